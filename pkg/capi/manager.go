@@ -66,6 +66,8 @@ type Options struct {
 	Service install.Backend
 	// HTTPClient reads what a hub hands out by URL. Nil for one that trusts the system's certificates.
 	HTTPClient *http.Client
+	// Release reads a release image from its registry: release.Read if nil.
+	Release func(ctx context.Context, image string, o release.Options) (release.Info, error)
 	// Namespace is the only one whose objects are reconciled; "" for all.
 	Namespace string
 	// AgentNamespace is where AgentMachines take their Agents from; "" for each one's own namespace.
@@ -120,6 +122,7 @@ type controllerManager struct {
 	wakes         *wakes
 	workloads     *controlplane.Workloads
 	media         *media.Server // nil where machines read the service's own
+	releases      *releases
 }
 
 const (
@@ -141,6 +144,9 @@ func (o *Options) complete() {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real()
+	}
+	if o.Release == nil {
+		o.Release = release.Read
 	}
 	if o.SyncPeriod == 0 {
 		o.SyncPeriod = defaultSyncPeriod
@@ -191,13 +197,13 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{}}
 	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil}
-	images := &releases{live: m.GetAPIReader(), clock: options.Clock, read: release.Read}
+	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release}
 	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
 		service, err := c.installations.Service(of.Namespace)
 		if err != nil {
 			return "", err
 		}
-		return images.imageOf(ctx, service, of, wanted)
+		return c.releases.imageOf(ctx, service, of, wanted)
 	}
 	c.installations = installation.New(installation.Config{
 		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -27,7 +28,8 @@ const (
 )
 
 // releases finds the release images of clusters that are yet to be registered, where the service has none
-// for their version. An image is taken by its digest, which mirrors are found by. What was found is kept.
+// for their version, and reads what is in one. An image is taken by its digest, which mirrors are found by. What was
+// found is kept.
 type releases struct {
 	live  client.Reader
 	clock clock.Clock
@@ -88,18 +90,36 @@ func tagOf(c *desired.Cluster, arch string) string {
 	return cmp.Or(override, repositoryOCP) + ":" + version + "-" + arch
 }
 
-// digestOf is a release image by its digest, as its registry or a mirror has it.
-func (r *releases) digestOf(ctx context.Context, c *desired.Cluster, image string, wanted *spec.Cluster) (string, error) {
+// optionsOf say how the registries of a control plane are reached.
+func (r *releases) optionsOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster) (release.Options, error) {
 	options := release.Options{Clock: r.clock, CA: []byte(wanted.TrustBundle())}
-	if ref := c.ControlPlane.Spec.Config.PullSecretRef; ref != nil && ref.Name != "" {
+	if ref := plane.Spec.Config.PullSecretRef; ref != nil && ref.Name != "" {
 		secret := &corev1.Secret{}
-		if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret); err != nil {
-			return "", fmt.Errorf("read the pull secret %s: %w", ref.Name, err)
+		if err := r.live.Get(ctx, client.ObjectKey{Namespace: plane.Namespace, Name: ref.Name}, secret); err != nil {
+			return options, fmt.Errorf("read the pull secret %s: %w", ref.Name, err)
 		}
 		options.PullSecret = spec.NewSecret(string(secret.Data[corev1.DockerConfigJsonKey]))
 	}
 	var err error
-	if options.Registries, err = release.ParseRegistries([]byte(wanted.RegistriesConf())); err != nil {
+	options.Registries, err = release.ParseRegistries([]byte(wanted.RegistriesConf()))
+	return options, err
+}
+
+// payloadOf is what a release image says of itself.
+func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster, image string) (upgrade.Payload, error) {
+	options, err := r.optionsOf(ctx, plane, wanted)
+	if err != nil {
+		return upgrade.Payload{}, err
+	}
+	options.Kubernetes = true
+	info, err := r.read(ctx, image, options)
+	return upgrade.Payload{Version: info.Version, Kubernetes: info.Kubernetes}, err
+}
+
+// digestOf is a release image by its digest, as its registry or a mirror has it.
+func (r *releases) digestOf(ctx context.Context, c *desired.Cluster, image string, wanted *spec.Cluster) (string, error) {
+	options, err := r.optionsOf(ctx, c.ControlPlane, wanted)
+	if err != nil {
 		return "", err
 	}
 	info, err := r.read(ctx, image, options)

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -83,4 +84,27 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	look("", 2, "the service is away")
 	service.err = nil
 	look("", 2)
+}
+
+// TestPayloadsAreReadWithWhatTheControlPlaneNames: the pull secret, the mirrors and the certificates of its cluster.
+func TestPayloadsAreReadWithWhatTheControlPlaneNames(t *testing.T) {
+	const image = repositoryOCP + "@sha256:abc"
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
+	plane.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "pull"}
+	wanted := &spec.Cluster{}
+	wanted.Spec.Registry = spec.Registry{Mirrors: []spec.Mirror{{Source: repositoryOCP, Mirrors: []string{"mirror.example.com/ocp"}}}, TrustBundle: &spec.PublicSource{Inline: "certificates"}}
+	pull := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pull"}, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)}}
+	r := &releases{live: fake.NewClientBuilder().WithObjects(pull).Build(), clock: clock.Real(), read: func(_ context.Context, asked string, o release.Options) (release.Info, error) {
+		if asked != image || !o.Kubernetes || o.PullSecret.Reveal() != `{"auths":{}}` || len(o.Registries) != 1 || o.Registries[0].Mirrors[0].Location != "mirror.example.com/ocp" || string(o.CA) != "certificates\n" {
+			t.Errorf("%s is read with %+v", asked, o)
+		}
+		return release.Info{Version: "4.20.3", Kubernetes: "1.33.5"}, nil
+	}}
+	if got, err := r.payloadOf(t.Context(), plane, wanted, image); err != nil || got != (upgrade.Payload{Version: "4.20.3", Kubernetes: "1.33.5"}) {
+		t.Errorf("it is %+v, %v", got, err)
+	}
+	plane.Spec.Config.PullSecretRef.Name = "none"
+	if _, err := r.payloadOf(t.Context(), plane, wanted, image); err == nil || !strings.Contains(err.Error(), "read the pull secret none") {
+		t.Errorf("without a pull secret: %v", err)
+	}
 }

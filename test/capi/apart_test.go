@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi"
 	plane "github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -197,7 +198,7 @@ func runApart(how string) error {
 	counted := &writes{count: map[string]int{}, named: true}
 	connection.Wrap(counted.through)
 	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
-	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod}
+	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod, Release: management.Release}
 	led := &follower{}
 	if config.Follows {
 		options.Clock = led

@@ -153,7 +153,7 @@ func (r *rig) surround(config management.Config) *management.Site {
 func (r *rig) start() {
 	r.t.Helper()
 	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
-	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server}
+	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server, Release: management.Release}
 	if r.overREST {
 		var err error
 		if options.Service, err = plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}); err != nil {

@@ -127,7 +127,7 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 			}
 		})
 	}
-	return errors.Join(o.provide(ctx, servers, site, capi.Options{Clock: time, Log: log}), site.Close())
+	return errors.Join(o.provide(ctx, servers, site, capi.Options{Clock: time, Log: log, Release: management.Release}), site.Close())
 }
 
 // provide runs the providers until ctx ends, or something else that is played does.

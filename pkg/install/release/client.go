@@ -34,6 +34,7 @@ const (
 type client struct {
 	clock    clock.Clock
 	logins   logins
+	layers   bool // are read, too
 	verified *http.Transport
 	careless *http.Transport // for places that registries.conf calls insecure
 }
@@ -50,7 +51,7 @@ func newClient(o Options) (*client, error) {
 	if len(o.CA) > 0 && !pool.AppendCertsFromPEM(o.CA) {
 		return nil, errors.New("the certificates to trust hold no PEM certificate")
 	}
-	c := &client{clock: o.Clock, logins: all}
+	c := &client{clock: o.Clock, logins: all, layers: o.Kubernetes}
 	c.verified = http.DefaultTransport.(*http.Transport).Clone()
 	c.verified.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	c.careless = http.DefaultTransport.(*http.Transport).Clone()
@@ -80,7 +81,7 @@ func (c *client) once(ctx context.Context, at source) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return from.describe(ctx, at.ref.Identifier())
+	return from.describe(ctx, at.ref.Identifier(), c.layers)
 }
 
 func passing(err error) bool {

@@ -3,6 +3,7 @@ package release
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -21,8 +22,12 @@ import (
 
 const (
 	versionLabel = "io.openshift.release"
-	metadataFile = "release-manifests/release-metadata"
-	imagesFile   = "release-manifests/image-references"
+	// partsAnnotation is on the images that a release is made of: the versions of what is in them, as
+	// kubernetes=1.33.5,kubectl=1.33.5.
+	partsAnnotation = "io.openshift.build.versions"
+	kubernetes      = "kubernetes"
+	metadataFile    = "release-manifests/release-metadata"
+	imagesFile      = "release-manifests/image-references"
 
 	largestConfig   = 4 << 20
 	largestLayer    = 64 << 20  // compressed
@@ -31,7 +36,9 @@ const (
 	largestWindow   = 128 << 20 // what unpacking zstd may keep in memory; its highest level takes as much
 )
 
-func (r *repository) describe(ctx context.Context, identifier string) (Info, error) {
+// describe reads what an image says of itself: its layers only where its configuration does not say enough, or
+// more is wanted than that can say.
+func (r *repository) describe(ctx context.Context, identifier string, layers bool) (Info, error) {
 	found, err := r.get(ctx, manifests, identifier)
 	if err != nil {
 		return Info{}, err
@@ -60,10 +67,19 @@ func (r *repository) describe(ctx context.Context, identifier string) (Info, err
 	if len(info.Arch) == 0 {
 		info.Arch = []string{string(setting.Word[spec.Arch](config.Architecture))}
 	}
-	if info.Version = config.Config.Labels[versionLabel]; info.Version == "" {
-		info.Version, err = r.versionInLayers(ctx, image)
+	info.Version = config.Config.Labels[versionLabel]
+	if info.Version != "" && !layers {
+		return info, nil
 	}
-	return info, err
+	files, err := r.filesOf(ctx, image)
+	if err != nil {
+		return Info{}, err
+	}
+	info.Version, info.Kubernetes = cmp.Or(info.Version, files.version), files.kubernetes
+	if info.Version == "" {
+		return Info{}, errors.New("it is no OpenShift release: it has neither the label " + versionLabel + " nor the file " + metadataFile)
+	}
+	return info, nil
 }
 
 // oneOf is an image of a manifest list, any of which says the version, and the
@@ -110,22 +126,25 @@ func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.Conf
 	return config, nil
 }
 
-// versionInLayers looks in the last layer that has the release's description.
-func (r *repository) versionInLayers(ctx context.Context, image *v1.Manifest) (string, error) {
+// files are what the files of a release say of it.
+type files struct{ version, kubernetes string }
+
+// filesOf looks in the last layer that has the release's description.
+func (r *repository) filesOf(ctx context.Context, image *v1.Manifest) (files, error) {
 	for _, layer := range slices.Backward(image.Layers) {
 		if layer.Size > largestLayer {
 			continue // the release's own layers are small
 		}
 		found, err := r.get(ctx, blobs, layer.Digest.String())
 		if err != nil {
-			return "", err
+			return files{}, err
 		}
-		version, err := versionInLayer(found.data)
-		if err != nil || version != "" {
-			return version, err
+		said, err := filesIn(found.data)
+		if err != nil || said != (files{}) {
+			return said, err
 		}
 	}
-	return "", errors.New("it is no OpenShift release: it has neither the label " + versionLabel + " nor the file " + metadataFile)
+	return files{}, nil
 }
 
 // unpacked is a layer's content, by what it begins with.
@@ -143,42 +162,72 @@ func unpacked(layer []byte) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(layer)), nil
 }
 
-func versionInLayer(layer []byte) (string, error) {
+// filesIn reads the description of a release in a layer, if it is there.
+func filesIn(layer []byte) (files, error) {
 	content, err := unpacked(layer)
 	if err != nil {
-		return "", fmt.Errorf("unpack a layer: %w", err)
+		return files{}, fmt.Errorf("unpack a layer: %w", err)
 	}
 	defer content.Close()
-	files := tar.NewReader(io.LimitReader(content, largestContents))
-	fallback := ""
+	archive := tar.NewReader(io.LimitReader(content, largestContents))
+	var said files
+	name := "" // of the list of images, which is the version
 	for {
-		header, err := files.Next()
+		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return fallback, nil
+			said.version = cmp.Or(said.version, name)
+			return said, nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("read a layer: %w", err)
+			return files{}, fmt.Errorf("read a layer: %w", err)
 		}
 		switch strings.TrimPrefix(path.Clean("/"+header.Name), "/") {
 		case metadataFile:
 			var metadata struct {
 				Version string `json:"version"`
 			}
-			if err := readJSON(files, metadataFile, &metadata); err != nil || metadata.Version != "" {
-				return metadata.Version, err
+			if err := readJSON(archive, metadataFile, &metadata); err != nil {
+				return files{}, err
 			}
+			said.version = metadata.Version
 		case imagesFile:
-			var images struct {
-				Metadata struct {
-					Name string `json:"name"`
-				} `json:"metadata"`
+			var images imageList
+			if err := readJSON(archive, imagesFile, &images); err != nil {
+				return files{}, err
 			}
-			if err := readJSON(files, imagesFile, &images); err != nil {
-				return "", err
-			}
-			fallback = images.Metadata.Name
+			name, said.kubernetes = images.Metadata.Name, images.kubernetes()
 		}
 	}
+}
+
+// imageList is an ImageStream: the images that a release is made of.
+type imageList struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Tags []struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"tags"`
+	} `json:"spec"`
+}
+
+// kubernetes is the version of Kubernetes in the images; "" where they do not say it, or say several.
+func (l *imageList) kubernetes() string {
+	version := ""
+	for _, tag := range l.Spec.Tags {
+		for part := range strings.SplitSeq(tag.Annotations[partsAnnotation], ",") {
+			name, is, _ := strings.Cut(strings.TrimSpace(part), "=")
+			if name != kubernetes || is == version {
+				continue
+			}
+			if version != "" {
+				return ""
+			}
+			version = is
+		}
+	}
+	return version
 }
 
 func readJSON(file io.Reader, name string, into any) error {

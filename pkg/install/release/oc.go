@@ -31,6 +31,8 @@ type ocCall struct {
 	login   string // file with the pull secret, "" for none
 	trusted string // folder with the certificates to trust beside the system's, "" for none
 	wait    time.Duration
+
+	kubernetes bool // its version is asked for, too
 }
 
 // askOC has oc read the release, from the first place that it can. The pull secret goes
@@ -41,7 +43,7 @@ func askOC(ctx context.Context, o Options, places []source) (Info, error) {
 		return Info{}, fmt.Errorf("make a folder for the pull secret: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	call := &ocCall{program: o.OC, wait: max(o.Clock.Wall(answerTime), leastAnswerTime)}
+	call := &ocCall{program: o.OC, wait: max(o.Clock.Wall(answerTime), leastAnswerTime), kubernetes: o.Kubernetes}
 	if !o.PullSecret.IsZero() {
 		call.login = filepath.Join(folder, "config.json")
 		if err := os.WriteFile(call.login, []byte(o.PullSecret.Reveal()), 0o600); err != nil {
@@ -76,6 +78,9 @@ func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 			Version  string            `json:"version"`
 			Metadata map[string]string `json:"metadata"`
 		} `json:"metadata"`
+		Parts map[string]struct {
+			Version string
+		} `json:"displayVersions"`
 	}
 	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
 		return Info{}, err
@@ -83,6 +88,9 @@ func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 	info := Info{Version: answer.Metadata.Version, Arch: []string{string(setting.Word[spec.Arch](answer.Config.Architecture))}, Digest: cmp.Or(answer.ListDigest, answer.Digest)}
 	if info.Version == "" {
 		return Info{}, errors.New("its answer names no version")
+	}
+	if c.kubernetes {
+		info.Kubernetes = answer.Parts[kubernetes].Version
 	}
 	if answer.Metadata.Metadata["release.openshift.io/architecture"] == "multi" {
 		arch, err := c.architectures(ctx, at)

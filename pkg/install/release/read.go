@@ -1,9 +1,10 @@
 // Package release reads the version and the architectures of an OpenShift release image
-// from its registry.
+// from its registry, and the version of Kubernetes in it.
 //
 // The version is in the label io.openshift.release of its configuration or in the file
 // release-manifests/release-metadata of its layers; the architectures are in its
-// manifest list or its configuration.
+// manifest list or its configuration. The version of Kubernetes is in the file
+// release-manifests/image-references, and read where it is asked for.
 //
 // [Read] asks the mirrors of a registries.conf before the registry, with the
 // credentials of a pull secret, and what it reads is bounded. Where no registry answers
@@ -40,6 +41,9 @@ type Info struct {
 	// Digest is what the reference resolves to, "sha256:…": the digest of the
 	// manifest list where it is one.
 	Digest string
+	// Kubernetes is the version of Kubernetes in it, "1.33.5"; "" where the image does not
+	// say it, or Options do not ask for it.
+	Kubernetes string
 }
 
 // Architecture is the service's one word for all of Arch: "multi" for several.
@@ -62,6 +66,8 @@ type Options struct {
 	Mirror string
 	// CA holds certificates (PEM) to trust beside the system's.
 	CA []byte
+	// Kubernetes has the version of Kubernetes read, for which a layer of the image is.
+	Kubernetes bool
 	// OC is the path of the program oc, asked where no registry answers; "" for none.
 	OC string
 	// Clock is what is waited by between attempts.

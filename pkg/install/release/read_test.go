@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -53,6 +54,55 @@ func TestReadKindsOfImage(t *testing.T) {
 				}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", ref, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestReadKubernetes reads the version of Kubernetes where it is asked for, and no layer where it is not.
+func TestReadKubernetes(t *testing.T) {
+	images := func(annotations ...string) map[string]string {
+		tags := []string{`{"name":"pod"}`}
+		for _, versions := range annotations {
+			tags = append(tags, `{"name":"hyperkube","annotations":{"io.openshift.build.versions":"`+versions+`"}}`)
+		}
+		return map[string]string{imagesFile: `{"kind":"ImageStream","metadata":{"name":"4.20.33"},"spec":{"tags":[` + strings.Join(tags, ",") + `]}}`}
+	}
+	tests := []struct {
+		name  string
+		files []map[string]string
+		want  string
+	}{
+		{"one image says it", []map[string]string{images("kubernetes=1.33.5")}, "1.33.5"},
+		{"beside other versions", []map[string]string{images("machine-os=9.6.20251201-1", " kubectl=1.33.4, kubernetes=1.33.5")}, "1.33.5"},
+		{"several images say the same", []map[string]string{images("kubernetes=1.33.5", "kubernetes=1.33.5")}, "1.33.5"},
+		{"several images say several", []map[string]string{images("kubernetes=1.33.5", "kubernetes=1.33.4")}, ""},
+		{"no image says it", []map[string]string{images("kubectl=1.33.5")}, ""},
+		{"the last layer counts", []map[string]string{images("kubernetes=1.33.4"), images("kubernetes=1.33.5"), {"etc/motd": "hello"}}, "1.33.5"},
+		{"there is no list of images", []map[string]string{{"etc/motd": "hello"}}, ""},
+	}
+	shelf := newShelf(t, true)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			shelf.put(t, "openshift/release:one", made{arch: "amd64", label: "4.20.33", files: tt.files}.image(t))
+			o := Options{PullSecret: login(shelf.host()), CA: shelf.ca(), Clock: &patient{}}
+			for _, asked := range []bool{false, true} {
+				o.Kubernetes = asked
+				shelf.parts.Store(0)
+				got, err := Read(t.Context(), shelf.host()+"/openshift/release:one", o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := Info{Version: "4.20.33", Arch: []string{"x86_64"}, Digest: got.Digest}
+				if asked {
+					want.Kubernetes = tt.want
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("asked for Kubernetes: %v (-want +got):\n%s", asked, diff)
+				}
+				if parts := shelf.parts.Load(); !asked && parts != 1 {
+					t.Errorf("%d parts of the image were read, and its configuration says all", parts)
 				}
 			}
 		})
@@ -183,6 +233,7 @@ func TestReadRefusals(t *testing.T) {
 	shelf := newShelf(t, true)
 	shelf.put(t, "ocp/release:none", made{arch: "amd64", files: []map[string]string{{"etc/motd": "hello"}}}.image(t))
 	shelf.put(t, "ocp/release:broken", made{arch: "amd64", files: []map[string]string{{metadataFile: "{"}}}.image(t))
+	shelf.put(t, "ocp/release:images", made{arch: "amd64", label: "4.20.33", files: []map[string]string{{imagesFile: `{"spec":{"tags":{}}}`}}}.image(t))
 	shelf.put(t, "ocp/release:silent", made{label: "4.20.33"}.image(t))
 	shelf.put(t, "ocp/release:empty", empty.Index)
 	good := login(shelf.host())
@@ -204,6 +255,7 @@ func TestReadRefusals(t *testing.T) {
 		{"no image", "/ocp/release:gone", Options{CA: shelf.ca(), PullSecret: good}, install.CodeNotFound, "Not Found"},
 		{"no release", "/ocp/release:none", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "it is no OpenShift release"},
 		{"broken metadata", "/ocp/release:broken", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "read release-manifests/release-metadata"},
+		{"broken images", "/ocp/release:images", Options{CA: shelf.ca(), PullSecret: good, Kubernetes: true}, install.CodeFailure, "read release-manifests/image-references"},
 		{"no architecture", "/ocp/release:silent", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "no architecture"},
 		{"an empty list", "/ocp/release:empty", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "no image for linux"},
 		{"all blocked", "quay.io/a/b:1", Options{Registries: []Registry{{Prefix: "quay.io", Blocked: true}}}, install.CodeInput, "blocks quay.io"},
@@ -278,7 +330,7 @@ case "$verb" in
 *missing*) echo "error: no such release" >&2; exit 1 ;;
 *"image info"*) echo '[{"config":{"architecture":"amd64"}},{"config":{"architecture":"arm64"}}]' ;;
 *multi*) echo '{"digest":"sha256:one","listDigest":"sha256:list","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33","metadata":{"release.openshift.io/architecture":"multi"}}}' ;;
-*) echo '{"digest":"sha256:one","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33"}}' ;;
+*) echo '{"digest":"sha256:one","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33"},"displayVersions":{"kubernetes":{"Version":"1.33.5","DisplayName":""}}}' ;;
 esac
 `
 	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
@@ -286,9 +338,9 @@ esac
 	}
 	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything
 	secret := login("127.0.0.1:1")
-	o := Options{PullSecret: secret, OC: oc, Clock: &patient{}}
+	o := Options{PullSecret: secret, OC: oc, Clock: &patient{}, Kubernetes: true}
 	for ref, want := range map[string]Info{
-		"127.0.0.1:1/ocp/release:one":   {Version: "4.20.33", Arch: []string{"x86_64"}, Digest: "sha256:one"},
+		"127.0.0.1:1/ocp/release:one":   {Version: "4.20.33", Arch: []string{"x86_64"}, Digest: "sha256:one", Kubernetes: "1.33.5"},
 		"127.0.0.1:1/ocp/release:multi": {Version: "4.20.33", Arch: []string{"arm64", "x86_64"}, Digest: "sha256:list"},
 	} {
 		got, err := Read(t.Context(), ref, o)
@@ -376,4 +428,28 @@ func TestPlainKeepsSignaturesBack(t *testing.T) {
 	if want := `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+}
+
+// FuzzFiles reads layers of any content: what they say of a release is said, or refused.
+func FuzzFiles(f *testing.F) {
+	for _, files := range []map[string]string{
+		metadata("4.20.33"),
+		{imagesFile: `{"metadata":{"name":"4.20.33"},"spec":{"tags":[{"annotations":{"io.openshift.build.versions":"kubernetes=1.33.5,kubectl=1.33.5"}}]}}`},
+		{imagesFile: `{"spec":{"tags":[{"annotations":null},null]}}`},
+		{"etc/motd": "hello"},
+	} {
+		layer, err := io.ReadAll(archive(files))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(layer)
+		f.Add(layer[:len(layer)/2])
+	}
+	f.Add([]byte{0x1f, 0x8b})
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd})
+	f.Fuzz(func(t *testing.T, layer []byte) {
+		if said, err := filesIn(layer); err != nil && said != (files{}) {
+			t.Errorf("it is refused (%v), and says %+v", err, said)
+		}
+	})
 }

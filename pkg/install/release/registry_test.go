@@ -44,6 +44,7 @@ func (p *patient) Now() time.Time { return time.Time{} }
 type shelf struct {
 	*httptest.Server
 	asked  atomic.Int64 // requests for manifests that were let in
+	parts  atomic.Int64 // requests for configurations and layers that were let in
 	broken atomic.Int64 // so many requests are answered with 503
 }
 
@@ -69,6 +70,8 @@ func newShelf(t *testing.T, secured bool) *shelf {
 			return
 		case strings.Contains(r.URL.Path, "/manifests/") && r.Method == http.MethodGet:
 			s.asked.Add(1)
+		case strings.Contains(r.URL.Path, "/blobs/") && r.Method == http.MethodGet:
+			s.parts.Add(1)
 		}
 		images.ServeHTTP(w, r)
 	}))

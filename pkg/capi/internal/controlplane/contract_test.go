@@ -59,7 +59,17 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 		return x.acted > 0, text(x.acted)
 	}
 	x.never("the service is told something", acted)
-	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "v1.33.4" })
+
+	// The release image knows more than the rule.
+	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) {
+		c.Spec.Version, c.Spec.Config.ReleaseImage = "v1.33.4", "quay.io/x@sha256:"+strings.Repeat("a", 64)
+	})
+	x.eventually("the right version to be named", func() (bool, string) {
+		c := conditions.Get(x.plane(), clusterv1.AvailableCondition)
+		return strings.Contains(c.Message, "Write version: v1.33.5"), c.Message
+	})
+	x.never("the service is told something", acted)
+	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "v1.33.5" })
 	x.eventually("the cluster to be registered", acted)
 
 	x.checkMachines()
@@ -128,7 +138,13 @@ func TestControlPlaneIsKept(t *testing.T) {
 	x.says(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason)
 	x.never("the cluster is asked for another version", func() (bool, string) { return x.desiredUpdate() != "", x.desiredUpdate() })
 	x.says(clusterv1.AvailableCondition, metav1.ConditionTrue, clusterv1.AvailableReason)
-	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "" })
+	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "v1.33.4" })
+	x.eventually("the image of the update to be read", func() (bool, string) {
+		c := conditions.Get(x.plane(), controlplanev1.UpgradeCompletedCondition)
+		return c.Reason == controlplanev1.VersionMismatchReason && strings.Contains(c.Message, "Write version: v1.33.5"), c.Message
+	})
+	x.never("the cluster is asked for another version", func() (bool, string) { return x.desiredUpdate() != "", x.desiredUpdate() })
+	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "v1.33.5" })
 	x.eventually("the cluster to be asked for it", func() (bool, string) { return x.desiredUpdate() == newer, x.desiredUpdate() })
 	if plane := x.plane(); plane.Status.DistributionVersion != version {
 		t.Errorf("it says that it runs %s already", plane.Status.DistributionVersion)

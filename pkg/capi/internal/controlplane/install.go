@@ -46,8 +46,17 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	if err := s.markRun(ctx); err != nil {
 		return nil, err
 	}
-	if s.mismatch != "" {
-		return s.Installations.View(ctx, s.key())
+	if s.plane.Spec.Version != "" {
+		view, err := s.Installations.View(ctx, s.key())
+		if err == nil {
+			err = s.checkVersions(ctx, view, view.Desired.Spec.Spec.OpenShift.ReleaseImage)
+		}
+		if s.noteMismatch(err) {
+			return view, nil
+		}
+		if err != nil {
+			return view, err
+		}
 	}
 	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
 	return view, err

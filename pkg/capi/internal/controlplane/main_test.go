@@ -269,6 +269,9 @@ func (x *site) manage() {
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
 		Answers: x.answer, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
+		ReadRelease: func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
+			return upgrade.Payload{Kubernetes: "1.33.5"}, nil // of all of them
+		},
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("controlplane").For(&controlplanev1.OpenshiftAssistedControlPlane{}).Owns(&clusterv1.Machine{}).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {

@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Reconciler reconciles OpenshiftAssistedControlPlanes.
@@ -49,6 +50,9 @@ type Reconciler struct {
 	Status *status.Writer
 	// Versions knows which version of Kubernetes is in a release.
 	Versions *upgrade.Mapping
+	// ReadRelease reads a release image, given the control plane that it is for and what else is desired of its
+	// cluster; nil where none can be read.
+	ReadRelease func(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, desired *spec.Cluster, image string) (upgrade.Payload, error)
 	// Answers reports whether the API server that a kubeconfig names takes requests.
 	Answers func(ctx context.Context, kubeconfig []byte) error
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the control planes that are reconciled;
@@ -181,9 +185,6 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	if err := s.takeOver(ctx); err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := s.checkVersions(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	if waits, err := s.makeMissing(ctx); err != nil || waits {

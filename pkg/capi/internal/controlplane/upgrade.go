@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,23 +95,34 @@ func (s *scope) want() *upgrade.Want {
 	}
 }
 
-// checkVersions holds version and distributionVersion against each other: of two releases, nothing is installed
-// and nothing upgraded.
-func (s *scope) checkVersions(ctx context.Context) error {
+// checkVersions holds version and distributionVersion against each other, by the release image where it is known:
+// what is not of one release is an *upgrade.VersionMismatch, and then nothing is installed and nothing upgraded.
+func (s *scope) checkVersions(ctx context.Context, view *installation.View, image string) error {
 	spec := &s.plane.Spec
 	if spec.Version == "" || spec.DistributionVersion == "" {
 		return nil
 	}
-	_, err := s.Versions.Resolve(ctx, upgrade.Asking{
-		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version, Image: spec.Config.ReleaseImage, Named: spec.Config.ReleaseImage != "",
-	})
-	mismatch, is := errors.AsType[*upgrade.VersionMismatch](err)
-	if !is {
-		return err
+	asking := upgrade.Asking{
+		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version,
+		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "",
 	}
-	s.mismatch = mismatch.Error()
-	s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
-	return nil
+	if s.ReadRelease != nil {
+		asking.Read = func(ctx context.Context, image string) (upgrade.Payload, error) {
+			return s.ReadRelease(ctx, s.plane, view.Desired.Spec, image)
+		}
+	}
+	_, err := s.Versions.Resolve(ctx, asking)
+	return err
+}
+
+// noteMismatch notes that what is wanted is not of one release, and reports whether that is what is wrong.
+func (s *scope) noteMismatch(err error) bool {
+	mismatch, is := errors.AsType[*upgrade.VersionMismatch](err)
+	if is {
+		s.mismatch = mismatch.Error()
+		s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
+	}
+	return is
 }
 
 // upgrade brings an installed cluster to the wanted version, in place. No Machine is replaced for it.
@@ -120,7 +132,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		return ctrl.Result{}, nil
 	}
 	if s.mismatch != "" {
-		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
+		s.notUpgraded()
 		return ctrl.Result{}, nil
 	}
 	want := s.want()
@@ -133,7 +145,13 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
-	state, decision, err := upgrade.Step(ctx, c, s.UpgradeClock, want)
+	state, decision, err := upgrade.Step(ctx, c, s.UpgradeClock, want, func(ctx context.Context, image string) error {
+		return s.checkVersions(ctx, s.view, image)
+	})
+	if s.noteMismatch(err) {
+		s.notUpgraded()
+		return ctrl.Result{}, nil
+	}
 	if errors.Is(err, upgrade.ErrChanged) {
 		return ctrl.Result{RequeueAfter: probeAgain}, nil
 	}
@@ -150,6 +168,11 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: askAgain}, nil
+}
+
+// notUpgraded says that the cluster stays what it is, since what is wanted is not of one release.
+func (s *scope) notUpgraded() {
+	s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
 }
 
 // showUpgrade says how far the upgrade is, and why there is none.

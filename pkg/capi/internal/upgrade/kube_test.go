@@ -109,7 +109,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	revision := ""
 	step := func(phase Phase, writes bool) {
 		t.Helper()
-		_, d, err := Step(t.Context(), c, &still{at: at(0)}, want)
+		_, d, err := Step(t.Context(), c, &still{at: at(0)}, want, nil)
 		if err != nil || d.Phase != phase || (d.Request != nil) != writes {
 			t.Fatalf("it is %+v, %v, and should be %s", d, err, phase)
 		}
@@ -182,7 +182,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		if err := Write(t.Context(), c, d.Request); !errors.Is(err, ErrChanged) {
 			t.Errorf("the error is %v", err)
 		}
-		if _, d, err := Step(t.Context(), c, &still{at: at(0)}, next); err != nil || d.Phase != Requesting {
+		if _, d, err := Step(t.Context(), c, &still{at: at(0)}, next, nil); err != nil || d.Phase != Requesting {
 			t.Errorf("the next time it is %+v, %v", d, err)
 		}
 		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.Version.Asked) != fmt.Sprint(Asked{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {

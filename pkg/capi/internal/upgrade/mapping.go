@@ -90,6 +90,8 @@ type Asking struct {
 	Image string
 	// Named says that somebody has named the image, and not that it follows from Distribution.
 	Named bool
+	// Read reads that image; nil where it cannot be read.
+	Read func(ctx context.Context, image string) (Payload, error)
 }
 
 // Resolved is one release.
@@ -104,10 +106,8 @@ type Resolved struct {
 }
 
 // Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by
-// its digest is the same for ever. It is safe for concurrent use.
+// its digest is the same for ever, whoever has read it. It is safe for concurrent use.
 type Mapping struct {
-	// Read reads a release image.
-	Read func(ctx context.Context, image string) (Payload, error)
 	// Clock is what waits between attempts are measured by.
 	Clock clock.Clock
 
@@ -126,20 +126,23 @@ const (
 	againAfter = 10 * time.Minute
 	// mostReadings is how many images are kept in mind.
 	mostReadings = 256
+	// readingTakes is how long reading an image may take, in real time: somebody waits for it, who can go by
+	// the rule.
+	readingTakes = 10 * time.Second
 )
 
 // Resolve finds the version of Kubernetes in a release, and holds what is asked for against it: what is
-// not of one release is a *VersionMismatch. An image that cannot be read is no error: then the rule
-// holds.
+// not of one release is a *VersionMismatch. An image that cannot be read within some seconds is no error:
+// then the rule holds, and the image is left alone for a while.
 func (m *Mapping) Resolve(ctx context.Context, a Asking) (Resolved, error) {
 	if _, err := parse(a.Distribution); err != nil {
 		return Resolved{}, err
 	}
-	payload, trouble := m.payload(ctx, a.Image)
+	payload, trouble := m.payload(ctx, a)
 	if cause := context.Cause(ctx); cause != nil {
 		return Resolved{}, cause
 	}
-	if a.Named && payload.Version != "" && payload.Version != a.Distribution {
+	if _, err := parse(payload.Version); a.Named && err == nil && payload.Version != a.Distribution {
 		return Resolved{}, &VersionMismatch{Distribution: a.Distribution, Kubernetes: a.Kubernetes, Image: a.Image, ImageIs: payload.Version}
 	}
 	if payload.Kubernetes != "" {
@@ -190,23 +193,25 @@ func byRule(a Asking) (Resolved, error) {
 }
 
 // payload is what an image says, from memory where it was read before.
-func (m *Mapping) payload(ctx context.Context, image string) (Payload, error) {
-	if image == "" || m.Read == nil || !hasDigest(image) {
+func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
+	if a.Read == nil || !hasDigest(a.Image) {
 		return Payload{}, nil
 	}
-	_, digest, _ := strings.Cut(image, digestMark)
+	_, digest, _ := strings.Cut(a.Image, digestMark)
 	m.mu.Lock()
 	known, is := m.read[digest]
 	m.mu.Unlock()
 	if is && (known.err == nil || m.Clock.Now().Sub(known.at) < againAfter) {
 		return known.payload, known.err
 	}
-	payload, err := m.Read(ctx, image)
+	soon, cancel := context.WithTimeout(ctx, readingTakes)
+	defer cancel()
+	payload, err := a.Read(soon, a.Image)
 	if ctx.Err() != nil {
 		return Payload{}, err
 	}
 	if err != nil {
-		err = fmt.Errorf("read the release image %s: %w", image, err)
+		err = fmt.Errorf("read the release image %s: %w", a.Image, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

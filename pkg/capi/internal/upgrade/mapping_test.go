@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -40,7 +41,7 @@ func TestRule(t *testing.T) {
 func TestResolve(t *testing.T) {
 	broken := errors.New("no route to host")
 	payloads := map[string]Payload{
-		image("4.20.5"): {Version: "4.20.5", Kubernetes: "1.33.5"}, image("4.20.6"): {Version: "4.20.6"}, image("4.20.7"): {Version: "4.20.7", Kubernetes: "x"},
+		image("4.20.5"): {Version: "4.20.5", Kubernetes: "1.33.5"}, image("4.20.6"): {Version: "4.20.6"}, image("\x1b[2J"): {Version: "\x1b[2J"}, image("4.20.7"): {Version: "4.20.7", Kubernetes: "x"},
 		image("5.0.1"): {Version: "5.0.1", Kubernetes: "1.36.2"},
 	}
 	for _, c := range []struct {
@@ -61,6 +62,7 @@ func TestResolve(t *testing.T) {
 			mismatch: []string{"is made of Kubernetes v1.33. Write", "Kubernetes v1.32.5 is in OpenShift 4.19"},
 		},
 		{name: "the image of another release", asking: Asking{Distribution: "4.20.4", Image: image("4.20.5"), Named: true}, mismatch: []string{"is OpenShift 4.20.5, and distributionVersion is 4.20.4"}},
+		{name: "the image of what is no version", asking: Asking{Distribution: "4.20.4", Image: image("\x1b[2J"), Named: true}, has: "v1.33.0", guessed: true},
 		{name: "by the rule", asking: Asking{Distribution: "4.20.5"}, has: "v1.33.0", guessed: true},
 		{name: "by the rule, with the patch that was asked for", asking: Asking{Distribution: "4.20.5", Kubernetes: "v1.33.7"}, has: "v1.33.7", guessed: true},
 		{name: "an image that does not say", asking: Asking{Distribution: "4.20.6", Image: image("4.20.6")}, has: "v1.33.0", guessed: true},
@@ -74,12 +76,13 @@ func TestResolve(t *testing.T) {
 		{name: "no version of Kubernetes, beside an image", asking: Asking{Distribution: "4.20.5", Kubernetes: "new", Image: image("4.20.5")}, wrong: "is no version of Kubernetes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := &Mapping{Clock: &still{at: at(0)}, Read: func(_ context.Context, image string) (Payload, error) {
+			m := &Mapping{Clock: &still{at: at(0)}}
+			c.asking.Read = func(_ context.Context, image string) (Payload, error) {
 				if p, is := payloads[image]; is {
 					return p, nil
 				}
 				return Payload{}, broken
-			}}
+			}
 			got, err := m.Resolve(t.Context(), c.asking)
 			switch mismatch, is := errors.AsType[*VersionMismatch](err); {
 			case c.mismatch != nil && !is:
@@ -105,13 +108,17 @@ func TestImagesAreReadOnce(t *testing.T) {
 	calls := 0
 	var fault error
 	watch := &still{at: at(0)}
-	m := &Mapping{Clock: watch, Read: func(context.Context, string) (Payload, error) {
+	m := &Mapping{Clock: watch}
+	read := func(context.Context, string) (Payload, error) {
 		calls++
-		return Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, fault
-	}}
+		if fault != nil {
+			return Payload{}, fault
+		}
+		return Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
+	}
 	ask := func(want int, has string) {
 		t.Helper()
-		got, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: image("4.20.5")})
+		got, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: image("4.20.5"), Read: read})
 		if err != nil || got.Kubernetes != has || (got.Trouble != nil) != (has == "v1.33.0") {
 			t.Errorf("it is %+v, %v", got, err)
 		}
@@ -120,42 +127,60 @@ func TestImagesAreReadOnce(t *testing.T) {
 		}
 	}
 	fault = errors.New("no route to host")
-	m.Read = func(context.Context, string) (Payload, error) { calls++; return Payload{}, fault }
 	ask(1, "v1.33.0")
 	ask(1, "v1.33.0")
 	watch.at = at(9)
 	ask(1, "v1.33.0")
-	watch.at = at(10)
-	m.Read = func(context.Context, string) (Payload, error) {
-		calls++
-		return Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
-	}
+	watch.at, fault = at(10), nil
 	ask(2, "v1.33.5")
 	watch.at = at(9999)
 	ask(2, "v1.33.5")
-	if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: strings.Replace(image("4.20.5"), "quay.io", "mirror.example.com", 1)}); err != nil || calls != 2 {
+	if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: strings.Replace(image("4.20.5"), "quay.io", "mirror.example.com", 1), Read: read}); err != nil || calls != 2 {
 		t.Errorf("the same image of a mirror was read again: %v", err)
 	}
 }
 
 func TestResolveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &Mapping{Clock: &still{at: at(0)}, Read: func(ctx context.Context, _ string) (Payload, error) { cancel(); return Payload{}, ctx.Err() }}
-	if _, err := m.Resolve(ctx, Asking{Distribution: "4.20.5", Image: image("4.20.5")}); !errors.Is(err, context.Canceled) {
+	m := &Mapping{Clock: &still{at: at(0)}}
+	asking := Asking{Distribution: "4.20.5", Image: image("4.20.5"), Read: func(ctx context.Context, _ string) (Payload, error) { cancel(); return Payload{}, ctx.Err() }}
+	if _, err := m.Resolve(ctx, asking); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	m.Read = func(context.Context, string) (Payload, error) { return Payload{Kubernetes: "1.33.5"}, nil }
-	if got, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: image("4.20.5")}); err != nil || got.Kubernetes != "v1.33.5" {
+	asking.Read = func(context.Context, string) (Payload, error) { return Payload{Kubernetes: "1.33.5"}, nil }
+	if got, err := m.Resolve(t.Context(), asking); err != nil || got.Kubernetes != "v1.33.5" {
 		t.Errorf("what was cut off is remembered: %+v, %v", got, err)
 	}
 }
 
+// TestARegistryThatHangsIsNotWaitedFor has one that answers nothing: the rule holds soon, and the next time at once.
+func TestARegistryThatHangsIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &Mapping{Clock: clock.Real()}
+		asking := Asking{Distribution: "4.20.5", Kubernetes: "v1.33.4", Image: image("4.20.5"), Read: func(ctx context.Context, _ string) (Payload, error) {
+			<-ctx.Done()
+			return Payload{}, ctx.Err()
+		}}
+		for _, want := range []time.Duration{readingTakes, 0} {
+			began := time.Now()
+			got, err := m.Resolve(t.Context(), asking)
+			if err != nil || !got.Guessed || got.Trouble == nil || got.Kubernetes != "v1.33.4" {
+				t.Errorf("it is %+v, %v", got, err)
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("it took %s, and should have taken %s", took, want)
+			}
+		}
+	})
+}
+
 func TestMappingIsSafe(t *testing.T) {
-	m := &Mapping{Clock: &still{at: at(0)}, Read: func(context.Context, string) (Payload, error) { return Payload{Kubernetes: "1.33.5"}, nil }}
+	m := &Mapping{Clock: &still{at: at(0)}}
+	read := func(context.Context, string) (Payload, error) { return Payload{Kubernetes: "1.33.5"}, nil }
 	var group sync.WaitGroup
 	for i := range 300 {
 		group.Go(func() {
-			if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: repository + strings.Repeat("a", i%290+1)}); err != nil {
+			if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: repository + strings.Repeat("a", i%290+1), Read: read}); err != nil {
 				t.Error(err)
 			}
 		})

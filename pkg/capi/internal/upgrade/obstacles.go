@@ -151,6 +151,14 @@ func imagesOf(releases []Release, version string) []string {
 	return images
 }
 
+// imageOf is the release image of a version that the update graph recommends; "" where it has none, or several.
+func (s *State) imageOf(version string) string {
+	if images := imagesOf(s.Version.Available, version); len(images) == 1 {
+		return images[0]
+	}
+	return ""
+}
+
 // conditional is the wanted version among those that are recommended to some clusters.
 func (q *question) conditional() *Conditional {
 	for i := range q.cv.Conditional {

@@ -218,7 +218,7 @@ func TestStepAsksOnce(t *testing.T) {
 	w := newWorkload(t, object(t, clusterVersion))
 	want := &Want{Version: "4.20.5"}
 	for range 4 {
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, want)
+		_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +238,35 @@ func TestStepAsksOnce(t *testing.T) {
 	}
 }
 
+// TestStepConfirms has an update asked for only once its release image is found right.
+func TestStepConfirms(t *testing.T) {
+	wrong := errors.New("it is of another release")
+	for image, want := range map[string]*Want{
+		"quay.io/x@sha256:25": {Version: "4.20.5"},                          // which the graph has
+		"quay.io/x@sha256:26": {Version: "4.20.6", AcceptConditional: true}, // under conditions
+		"quay.io/x@sha256:99": {Version: "4.20.9", Image: "quay.io/x@sha256:99"},
+	} {
+		w := newWorkload(t, object(t, clusterVersion))
+		answer, asked := wrong, ""
+		step := func() error {
+			_, _, err := Step(t.Context(), w, &still{at: at(0)}, want, func(_ context.Context, image string) error { asked = image; return answer })
+			return err
+		}
+		if err := step(); !errors.Is(err, wrong) || asked != image || len(w.writes) != 0 {
+			t.Errorf("%s: asked about is %q, the error is %v, and written %q", want.Version, asked, err, w.writes)
+		}
+		answer = nil
+		if err := step(); err != nil || len(w.writes) != 1 {
+			t.Errorf("%s: the error is %v, and written %q", want.Version, err, w.writes)
+		}
+	}
+}
+
 func TestWrite(t *testing.T) {
 	update := func(t *testing.T, want Want) map[string]any {
 		t.Helper()
 		w := newWorkload(t, object(t, clusterVersion))
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, &want)
+		_, d, err := Step(t.Context(), w, &still{at: at(0)}, &want, nil)
 		if err != nil || len(w.writes) != 1 {
 			t.Fatalf("%+v, %v: %q", d, err, w.writes)
 		}
@@ -259,7 +283,7 @@ func TestWrite(t *testing.T) {
 	t.Run("the channel", func(t *testing.T) {
 		w := newWorkload(t, object(t, clusterVersion))
 		for range 3 {
-			if _, _, err := Step(t.Context(), w, &still{at: at(0)}, &Want{Version: "4.19.7", Channel: "eus-4.20"}); err != nil {
+			if _, _, err := Step(t.Context(), w, &still{at: at(0)}, &Want{Version: "4.19.7", Channel: "eus-4.20"}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -272,7 +296,7 @@ func TestWrite(t *testing.T) {
 			w := newWorkload(t, append(acks, object(t, clusterVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
 			for _, phase := range []Phase{Requesting, Requesting, Requested} {
-				_, d, err := Step(t.Context(), w, &still{at: at(0)}, want)
+				_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
 				if err != nil || d.Phase != phase {
 					t.Errorf("it is %+v, %v", d, err)
 				}

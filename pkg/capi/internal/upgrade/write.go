@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,17 +25,23 @@ var ErrChanged = errors.New("the ClusterVersion has changed meanwhile")
 const writer = "oaictl-controller"
 
 // Step reads how a workload cluster stands, decides, and writes what is to be asked for, which is at
-// most one thing. The decision is that from before the write.
-func Step(ctx context.Context, c client.Client, clock clock.Clock, want *Want) (*State, Decision, error) {
+// most one thing. The decision is that from before the write. An update is asked for once confirm has
+// no error for its release image, which is "" where it is not known; nil confirms all.
+func Step(ctx context.Context, c client.Client, clock clock.Clock, want *Want, confirm func(ctx context.Context, image string) error) (*State, Decision, error) {
 	s, err := Read(ctx, c, clock.Now(), want)
 	if err != nil {
 		return nil, Decision{}, err
 	}
 	d := Decide(s, want)
-	if d.Request != nil {
-		err = Write(ctx, c, d.Request)
+	if d.Request == nil {
+		return s, d, nil
 	}
-	return s, d, err
+	if update := d.Request.Update; update != nil && confirm != nil {
+		if err := confirm(ctx, cmp.Or(update.Image, s.imageOf(update.Version))); err != nil {
+			return s, d, err
+		}
+	}
+	return s, d, Write(ctx, c, d.Request)
 }
 
 // Write asks a workload cluster for one thing. A ClusterVersion that has changed since the request was
