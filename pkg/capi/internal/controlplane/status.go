@@ -31,6 +31,7 @@ func (s *scope) show() {
 	status.AvailableReplicas, status.UpToDateReplicas = count(clusterv1.AvailableCondition), count(clusterv1.MachineUpToDateCondition)
 	s.showMachines()
 	s.showLastRemediation()
+	s.showTopology()
 	if s.view != nil && s.view.Installed() && s.view.Observed.Spoke != nil {
 		s.showCluster(s.view.Observed.Spoke)
 	}

@@ -1,0 +1,85 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+)
+
+func TestWorkersThatWouldWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		deployments  int
+		noTopology   bool
+		annotation   string
+		waits, tells string
+	}{
+		"no topology":               {noTopology: true},
+		"no workers":                {},
+		"one, and the default":      {deployments: 1, waits: "it has 1 MachineDeployments", tells: "Cluster API takes 1: kubectl -n ns annotate cluster lab --overwrite topology.cluster.x-k8s.io/upgrade-concurrency=100"},
+		"as many as there are":      {deployments: 3, annotation: "3", waits: "it has 3 MachineDeployments", tells: "Cluster API takes 3: "},
+		"one more than there are":   {deployments: 3, annotation: "4"},
+		"what is no number":         {deployments: 1, annotation: "many", waits: "it has 1 ", tells: "Cluster API takes 0: "},
+		"more than are proposed":    {deployments: 100, annotation: "100", waits: "it has 100 ", tells: "upgrade-concurrency=101"},
+		"many, and more are asked ": {deployments: 100, annotation: "101"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
+			if c.annotation != "" {
+				cluster.Annotations = map[string]string{clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation: c.annotation}
+			}
+			if !c.noTopology {
+				cluster.Spec.Topology.ClassRef.Name, cluster.Spec.Topology.Workers.MachineDeployments = "class", make([]clusterv1.MachineDeploymentTopology, c.deployments)
+			}
+			got := workersWouldWait(cluster)
+			if (got == "") != (c.waits == "") || !strings.Contains(got, c.waits) || !strings.Contains(got, c.tells) {
+				t.Errorf("it says %q, and should say %q and %q", got, c.waits, c.tells)
+			}
+		})
+	}
+}
+
+// TestTopologyIsToldOnce: the condition says it as long as it holds; the event comes once.
+func TestTopologyIsToldOnce(t *testing.T) {
+	s, _ := observed()
+	recorder := events.NewFakeRecorder(10)
+	s.Recorder = recorder
+	s.cluster.Spec.Topology.ClassRef.Name, s.cluster.Spec.Topology.Workers.MachineDeployments = "class", make([]clusterv1.MachineDeploymentTopology, 2)
+	available := func() *metav1.Condition { return conditions.Get(s.plane, controlplanev1.UpgradeAvailableCondition) }
+	reconcile := func(phase upgrade.Phase) {
+		s.was = *s.plane.Status.DeepCopy()
+		if phase != "" {
+			s.showUpgrade(&upgrade.Decision{Phase: phase, Reason: "Because", Message: "it is so"})
+		}
+		s.show()
+	}
+	reconcile("")
+	if c := available(); c != nil || len(recorder.Events) > 0 {
+		t.Errorf("of a cluster that is not installed it says %+v", c)
+	}
+	reconcile(upgrade.Blocked)
+	if c := available(); c.Message != "it is so" {
+		t.Errorf("what stands in the way is not said: %+v", c)
+	}
+	reconcile(upgrade.Done)
+	told := available()
+	if told.Status != metav1.ConditionTrue || !strings.Contains(told.Message, "it has 2 MachineDeployments") || conditions.GetMessage(s.plane, controlplanev1.UpgradeCompletedCondition) != "" {
+		t.Errorf("it says %+v", told)
+	}
+	reconcile(upgrade.Done)
+	reconcile("")
+	if c := available(); *c != *told || len(recorder.Events) != 1 {
+		t.Errorf("it is said otherwise: %+v, and there are %d events", c, len(recorder.Events))
+	}
+	s.cluster.Annotations = map[string]string{clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation: "3"}
+	reconcile("")
+	if c := available(); c.Status != metav1.ConditionTrue || c.Message != "" || len(recorder.Events) != 1 {
+		t.Errorf("it is still said: %+v", c)
+	}
+}
