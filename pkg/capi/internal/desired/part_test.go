@@ -13,6 +13,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 var noon = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
@@ -139,5 +140,19 @@ func TestTakePart(t *testing.T) {
 				t.Errorf("%q, held %v; want %q, held %v", names(got), got.hold, test.want, test.hold)
 			}
 		})
+	}
+}
+
+// TestArbitersAreNoWorkers: a Machine with the label of an arbiter is counted as one, and installed as one.
+func TestArbitersAreNoWorkers(t *testing.T) {
+	w := newWorld(model.ClusterDiscovering, 2)
+	w.Machines[3].Labels = map[string]string{bootstrapv1.RoleLabel: bootstrapv1.RoleArbiter}
+	if got := takePart(w.Cluster, w.observed); got.controlPlane != 3 || got.arbiters != 1 || got.workers != 1 || got.hold {
+		t.Errorf("%d of the control plane, %d arbiters and %d workers take part, held %v", got.controlPlane, got.arbiters, got.workers, got.hold)
+	}
+	for i, want := range []spec.Role{spec.ControlPlane, spec.ControlPlane, spec.ControlPlane, spec.Arbiter, spec.Worker} {
+		if got := roleOf(w.Machines[i]); got != want {
+			t.Errorf("%s becomes %s, and should become %s", w.Machines[i].Name, got, want)
+		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
 // Way is how a Machine gets to boot its discovery image.
@@ -104,14 +106,10 @@ func BareMetalHost(ctx context.Context, c client.Reader, infrastructure *unstruc
 // IsControlPlane reports whether a Machine becomes part of the control plane.
 func IsControlPlane(machine *clusterv1.Machine) bool { return util.IsControlPlaneMachine(machine) }
 
-// LabelArbiter is on Machines that become arbiters.
-const LabelArbiter = "node-role.kubernetes.io/arbiter"
-
 // IsArbiter reports whether a Machine becomes an arbiter: a small third vote beside two control plane
-// machines.
+// machines. The template of its MachineDeployment gives it the label.
 func IsArbiter(machine *clusterv1.Machine) bool {
-	_, is := machine.Labels[LabelArbiter]
-	return is
+	return machine.Labels[bootstrapv1.RoleLabel] == bootstrapv1.RoleArbiter
 }
 
 // IsMoving reports whether an object is deleted because it was moved to another management cluster:
