@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -76,21 +78,6 @@ func idOf(ref agentv1.ClusterDeploymentReference) string {
 	return ref.Namespace + "/" + ref.Name
 }
 
-// text is an error with what to do about it.
-func text(err error) string {
-	if next := install.NextOf(err); next != "" {
-		return err.Error() + ": " + next.String()
-	}
-	return err.Error()
-}
-
-func sentence(message string, remedy install.Advice) string {
-	if remedy == "" {
-		return message
-	}
-	return message + ": " + remedy.String()
-}
-
 // showPlan adds what the plan says to what the service says of the host.
 func (s *scope) showPlan() {
 	switch {
@@ -99,7 +86,7 @@ func (s *scope) showPlan() {
 	case isRefusal(s.acted):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonInvalid, s.acted.Error())
 	case s.acted != nil:
-		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, text(s.acted))
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, words.Error(s.acted))
 	}
 	if s.view == nil {
 		return
@@ -107,13 +94,13 @@ func (s *scope) showPlan() {
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope != model.NodeScope(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
-			blockers = append(blockers, sentence(b.Message, b.Remedy))
+			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
 	if len(blockers) > 0 && !s.host.Installed {
-		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", lines(blockers))
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", words.Lines(blockers))
 	}
-	s.showRequests()
+	s.showNode()
 }
 
 // isAbout reports whether something in a plan is about the machine.
@@ -126,42 +113,14 @@ func (s *scope) isAbout(scope install.Scope, hosts []string) bool {
 	return len(hosts) == 0 && model.HostOf(scope) == s.machine.Name
 }
 
-// showRequests tells which certificate request of the node waits for a person, with the command that
-// answers it, and what else keeps the node.
-func (s *scope) showRequests() {
-	scope := model.NodeScope(s.machine.Name)
-	var pending, others []string
-	for _, b := range s.view.Plan.Blockers {
-		switch {
-		case b.Scope != scope:
-		case b.Reason == reasonRequestPending || b.Reason == reasonRequestRefused:
-			pending = append(pending, sentence(b.Message, b.Remedy))
-		default:
-			others = append(others, sentence(b.Message, b.Remedy))
-		}
-	}
-	for _, w := range s.view.Plan.Waits {
-		if w.Scope == scope && w.Who == model.WhoUser && w.Next != "" {
-			pending = append(pending, sentence("waiting for "+w.For, w.Next))
-		}
-	}
-	switch {
-	case len(pending) > 0:
-		s.set(agentv1.CertificateRequestPendingCondition, metav1.ConditionTrue, reasonRequestPending, lines(pending))
-	default:
-		s.set(agentv1.CertificateRequestPendingCondition, metav1.ConditionFalse, reasonNoRequest, "")
-	}
+// showNode tells which certificate request of the node waits for a person, and what else keeps the node.
+func (s *scope) showNode() {
+	pending, others := words.Node(&s.view.Plan, s.machine.Name)
+	conditions.Set(s.object, pending)
 	if len(others) > 0 && s.host.Installed {
-		s.nodeTrouble(lines(others))
+		s.nodeTrouble(words.Lines(others))
 	}
 }
-
-// Reasons of CertificateRequestPending. The first two are those of the library's blockers.
-const (
-	reasonRequestPending = "CertificateRequestPending"
-	reasonRequestRefused = "RequestRefused"
-	reasonNoRequest      = "NoCertificateRequestPending"
-)
 
 // split takes the id of an object on a hub apart.
 func split(id string) (namespace, name string) {

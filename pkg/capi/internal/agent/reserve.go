@@ -21,6 +21,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // Reasons of AgentReserved, beside those of the API.
@@ -144,7 +145,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	defer s.reserving.Unlock()
 	hosts, err := s.candidates(ctx)
 	if err != nil {
-		s.waitToReserve(reasonUnobserved, text(err))
+		s.waitToReserve(reasonUnobserved, words.Error(err))
 		return false, err
 	}
 	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {

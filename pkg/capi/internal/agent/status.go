@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // show writes down what is known of the host.
@@ -84,23 +85,8 @@ func reasonOf(word string) string {
 	return "Unknown"
 }
 
-// longest is how much a condition, and an event, may say.
-const (
-	longestCondition = 8192
-	longestEvent     = 1000
-)
-
-// lines are several sentences in one text.
-func lines(sentences []string) string {
-	return short(strings.Join(sentences, "; "), longestCondition)
-}
-
-func short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
-}
+// longestEvent is how many bytes an event may say.
+const longestEvent = 1000
 
 // nodeTrouble says that the machine is installed, and its node not as it should be.
 func (s *scope) nodeTrouble(message string) { s.trouble = message }
@@ -182,7 +168,7 @@ func (s *scope) report(before *agentv1.AgentMachine) {
 		} else {
 			message += " is " + strings.ToLower(string(is.Status)) + ": " + is.Reason
 		}
-		s.Recorder.Eventf(s.machine, s.object, level, is.Reason, "Install", "%s", short(message, longestEvent))
+		s.Recorder.Eventf(s.machine, s.object, level, is.Reason, "Install", "%s", words.Short(message, longestEvent))
 	}
 }
 

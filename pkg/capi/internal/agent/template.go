@@ -21,6 +21,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -115,7 +116,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	}
 	hosts, err := r.Pool.Hosts(ctx, template.Namespace, infra)
 	if err != nil {
-		set(metav1.ConditionFalse, reasonUnobserved, text(err))
+		set(metav1.ConditionFalse, reasonUnobserved, words.Error(err))
 		again.RequeueAfter = waitsInPool
 		return again, nil
 	}

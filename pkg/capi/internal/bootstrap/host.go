@@ -1,10 +1,10 @@
 package bootstrap
 
 import (
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
@@ -17,6 +17,10 @@ import (
 func (s *scope) showHost(acted error) {
 	if s.way == machines.Pool {
 		return
+	}
+	pending, others := words.Node(&s.view.Plan, s.machine.Name)
+	if pending.Status == metav1.ConditionTrue || conditions.Has(s.config, pending.Type) { // none of most installations
+		conditions.Set(s.config, pending)
 	}
 	if s.isInstalledElsewhere() {
 		const message = "the machine is installed, and the service has no record of it"
@@ -33,16 +37,17 @@ func (s *scope) showHost(acted error) {
 	s.config.Status.AgentRef = words.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
-		if model.HostOf(b.Scope) == s.machine.Name || contains(b.Hosts, s.machine.Name) {
+		if b.Scope != model.NodeScope(s.machine.Name) && (model.HostOf(b.Scope) == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
 			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
+	blockers = append(blockers, others...)
 	switch {
 	case s.settlesIn() > 0:
-		message := strings.Join(append([]string{"the service is checking the host"}, blockers...), "; ")
+		message := words.Lines(append([]string{"the service is checking the host"}, blockers...))
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, strings.Join(blockers, "; "))
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, words.Lines(blockers))
 	case acted != nil:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
 	case s.host.State == model.HostInstalled || s.host.State == model.HostAdded:

@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	written, again, failed := r.Status.Write(ctx, r.Client, before, config)
 	if written {
 		s.config = now
-		s.report(conditions.Get(before, bootstrapv1.HostValidatedCondition))
+		s.report(before)
 	}
 	return util.LowestNonZeroResult(result, ctrl.Result{RequeueAfter: again}), errors.Join(err, failed)
 }
@@ -214,15 +214,22 @@ func (s *scope) summarize() {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message
 		}
 	}
+	if c := conditions.Get(s.config, bootstrapv1.CertificateRequestPendingCondition); c != nil && c.Status == metav1.ConditionTrue {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message
+	}
 	conditions.Set(s.config, ready)
 }
 
-// report tells of what newly stands in the host's way, on the config and on the Machine.
-func (s *scope) report(before *metav1.Condition) {
-	now := conditions.Get(s.config, bootstrapv1.HostValidatedCondition)
-	if now == nil || now.Status != metav1.ConditionFalse || now.Reason == bootstrapv1.HostNotRegisteredReason || before != nil && before.Message == now.Message {
-		return
+// report tells of what newly stands in the host's way, or waits for a person, on the config and on the Machine.
+func (s *scope) report(before *bootstrapv1.OpenshiftAssistedConfig) {
+	for kind, trouble := range map[string]metav1.ConditionStatus{
+		bootstrapv1.HostValidatedCondition: metav1.ConditionFalse, bootstrapv1.CertificateRequestPendingCondition: metav1.ConditionTrue,
+	} {
+		was, now := conditions.Get(before, kind), conditions.Get(s.config, kind)
+		if now == nil || now.Status != trouble || now.Reason == bootstrapv1.HostNotRegisteredReason || was != nil && was.Message == now.Message {
+			continue
+		}
+		s.Recorder.Eventf(s.config, s.machine, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
+		s.Recorder.Eventf(s.machine, s.config, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
 	}
-	s.Recorder.Eventf(s.config, s.machine, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
-	s.Recorder.Eventf(s.machine, s.config, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
 }

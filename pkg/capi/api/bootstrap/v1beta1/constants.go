@@ -28,6 +28,10 @@ const (
 	InfraEnvReadyCondition = "InfraEnvReady"
 	// HostValidatedCondition says whether the host registered and its validations pass.
 	HostValidatedCondition = "HostValidated"
+	// CertificateRequestPendingCondition says whether a certificate request of the node waits
+	// for a person. It is there from the first such request on, and never for AgentMachines,
+	// which have it themselves.
+	CertificateRequestPendingCondition = "CertificateRequestPending"
 )
 
 // Reasons of the conditions of an OpenshiftAssistedConfig.

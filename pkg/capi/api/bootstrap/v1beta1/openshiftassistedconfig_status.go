@@ -6,7 +6,8 @@ import (
 
 // OpenshiftAssistedConfigStatus is what became of a config.
 type OpenshiftAssistedConfigStatus struct {
-	// conditions are Ready, DataSecretAvailable, InfraEnvReady, HostValidated and Paused.
+	// conditions are Ready, DataSecretAvailable, InfraEnvReady, HostValidated,
+	// CertificateRequestPending and Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -14,7 +14,7 @@ import (
 // of the kind.
 var negative = []string{
 	clusterv1.PausedCondition, clusterv1.DeletingCondition, clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition,
-	clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, "CertificateRequestPending",
+	clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, bootstrapv1.CertificateRequestPendingCondition,
 }
 
 // oldConditions are conditions in the form of contract v1beta1: only those that are True
