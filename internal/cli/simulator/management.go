@@ -79,14 +79,21 @@ func (o *managementOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.Dir, err = base.Folder(o.Dir); err != nil {
-		return err
-	}
 	starter, err := newStarter(ctx, o.Assets, o.IO.Err)
 	if err != nil {
 		return o.ended(ctx, err)
 	}
 	defer starter.close()
+	leave, err := occupy(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if cluster != nil {
+		if err := replaceable(o.clusterKubeconfig()); err != nil {
+			return err
+		}
+	}
 	running, stop := context.WithCancelCause(ctx)
 	starter.fail = stop
 	err = o.around(running, starter, trouble, cluster)

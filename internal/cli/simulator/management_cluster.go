@@ -73,6 +73,11 @@ func (o *managementOptions) clusterOf() ([]byte, error) {
 	return nil, fmt.Errorf("there is no template %s", o.Cluster)
 }
 
+// clusterKubeconfig is where the Cluster's kubeconfig is while it is played.
+func (o *managementOptions) clusterKubeconfig() string {
+	return filepath.Join(o.Dir, clusterName+".kubeconfig")
+}
+
 // makeCluster makes the objects, follows the Cluster until it is Available, and has its kubeconfig in the folder
 // until ctx ends.
 func (o *managementOptions) makeCluster(ctx context.Context, connection *rest.Config, objects []byte) error {
@@ -82,7 +87,7 @@ func (o *managementOptions) makeCluster(ctx context.Context, connection *rest.Co
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(o.Dir, clusterName+".kubeconfig")
+	path := o.clusterKubeconfig()
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return err
 	}

@@ -136,6 +136,51 @@ func TestSourceTreeIsFoundFromWithin(t *testing.T) {
 	}
 }
 
+// TestFoldersAreOfOneRun: a second run in the folder of one that goes on touches nothing there, and a kubeconfig that is
+// somebody's own is not taken for one that an earlier run has left.
+func TestFoldersAreOfOneRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "management")
+	leave, err := occupy(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(dir, "management.kubeconfig")
+	if err := os.WriteFile(mine, []byte("of the first run"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--assets", assets(t, ready), "--dir", dir, "--cluster", "compact"}
+	refused := func(says string) {
+		t.Helper()
+		err := manage(t.Context(), io.Discard, t.Output(), flags...)
+		if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(install.NextOf(err)), "--dir") {
+			t.Errorf("got %v", err)
+		}
+		if content, err := os.ReadFile(mine); err != nil || string(content) != "of the first run" {
+			t.Errorf("the first run's kubeconfig is %q, %v", content, err)
+		}
+	}
+	refused("another simulator management keeps its kubeconfigs there")
+	leave()
+
+	own := filepath.Join(dir, "lab.kubeconfig")
+	kubeconfig := func(server string) {
+		t.Helper()
+		if err := os.WriteFile(own, []byte("{apiVersion: v1, kind: Config, clusters: [{name: lab, cluster: {server: '"+server+"'}}]}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeconfig("https://api.lab.example.com:6443")
+	refused("not of a simulated cluster")
+	if err := os.WriteFile(own, []byte("no kubeconfig"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("not of a simulated cluster")
+	kubeconfig("https://127.0.0.1:40001")
+	if err := replaceable(own); err != nil {
+		t.Errorf("what an earlier run has left is not replaced: %v", err)
+	}
+}
+
 // TestManagementRuns starts all of it, finds its machines inspected and its providers' webhooks
 // answering, and stops it.
 func TestManagementRuns(t *testing.T) {
