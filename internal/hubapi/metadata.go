@@ -74,6 +74,10 @@ const (
 	AnnotationAgentStage          = "agent.agent-install.openshift.io/current-stage"
 )
 
+// AnnotationHardwareDetails of a BareMetalHost gives its hardware to the Bare Metal Operator, which takes the annotation
+// off once it has it in the status.
+const AnnotationHardwareDetails = "inspect.metal3.io/hardwaredetails"
+
 // Annotations of a BareMetalHost that the bare-metal-agent controller copies to
 // the machine's Agent, over whatever stands there. The prefixes are followed by the
 // key of a label: with a dot, not a slash.

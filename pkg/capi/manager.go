@@ -170,12 +170,13 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	caches := cache.Options{
 		SyncPeriod: &options.SyncPeriod,
 		// Of Secrets only those of Clusters are kept in memory, as by Cluster API itself.
-		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
-		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
 	}
-	if options.Service == nil && slices.Contains(options.Providers, Infrastructure) {
-		agent.Cached(&caches, options.AgentNamespace)
+	agents := options.AgentNamespace
+	if options.Service != nil || !slices.Contains(options.Providers, Infrastructure) {
+		agents = "" // nobody takes any, and the kind may not be there
 	}
+	agent.Cached(&caches, agents)
 	if options.Namespace != "" {
 		caches.DefaultNamespaces = map[string]cache.Config{options.Namespace: {}}
 	}

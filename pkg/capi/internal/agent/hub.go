@@ -59,14 +59,16 @@ func newAgents() *unstructured.UnstructuredList {
 	return list
 }
 
-// Cached has a manager's cache keep Agents without what no reconciler reads, and where they are taken from a
-// namespace of their own, those of that one, whatever else the cache is limited to.
+// Cached has a manager's cache keep the objects of a hub without what no reconciler reads, and Agents, where they are
+// taken from a namespace of their own, of that one, whatever else the cache is limited to.
 func Cached(options *cache.Options, namespace string) {
 	strip := cache.TransformStripManagedFields()
 	options.DefaultTransform = func(object any) (any, error) {
-		if u, is := object.(*unstructured.Unstructured); is && u.GroupVersionKind() == hubapi.GroupVersionKind(hubapi.KindAgent) {
-			hubapi.TrimAgent(u)
-			unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
+		if u, is := object.(*unstructured.Unstructured); is {
+			hubapi.Trim(u)
+			if u.GetKind() == hubapi.KindAgent {
+				unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
+			}
 		}
 		return strip(object)
 	}

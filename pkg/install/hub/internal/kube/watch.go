@@ -304,16 +304,10 @@ func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	if !ok {
 		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource().Resource, object)
 	}
-	s.trim(u)
+	hubapi.Trim(u)
 	return u, nil
 }
 
-// trim takes off an object that nobody else has what needs memory and is not read.
-func (s *Store) trim(u *unstructured.Unstructured) {
-	if s.Kind == Agents {
-		hubapi.TrimAgent(u)
-	}
-}
 
 // keep puts an object into the store unless a newer one is there.
 func (s *Store) keep(u *unstructured.Unstructured) {
