@@ -8,7 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -223,6 +226,55 @@ func TestDeletion(t *testing.T) {
 			}
 			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != test.stays {
 				t.Errorf("the config is there: %t", there)
+			}
+		})
+	}
+}
+
+// TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well whatever discovery image there is now, or
+// whether there is any, as after a move; and none is given another one.
+func TestLiveISOOfAMachineThatRuns(t *testing.T) {
+	for name, test := range map[string]struct {
+		service  func(*install.Observed)
+		provider string
+		ready    metav1.ConditionStatus
+	}{
+		"it waits in the discovery system": {func(o *install.Observed) {
+			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterDiscovering, model.HostReady, ""
+		}, "", metav1.ConditionFalse},
+		"it has rebooted": {func(o *install.Observed) {
+			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterInstalling, model.HostInstalling, "Rebooting"
+		}, "", metav1.ConditionTrue},
+		"it is installed": {func(*install.Observed) {}, "metal3://ns/host/infra", metav1.ConditionTrue},
+		"it was moved":    {func(o *install.Observed) { o.Hosts, o.InfraEnvs = nil, nil }, "metal3://ns/host/infra", metav1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			infrastructure := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": machines.KindMetal3Machine,
+				"metadata": map[string]any{"namespace": "ns", "name": "infra"},
+				"spec":     map[string]any{"image": map[string]any{"url": "http://images/before", "diskFormat": "live-iso"}},
+			}}
+			b := start(t, func(o map[string]client.Object) {
+				m := o["Machine"].(*clusterv1.Machine)
+				m.Spec.ProviderID = test.provider
+				m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: machines.KindMetal3Machine, Name: "infra"}
+				o["Metal3Machine"] = infrastructure
+				o["CustomResourceDefinition"] = &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+					Name: "metal3machines.infrastructure.cluster.x-k8s.io", Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"},
+				}}
+			})
+			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
+			b.service.observed.Cluster.State = model.ClusterInstalled
+			test.service(&b.service.observed)
+			b.mustReconcile()
+			if c := conditions.Get(b.config(), clusterv1.ReadyCondition); c.Status != test.ready {
+				t.Errorf("Ready is %s: %s", c.Status, c.Message)
+			}
+			if s := b.secret(); s == nil || len(s.Data["value"]) > 0 {
+				t.Errorf("its data is %v", s)
+			}
+			if slices.Contains(b.written, "patch unstructured.Unstructured infra") {
+				t.Error("it is given another image")
 			}
 		})
 	}
