@@ -114,9 +114,12 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err != nil || !reserved {
 		return result, err
 	}
-	if isHosted(s.cluster) {
+	switch {
+	case s.host == nil:
+		s.showElsewhere()
+	case isHosted(s.cluster):
 		result, err = s.installHosted(ctx)
-	} else {
+	default:
 		result, err = s.install(ctx)
 	}
 	return result, errors.Join(err, s.letMove(ctx))

@@ -148,7 +148,12 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	if err != nil {
 		return false, ctrl.Result{}, err
 	}
-	if host == nil {
+	switch {
+	case host == nil && s.isElsewhere():
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
+			"there is no %s %s here to give the machine back by: it runs on until somebody switches it off, or boots a discovery image on it", s.Pool.Thing(), name.Name))
+		return true, ctrl.Result{}, nil
+	case host == nil:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is there no more")
 		return true, ctrl.Result{}, nil
 	}

@@ -73,6 +73,12 @@ func (s *scope) isProvisioned() bool {
 		s.machine != nil && s.machine.Spec.ProviderID != "" && s.machine.Spec.ProviderID == s.object.Spec.ProviderID
 }
 
+// isElsewhere reports whether the host is one that was never seen here though the machine was handed over: it was
+// installed by the service of another management cluster, before a move.
+func (s *scope) isElsewhere() bool {
+	return s.host == nil && s.object.Status.AgentRef == nil && s.isProvisioned()
+}
+
 // keep sees to it that the host that is reserved is, and says why where it is not. A machine that was
 // not handed over yet gives up one that it cannot have.
 func (s *scope) keep(ctx context.Context) (bool, error) {
@@ -88,6 +94,8 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	}
 	lost, reason := "", reasonTaken
 	switch ours, known := s.isOurs(host); {
+	case host == nil && s.isElsewhere():
+		return true, s.hook(ctx)
 	case host == nil:
 		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.Thing(), name.Name), agentv1.AgentGoneReason
 	case host.Cluster != "" && known && !ours:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -34,6 +35,42 @@ func (s *scope) show() {
 	}
 	s.mirror()
 	s.showPlan()
+}
+
+// reasonInstalled is that of all conditions of a machine whose host is elsewhere.
+const reasonInstalled = agentv1.InstalledCondition
+
+// showElsewhere says that the machine is installed, and that its host is not known here. Nothing can be done to
+// the host, and nothing has to be: its node is Cluster API's to look at.
+func (s *scope) showElsewhere() {
+	message := fmt.Sprintf("the machine is installed, and there is no %s %s here", s.Pool.Thing(), s.reserved().Name)
+	for _, kind := range order() {
+		s.set(kind, metav1.ConditionTrue, reasonInstalled, message)
+	}
+	s.object.Status.Initialization.Provisioned = ptr.To(true)
+	if addresses := s.nodeAddresses(); len(addresses) > 0 {
+		s.object.Status.Addresses = addresses
+	}
+}
+
+// nodeAddresses are those of the machine's node, where it has been seen.
+func (s *scope) nodeAddresses() []clusterv1.MachineAddress {
+	view := s.Installations.Last(s.key)
+	if view == nil || view.Observed.Spoke == nil {
+		return nil
+	}
+	for i := range view.Observed.Spoke.Nodes {
+		node := &view.Observed.Spoke.Nodes[i]
+		if node.ProviderID != s.object.Spec.ProviderID {
+			continue
+		}
+		host := pool.Host{Hostname: node.Name}
+		for _, address := range node.Addresses {
+			host.Addresses = append(host.Addresses, address.String())
+		}
+		return addressesOf(&host)
+	}
+	return nil
 }
 
 // addressesOf are the addresses of a host, before it is a node: certificates are approved by them.
