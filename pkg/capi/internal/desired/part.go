@@ -51,6 +51,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue
 		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && reservedHost(m) == "":
 			continue // no host of the pool is reserved for it yet
+		case isLeft(m, host):
+			continue
 		case m.Spec.ProviderID != "" && host == nil && observed != nil:
 			// It was installed, and the service has no record of it: after a move, or because
 			// somebody deleted it. Nothing is made for it that could install it again.
@@ -76,6 +78,13 @@ func takePart(c *Cluster, observed *install.Observed) part {
 	}
 	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || before && !late && p.workers+p.arbiters < c.Workers
 	return p
+}
+
+// isLeft reports whether the host of a Machine of a pool was taken from its cluster, or booted anew, after it was
+// handed over: it waits in the pool, and is not installed once more for the same Machine.
+func isLeft(m Machine, host *install.Host) bool {
+	return machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && m.Spec.ProviderID != "" && m.DeletionTimestamp.IsZero() &&
+		host != nil && host.ClusterID == ""
 }
 
 // isLate reports whether workers are waited for no more: the hosts of the control plane have been ready

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -50,6 +52,20 @@ func (w *world) add(name string, controlPlane bool) {
 func (w *world) registers(name string, state install.HostState, ago time.Duration) {
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, install.InfraEnv{ID: "env-" + name, Name: name})
 	w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
+}
+
+// pooled has a Machine be handed over by a pool, whose host is bound to a cluster, or to none.
+func (w *world) pooled(name, cluster string) {
+	for i := range w.Machines {
+		m := &w.Machines[i]
+		if m.Name != name {
+			continue
+		}
+		m.Spec.ProviderID, m.Spec.InfrastructureRef.Kind = "agent://host-"+name, machines.KindAgentMachine
+		m.Infrastructure = &unstructured.Unstructured{Object: map[string]any{"kind": machines.KindAgentMachine, "spec": map[string]any{"providerID": m.Spec.ProviderID}}}
+		m.Infrastructure.SetNamespace("lab")
+		w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "pool", State: model.HostUnbound, ClusterID: cluster})
+	}
 }
 
 func (w *world) controlPlaneReady(ago time.Duration) {
@@ -122,6 +138,11 @@ func TestTakePart(t *testing.T) {
 		"a Machine was installed, and the service has no record of it": {model.ClusterInstalled, func(w *world) {
 			w.controlPlaneReady(time.Hour)
 			w.Machines[3].Spec.ProviderID = "metal3://ns/host/w-0"
+		}, "cp-0 cp-1 cp-2 w-1 ", false},
+		"a Machine of a pool was installed, and its host was booted anew": {model.ClusterInstalled, func(w *world) {
+			w.controlPlaneReady(time.Hour)
+			w.pooled("w-0", "")
+			w.pooled("w-1", "c")
 		}, "cp-0 cp-1 cp-2 w-1 ", false},
 		"somebody holds it": {model.ClusterReady, func(w *world) {
 			w.ControlPlane.Spec.Config.HoldInstallation = true
