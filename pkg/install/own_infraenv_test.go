@@ -174,6 +174,10 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 			w.has("b")
 			w.desired.Spec.Spec.Discovery.OSVersion = "4.20"
 		}},
+		"there, of the minor version, which is all that a service keeps": {change: func(w *world) {
+			w.has("b")
+			w.desired.Spec.Spec.OpenShift.Version = "4.20.5"
+		}},
 		"there, of another architecture": {blocked: "InfraEnvUnfit", change: func(w *world) {
 			w.has("b").Settings[setting.Arch] = setting.ValueOf("arm64")
 			w.desired.Spec.Spec.OpenShift.Arch = spec.X86

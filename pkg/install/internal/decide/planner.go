@@ -152,9 +152,12 @@ func redactedChanges(settings model.Settings) []model.Change {
 }
 
 // imageDifferences compares what is said of an InfraEnv with it, but for what the
-// file overrides in the service's own words.
+// file overrides in the service's own words. Of a version a service may keep the minor
+// one alone, of which it takes the live system.
 func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
-	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool { return slices.Contains(env.Overridden, d.Setting) })
+	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
+		return slices.Contains(env.Overridden, d.Setting) || d.Setting == setting.Version && setting.SameVersion(d.Have, d.Want)
+	})
 }
 
 // Matches says which observed host is which host of the file.
