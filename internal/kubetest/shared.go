@@ -58,8 +58,9 @@ func (s *shared[T]) start(t testing.TB, start func(testing.TB) (T, error)) T {
 	return s.made
 }
 
-// Run runs the tests of a package, stops what they share, and gives the code to exit with.
-func (s *shared[T]) Run(m *testing.M) int {
+// Run runs the tests of a package, stops what they share, and gives the code to exit with. What is shared besides may
+// run them itself (Runner).
+func (s *shared[T]) Run(m interface{ Run() int }) int {
 	code := m.Run()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,3 +69,11 @@ func (s *shared[T]) Run(m *testing.M) int {
 	}
 	return code
 }
+
+// Runner runs the tests of a package, for one that shares more than one thing:
+//
+//	first.Run(kubetest.Runner(func() int { return second.Run(m) }))
+type Runner func() int
+
+// Run runs them.
+func (r Runner) Run() int { return r() }

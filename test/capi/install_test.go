@@ -62,15 +62,18 @@ func (r *rig) checkDescribed() {
 	r.t.Logf("clusterctl describe cluster:\n%s", out)
 }
 
-// TestCompactOverREST does so by a service without a hub, adds a worker, and deletes the cluster.
+// TestCompactOverREST does so by a service without a hub. The cluster goes to another management cluster that reaches
+// the same service, where a worker is added, and it is deleted.
 func TestCompactOverREST(t *testing.T) {
 	r := newRig(t, 4, func(r *rig) { r.overREST = true })
 	r.order("compact", 0)
 	r.untilAvailable(aWhile)
-	r.scaleWorkers(1)
-	r.untilWorkers(1)
-	r.delete()
-	r.checkGone()
+	there := r.beside()
+	r.move(there, 0)
+	there.scaleWorkers(1)
+	there.untilWorkers(1)
+	there.delete()
+	there.checkGone()
 }
 
 // TestLiveISO boots the machines of a cluster from its discovery images, and adds one.

@@ -1,6 +1,7 @@
 package capi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ func TestLife(t *testing.T) {
 	r.upgrade()
 
 	there := r.beside()
-	r.move(there)
+	r.move(there, 5)
 
 	there.scaleWorkers(6)
 	there.untilWorkers(6)
@@ -313,11 +314,11 @@ func (r *rig) checkUpgrade(workers int, order func()) {
 	}
 }
 
-// move has clusterctl move the Cluster to another management cluster: nothing of the service's is deleted,
-// and no machine is installed again.
-func (r *rig) move(there *rig) {
+// move has clusterctl move the Cluster to another management cluster: nothing of the service's is deleted, no Machine
+// is another one, and no machine is started or installed again.
+func (r *rig) move(there *rig, workers int) {
 	r.t.Helper()
-	writes, starts, before := r.site.Hardware().Writes(), r.site.Hardware().Starts(), r.serviceObjects()
+	writes, starts, before, identities := r.site.Hardware().Writes(), r.site.Hardware().Starts(), r.serviceObjects(), r.identities()
 	for _, m := range []*kubetest.Management{r.Management, there.Management} {
 		m.AddInventory(r.t)
 	}
@@ -333,9 +334,15 @@ func (r *rig) move(there *rig) {
 		}
 	}()
 	there.untilAvailable(aWhile)
-	there.untilWorkers(5)
+	there.untilWorkers(workers)
+	if was, is := slices.Sorted(maps.Values(identities)), slices.Sorted(maps.Values(there.identities())); !slices.Equal(was, is) {
+		r.t.Errorf("the Machines were %v, and are %v", was, is)
+	}
 	if after := r.serviceObjects(); !slices.Equal(before, after) {
 		r.t.Errorf("the service's objects were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+	if made := there.serviceObjects(); !r.overREST && len(made) != 2 {
+		r.t.Errorf("the other hub has %v, and should have the cluster alone", made)
 	}
 	if after := r.site.Hardware().Writes(); !maps.Equal(writes, after) {
 		r.t.Errorf("disks were written so often: %v, and now %v", writes, after)
@@ -345,6 +352,9 @@ func (r *rig) move(there *rig) {
 // serviceObjects are the objects by which the service knows the cluster.
 func (r *rig) serviceObjects() []string {
 	r.t.Helper()
+	if r.overREST {
+		return r.records()
+	}
 	var found []string
 	for kind, version := range map[string]string{
 		"ClusterDeployment": "hive.openshift.io/v1", "AgentClusterInstall": "extensions.hive.openshift.io/v1beta1",
@@ -359,6 +369,33 @@ func (r *rig) serviceObjects() []string {
 		for i := range list.Items {
 			found = append(found, kind+" "+list.Items[i].GetName())
 		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// records are what the service itself knows.
+func (r *rig) records() []string {
+	r.t.Helper()
+	service := r.service()
+	defer service.Close()
+	clusters, failed := service.ListClusters(r.t.Context())
+	envs, err := service.ListInfraEnvs(r.t.Context(), "")
+	failed = errors.Join(failed, err)
+	var found []string
+	for i := range clusters {
+		found = append(found, "cluster "+clusters[i].ID)
+	}
+	for i := range envs {
+		found = append(found, "InfraEnv "+envs[i].ID)
+		hosts, err := service.ListHosts(r.t.Context(), envs[i].ID)
+		failed = errors.Join(failed, err)
+		for j := range hosts {
+			found = append(found, "host "+hosts[j].ID)
+		}
+	}
+	if failed != nil {
+		r.t.Fatal(failed)
 	}
 	slices.Sort(found)
 	return found

@@ -32,6 +32,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
+	"github.com/oaictl/oaictl/pkg/install"
 	plane "github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -42,8 +43,12 @@ const (
 	version, newer = "4.20.32", "4.20.33"
 )
 
-// managementCluster is the management cluster of all tests that do not need one of their own.
-var managementCluster kubetest.SharedManagement
+// managementCluster is the management cluster of all tests that do not need one of their own, and otherCluster the one
+// that clusters are moved to.
+var managementCluster, otherCluster kubetest.SharedManagement
+
+// workloadServer is where the workload cluster of each test is played.
+var workloadServer kubetest.Shared
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(environmentApart); how != "" {
@@ -53,7 +58,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(managementCluster.Run(m))
+	os.Exit(managementCluster.Run(kubetest.Runner(func() int {
+		return otherCluster.Run(kubetest.Runner(func() int { return workloadServer.Run(m) }))
+	})))
 }
 
 // rig is a namespace of a management cluster with all that plays there.
@@ -70,8 +77,7 @@ type rig struct {
 	stop      func() // ends the providers
 }
 
-// newRig starts a site with so many BareMetalHosts and an API server for a workload cluster, and the
-// providers.
+// newRig starts a site with so many BareMetalHosts and the providers.
 func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
@@ -83,19 +89,38 @@ func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	}
 	r.namespace = r.Namespace(t)
 	r.connect()
-	r.play(management.Config{Seed: 1, Servers: []*rest.Config{kubetest.Start(t).Config}})
+	t.Cleanup(r.clear)
+	r.play(management.Config{Seed: 1, Servers: []*rest.Config{workloadServer.Start(t).Config}})
 	if err := management.MakeHosts(t.Context(), r.Config, r.namespace, "rack", hosts); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// beside starts another management cluster for the same machines, with a namespace of the same name.
+// clear takes away what a workload cluster has left on its API server, once nobody plays it any more.
+func (r *rig) clear() {
+	if r.site == nil {
+		return // nothing was begun
+	}
+	lab := r.site.Workload("lab")
+	if lab == nil || lab.Played() == nil {
+		return // it was taken away
+	}
+	if err := lab.Played().Clear(context.WithoutCancel(r.t.Context())); err != nil {
+		r.t.Errorf("clear the API server of the workload cluster: %v", err)
+	}
+}
+
+// beside is the other management cluster, for the same machines, with a namespace of the same name.
 func (r *rig) beside() *rig {
 	r.t.Helper()
-	other := &rig{Management: kubetest.StartManagement(r.t, kubetest.ManagementConfig{}), t: r.t, namespace: r.namespace, clock: r.clock, writes: &writes{count: map[string]int{}}}
+	other := &rig{
+		Management: otherCluster.Start(r.t), t: r.t, namespace: r.namespace, clock: r.clock, overREST: r.overREST,
+		writes: &writes{count: map[string]int{}},
+	}
 	other.connect()
 	other.make(&corev1.Namespace{ObjectMeta: named("", r.namespace)})
+	other.offer(version)
 	other.play(management.Config{Beside: r.site})
 	return other
 }
@@ -155,10 +180,7 @@ func (r *rig) start() {
 	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
 	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server, Release: management.Release}
 	if r.overREST {
-		var err error
-		if options.Service, err = plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}); err != nil {
-			r.t.Fatal(err)
-		}
+		options.Service = r.service()
 	}
 	connection := rest.CopyConfig(r.Config)
 	connection.Wrap(r.writes.through)
@@ -175,6 +197,16 @@ func (r *rig) start() {
 		err := server.StartedChecker()(nil)
 		return err == nil, fmt.Sprint(err)
 	})
+}
+
+// service is the service itself.
+func (r *rig) service() install.Backend {
+	r.t.Helper()
+	service, err := plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return service
 }
 
 // log takes a line of the providers' log, but for those that say that something starts.

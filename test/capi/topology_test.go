@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +20,7 @@ import (
 const kubeVersion, newerKubeVersion = "v1.33.32", "v1.33.33"
 
 // TestTopologyUpgrade upgrades a cluster that a ClusterClass describes, by one edit of its version. Cluster API asks
-// before it replaces workers, and no Machine is replaced.
+// before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end.
 func TestTopologyUpgrade(t *testing.T) {
 	r := newRig(t, 5, func(r *rig) {
 		r.Management = kubetest.StartManagement(t, kubetest.ManagementConfig{
@@ -63,6 +64,11 @@ func TestTopologyUpgrade(t *testing.T) {
 	})
 	if after := r.identities(); !maps.Equal(before, after) {
 		t.Errorf("the Machines were %v, and are %v", before, after)
+	}
+	r.delete()
+	r.untilFree(5)
+	if left := r.serviceObjects(); len(left) != 6 || !slices.Contains(left, "InfraEnv pool") {
+		t.Errorf("left are %v, and should be a pool of five", left)
 	}
 }
 
