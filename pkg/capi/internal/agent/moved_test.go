@@ -23,98 +23,155 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// TestMachinesThatWereMovedStay takes an AgentMachine in, as a move makes it, whose host only the service of another
-// management cluster knows: the machine is installed, takes no other host, and goes when its Machine does.
+// moved is an AgentMachine, with its Machine and its Cluster, as a move makes it: without its status.
+type moved struct {
+	t       *testing.T
+	client  client.Client
+	service *service
+	machine *clusterv1.Machine
+	infra   *agentv1.AgentMachine
+	told    *events.FakeRecorder
+	agent.MachineReconciler
+}
+
+// newMoved makes it, in the namespace ns. Its host is the host moved of env, which is a namespace on a hub.
+func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
+	m := &moved{t: t, told: events.NewFakeRecorder(100)}
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
+	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	m.machine = &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "m", UID: "1", Finalizers: []string{"core"}, Annotations: map[string]string{agentv1.PreTerminateHookAnnotation: ""},
+		},
+		Spec: clusterv1.MachineSpec{ClusterName: "c", ProviderID: "agent://moved", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")}},
+	}
+	m.infra = &agentv1.AgentMachine{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "m", Finalizers: []string{agentv1.AgentMachineFinalizer}, Annotations: map[string]string{machines.AnnotationReservedHost: env + "/moved"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine", Name: "m", UID: "1"}},
+		},
+		Spec: agentv1.AgentMachineSpec{ProviderID: "agent://moved"},
+	}
+	m.client = fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, m.machine, m.infra).WithObjects(objects...).WithStatusSubresource(m.infra, m.machine).Build()
+	service, desire := installed("ns")
+	service.observed.Spoke = &install.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
+	set := installation.New(installation.Config{
+		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
+	})
+	if _, err := set.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil { // as the control plane does
+		t.Fatal(err)
+	}
+	m.service = service
+	m.Client, m.Live, m.Recorder, m.Installations = m.client, m.client, m.told, set
+	return m
+}
+
+// reconcile has it reconciled, and reads what has become of it.
+func (m *moved) reconcile() {
+	m.t.Helper()
+	if _, err := m.Reconcile(m.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.infra)}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.get(m.infra)
+	m.get(m.machine)
+}
+
+func (m *moved) get(object client.Object) {
+	m.t.Helper()
+	if err := m.client.Get(m.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// delete has the Machine be deleted, and drained.
+func (m *moved) delete() {
+	m.t.Helper()
+	if err := m.client.Delete(m.t.Context(), m.machine); err != nil {
+		m.t.Fatal(err)
+	}
+	m.get(m.machine)
+	m.machine.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Now()}
+	if err := m.client.Status().Update(m.t.Context(), m.machine); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// isHeld reports whether the Machine, or the AgentMachine, waits for the host.
+func (m *moved) isHeld() bool {
+	_, hooked := m.machine.Annotations[agentv1.PreTerminateHookAnnotation]
+	return hooked || len(m.infra.Finalizers) > 0
+}
+
+// events are those that were told.
+func (m *moved) events() string {
+	close(m.told.Events)
+	var all []string
+	for event := range m.told.Events {
+		all = append(all, event)
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestMachinesThatWereMovedStay takes an AgentMachine in whose host only the service of another management cluster
+// knows: the machine is installed, takes no other host, and goes when its Machine does.
 func TestMachinesThatWereMovedStay(t *testing.T) {
 	for name, overREST := range map[string]bool{"on a hub": false, "over REST": true} {
 		t.Run(name, func(t *testing.T) {
-			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
-			cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
-			machine := &clusterv1.Machine{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: "ns", Name: "m", UID: "1", Finalizers: []string{"core"}, Annotations: map[string]string{agentv1.PreTerminateHookAnnotation: ""},
-				},
-				Spec: clusterv1.MachineSpec{ClusterName: "c", ProviderID: "agent://moved", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")}},
-			}
-			infra := &agentv1.AgentMachine{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: "ns", Name: "m", Finalizers: []string{agentv1.AgentMachineFinalizer}, Annotations: map[string]string{machines.AnnotationReservedHost: "ns/moved"},
-					OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine", Name: "m", UID: "1"}},
-				},
-				Spec: agentv1.AgentMachineSpec{ProviderID: "agent://moved"},
-			}
 			free := &agentinstall.Agent{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "free"}, Spec: agentinstall.AgentSpec{Approved: true},
 				Status: agentinstall.AgentStatus{DebugInfo: agentinstall.DebugInfo{State: "known-unbound"}},
 			}
 			conditionsOf(free, true, false)
-			c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, machine, infra, toUnstructured(t, free)).WithStatusSubresource(infra, machine).Build()
-			service, desire := installed("ns")
-			service.observed.Spoke = &install.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
-			set := installation.New(installation.Config{
-				Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
-			})
-			if _, err := set.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil { // as the control plane does
-				t.Fatal(err)
-			}
-			told := events.NewFakeRecorder(100)
-			r := &agent.MachineReconciler{Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c}, Recorder: told, Installations: set}
+			pooled := toUnstructured(t, free)
+			m := newMoved(t, "ns", pooled)
+			m.Pool = &agent.HubPool{Client: m.client, Live: m.client}
 			if overREST {
-				r.Pool = &agent.ServicePool{Service: set.Service}
-			}
-			reconcile := func() {
-				t.Helper()
-				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			get := func(object client.Object) {
-				t.Helper()
-				if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-					t.Fatal(err)
-				}
+				m.Pool = &agent.ServicePool{Service: m.Installations.Service}
 			}
 			for range 2 { // it stays so
-				reconcile()
-				get(infra)
-				ready, reserved := conditionOf(infra, clusterv1.ReadyCondition), conditionOf(infra, agentv1.AgentReservedCondition)
-				if !ptr.Deref(infra.Status.Initialization.Provisioned, false) || ready.Status != metav1.ConditionTrue || !strings.Contains(reserved.Message, "there is no "+r.Pool.Thing()+" moved here") {
-					t.Errorf("it is %s", describe(infra))
+				m.reconcile()
+				ready, reserved := conditionOf(m.infra, clusterv1.ReadyCondition), conditionOf(m.infra, agentv1.AgentReservedCondition)
+				if !ptr.Deref(m.infra.Status.Initialization.Provisioned, false) || ready.Status != metav1.ConditionTrue || !strings.Contains(reserved.Message, "there is no "+m.Pool.Thing()+" moved here") {
+					t.Errorf("it is %s", describe(m.infra))
 				}
-				if got := infra.Status.Addresses; len(got) != 3 || got[1].Address != "192.0.2.7" {
+				if got := m.infra.Status.Addresses; len(got) != 3 || got[1].Address != "192.0.2.7" {
 					t.Errorf("its addresses are %+v", got)
 				}
 			}
-			if err := c.Delete(t.Context(), machine); err != nil {
-				t.Fatal(err)
+			m.delete()
+			m.reconcile()
+			if m.isHeld() {
+				t.Errorf("it is held: %v, %v", m.machine.Annotations, m.infra.Finalizers)
 			}
-			get(machine)
-			machine.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Now()}
-			if err := c.Status().Update(t.Context(), machine); err != nil {
-				t.Fatal(err)
+			if m.infra.Spec.ProviderID != "agent://moved" || len(m.service.acted) > 0 {
+				t.Errorf("it is %s, and the service was asked for %v", m.infra.Spec.ProviderID, m.service.acted)
 			}
-			reconcile()
-			get(machine)
-			get(infra)
-			if _, held := machine.Annotations[agentv1.PreTerminateHookAnnotation]; held || len(infra.Finalizers) > 0 {
-				t.Errorf("it is held: %v, %v", machine.Annotations, infra.Finalizers)
+			m.get(pooled)
+			if len(pooled.GetAnnotations()) > 0 {
+				t.Errorf("another host was taken: %v", pooled.GetAnnotations())
 			}
-			if infra.Spec.ProviderID != "agent://moved" || len(service.acted) > 0 {
-				t.Errorf("it is %s, and the service was asked for %v", infra.Spec.ProviderID, service.acted)
-			}
-			u := toUnstructured(t, free)
-			get(u)
-			if len(u.GetAnnotations()) > 0 {
-				t.Errorf("another host was taken: %v", u.GetAnnotations())
-			}
-			close(told.Events)
-			var all []string
-			for event := range told.Events {
-				all = append(all, event)
-			}
-			if text := strings.Join(all, "\n"); !strings.Contains(text, "Warning "+agentv1.WaitingForPersonReason) || !strings.Contains(text, "until somebody switches it off") {
-				t.Errorf("told was %s", text)
+			if told := m.events(); !strings.Contains(told, "Warning "+agentv1.WaitingForPersonReason) || !strings.Contains(told, "until somebody switches it off") {
+				t.Errorf("told was %s", told)
 			}
 		})
+	}
+}
+
+// TestMachinesThatWereMovedKeepTheirHostsOfAService knows an AgentMachine's host again by the ids that were moved with
+// it, and gives it back when its Machine is deleted.
+func TestMachinesThatWereMovedKeepTheirHostsOfAService(t *testing.T) {
+	m := newMoved(t, "rack")
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	host := hostOfPool("moved", "x86_64")
+	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
+	m.service.hosts = map[string][]install.Host{"rack": {host, hostOfPool("free", "x86_64")}}
+	m.reconcile()
+	if ready := conditionOf(m.infra, clusterv1.ReadyCondition); ready.Status != metav1.ConditionTrue || m.infra.Status.AgentRef == nil || m.infra.Status.AgentRef.Name != "moved" {
+		t.Errorf("it is %s", describe(m.infra))
+	}
+	m.delete()
+	m.reconcile()
+	if acted := m.service.actions(model.ReturnHost); len(acted) != 1 || acted[0].Target != "moved" || !m.isHeld() {
+		t.Errorf("the service was asked for %v; it is held: %t", acted, m.isHeld())
 	}
 }
