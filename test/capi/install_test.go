@@ -1,12 +1,15 @@
 package capi
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
@@ -76,14 +79,60 @@ func TestCompactOverREST(t *testing.T) {
 	there.checkGone()
 }
 
-// TestLiveISO boots the machines of a cluster from its discovery images, and adds one.
+// TestLiveISO boots the machines of a cluster from its discovery images as the service has them, and adds one that
+// reads its image from the providers.
 func TestLiveISO(t *testing.T) {
 	r := newRig(t, 5)
 	r.order("metal3", 1)
 	r.untilAvailable(aWhile)
 	r.untilWorkers(1)
+	before := r.imageURLs()
+	r.handOnMedia()
 	r.scaleWorkers(2)
 	r.untilWorkers(2)
+	handedOn := 0
+	for name, url := range r.imageURLs() {
+		switch was, is := before[name]; {
+		case is && was != url:
+			t.Errorf("the image of %s was %s, and is %s", name, was, url)
+		case !is && strings.HasPrefix(url, "http://"+r.media+"/"):
+			handedOn++
+		}
+	}
+	if handedOn != 1 {
+		t.Errorf("the images are %v", r.imageURLs())
+	}
 	r.delete()
 	r.checkGone()
+}
+
+// handOnMedia starts the providers anew, with media of their own.
+func (r *rig) handOnMedia() {
+	r.t.Helper()
+	listener, err := new(net.ListenConfig).Listen(r.t.Context(), "tcp", "127.0.0.1:0") // a port that is free a moment later
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.media = listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.stop()
+	r.start()
+}
+
+// imageURLs are what the Metal3Machines are told to boot, by name.
+func (r *rig) imageURLs() map[string]string {
+	r.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
+	list.SetKind("Metal3MachineList")
+	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
+		r.t.Fatal(err)
+	}
+	urls := map[string]string{}
+	for i := range list.Items {
+		urls[list.Items[i].GetName()], _, _ = unstructured.NestedString(list.Items[i].Object, "spec", "image", "url")
+	}
+	return urls
 }

@@ -72,7 +72,8 @@ type rig struct {
 	client    client.Client
 	site      *management.Site
 	webhooks  *kubetest.Webhooks
-	overREST  bool // the providers reach the service itself, and no hub
+	overREST  bool   // the providers reach the service itself, and no hub
+	media     string // host and port where the providers hand on discovery images; "" for nowhere
 	writes    *writes
 	stop      func() // ends the providers
 }
@@ -181,6 +182,9 @@ func (r *rig) start() {
 	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server, Release: management.Release}
 	if r.overREST {
 		options.Service = r.service()
+	}
+	if r.media != "" {
+		options.MediaURL, options.MediaAddress = "http://"+r.media, r.media
 	}
 	connection := rest.CopyConfig(r.Config)
 	connection.Wrap(r.writes.through)
