@@ -35,7 +35,7 @@ func (s *Spoke) Run(ctx context.Context) error {
 			said = err.Error()
 			s.logf("operators: %v", err)
 		}
-		if err := s.sleep(ctx, lookEvery, lookSoon); err != nil {
+		if err := s.clock.Sleep(ctx, s.atLeast(lookEvery, lookSoon)); err != nil {
 			return err
 		}
 	}

@@ -142,13 +142,18 @@ func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {
 	return virtual
 }
 
-// sleep lets some time of the simulation pass, and at least some real time.
+// sleep lets some time of the simulation pass that takes no less than some real time, at the speed that the clock has
+// by then: it may be slowed down meanwhile.
 func (s *Spoke) sleep(ctx context.Context, virtual, wall time.Duration) error {
-	until := clock.Real().Now().Add(wall)
-	if err := s.clock.Sleep(ctx, virtual); err != nil {
-		return err
+	for began := s.clock.Now(); ; {
+		rest := s.atLeast(virtual, wall) - s.clock.Now().Sub(began)
+		if rest <= 0 {
+			return context.Cause(ctx)
+		}
+		if err := s.clock.Sleep(ctx, min(rest, virtual)); err != nil {
+			return err
+		}
 	}
-	return clock.Real().Sleep(ctx, until.Sub(clock.Real().Now()))
 }
 
 // timely does what takes the cluster next to no time, on the simulation's clock. The
