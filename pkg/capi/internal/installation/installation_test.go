@@ -275,6 +275,22 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	}
 }
 
+// TestInstalledLasts: an installed cluster is looked at more seldom, but not while hosts are added to it.
+func TestInstalledLasts(t *testing.T) {
+	for _, c := range []struct {
+		state   install.ClusterState
+		verdict install.Verdict
+		want    time.Duration
+	}{
+		{model.ClusterInstalled, model.VerdictInstalled, installed}, {model.ClusterInstalled, model.VerdictWaiting, seldom}, {model.ClusterFinalizing, model.VerdictWaiting, seldom},
+	} {
+		v := View{Observed: &install.Observed{Cluster: &install.Cluster{State: c.state}}, Plan: install.Plan{Verdict: c.verdict}}
+		if lasts := v.lasts(); lasts != c.want {
+			t.Errorf("%s, %s: %s", c.state, c.verdict, lasts)
+		}
+	}
+}
+
 // TestViewIsKept: who looks again at once sees the same, and the service is not asked.
 func TestViewIsKept(t *testing.T) {
 	s := &service{}

@@ -15,7 +15,7 @@ import (
 )
 
 // How often an installation is looked at though nothing is known to have changed: after a change, and
-// at most, before it is installed and afterwards.
+// at most, while something is waited for and afterwards.
 const (
 	soonest   = time.Second
 	seldom    = 10 * time.Second
@@ -79,9 +79,7 @@ func (i *installation) follow(ctx context.Context) {
 			if i.tell(view) {
 				quiet = soonest
 			}
-			if view.Installed() {
-				longest = installed
-			}
+			longest = view.lasts()
 		case !errors.Is(err, ErrNotYet) && !refused(err):
 			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
 		}
@@ -91,6 +89,14 @@ func (i *installation) follow(ctx context.Context) {
 		quiet = min(longest, 2*quiet)
 		i.pause(ctx, changed, quiet)
 	}
+}
+
+// lasts is how long a view is kept at most where nobody tells of a change.
+func (v *View) lasts() time.Duration {
+	if ended, _ := v.Plan.Ended(); ended && v.Installed() { // no host is being added
+		return installed
+	}
+	return seldom
 }
 
 func refused(err error) bool {
