@@ -308,7 +308,6 @@ func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-
 // keep puts an object into the store unless a newer one is there.
 func (s *Store) keep(u *unstructured.Unstructured) {
 	if s.put(u) {
