@@ -246,6 +246,9 @@ func TestManagementRuns(t *testing.T) {
 	if objects, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
+	if err := replaceable(filepath.Join(dir, "lab.kubeconfig")); err != nil {
+		t.Errorf("a later run would not replace it if this one were killed: %v", err)
+	}
 	nodes, err := objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).List(ctx, metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 3 {
 		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)
