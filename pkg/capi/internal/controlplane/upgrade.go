@@ -141,7 +141,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		return ctrl.Result{}, err
 	}
 	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
-	open := last == nil || last.Message != "" // nodes that follow, say
+	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation // nodes that follow, say
 	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
