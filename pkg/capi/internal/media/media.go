@@ -105,7 +105,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer image.close()
-	log.Info("handing out a discovery image", "range", r.Header.Get("Range"))
+	level := 0
+	if r.Header.Get("Range") != "" {
+		level = 1 // there may be thousands of parts
+	}
+	log.V(level).Info("handing out a discovery image", "range", r.Header.Get("Range"))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, file, time.Time{}, image)
 }
