@@ -256,13 +256,13 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 // and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
 // are its hosts whatever pool they came from.
 func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, observed *install.Observed) error {
-	seen := map[string]bool{}
+	seen, agents := map[string]bool{}, p.memoryOf(clusterID).readHosts()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
 		if u == nil || u.GetDeletionTimestamp() != nil || seen[u.GetName()] {
 			return nil
 		}
 		seen[u.GetName()] = true
-		host, err := hostOf(u, observed.At)
+		host, err := agents.of(u, observed.At)
 		if err != nil {
 			return err
 		}
@@ -297,6 +297,7 @@ func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reser
 			}
 		}
 	}
+	agents.keep()
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
