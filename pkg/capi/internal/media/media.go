@@ -65,7 +65,7 @@ const (
 func (s *Server) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return nil // told to end, and nothing is served
 	case err != nil:
 		return fmt.Errorf("serve media: %w", err)
@@ -170,6 +170,12 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 		i.close()
 		return nil, errors.New("the service does not say how large the image is")
 	}
+	s.images.Range(func(uid, found any) bool { // those that nobody reads any more go
+		if old, is := found.(*known); is && k.at.Sub(old.at) >= knownFor {
+			s.images.Delete(uid)
+		}
+		return true
+	})
 	s.images.Store(config.UID, k)
 	return i, nil
 }

@@ -1,8 +1,6 @@
 package words
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -42,18 +40,4 @@ func Node(plan *install.Plan, machine string) (pending metav1.Condition, others 
 		pending.Status, pending.Reason, pending.Message = metav1.ConditionTrue, reasonPending, Lines(requests)
 	}
 	return pending, others
-}
-
-// Longest is how many bytes a condition may say: more than a person reads, and less than Kubernetes takes.
-const Longest = 8192
-
-// Lines are several sentences in one text, as a condition says them.
-func Lines(sentences []string) string { return Short(strings.Join(sentences, "; "), Longest) }
-
-// Short is a text of so many bytes at most.
-func Short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

@@ -75,6 +75,20 @@ func Sentence(message string, remedy install.Advice) string {
 // Error is an error with what to do about it.
 func Error(err error) string { return Sentence(err.Error(), install.NextOf(err)) }
 
+// longest is how many bytes a condition may say: more than a person reads, and less than Kubernetes takes.
+const longest = 8192
+
+// Lines are several sentences in one text, as a condition says them.
+func Lines(sentences []string) string { return Short(strings.Join(sentences, "; "), longest) }
+
+// Short is a text of so many bytes at most.
+func Short(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+}
+
 // Reference names an object of the service by its id, which on a hub is NAMESPACE/NAME. A host has the
 // namespace of its InfraEnv, within; it is empty for anything else.
 func Reference(id, within string) *bootstrapv1.ObjectReference {
