@@ -1,16 +1,20 @@
 package hubapi
 
 import (
+	"encoding/json"
 	"slices"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Trim takes off an object that is to be kept in memory what nobody reads there: of an Agent the copies of its
-// inventory and its validations that the service keeps in annotations, and who has set which field of its status; of
-// a BareMetalHost the hardware that an inspection has found. On real machines that is more than half of them. What
-// it leaves is not to be written.
+// Trim makes an object smaller that is to be kept in memory. It takes off what nobody reads there: of an Agent the
+// copies of its inventory and its validations that the service keeps in annotations, and who has set which field of
+// its status; of a BareMetalHost the hardware that an inspection has found. On real machines that is more than half of
+// them. The inventory and the validations of an Agent, which are hundreds of small maps, become texts, which their types
+// read as well; the names of fields, and what conditions say, are kept once for all objects. What it leaves is not to be
+// written.
 func Trim(u *unstructured.Unstructured) {
 	switch u.GroupVersionKind() {
 	case GroupVersionKind(KindAgent):
@@ -19,10 +23,54 @@ func Trim(u *unstructured.Unstructured) {
 		if entries := u.GetManagedFields(); len(entries) > 0 {
 			u.SetManagedFields(slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" }))
 		}
+		pack(u, "inventory")
+		pack(u, "validationsInfo")
 	case GroupVersionKind(KindBareMetalHost):
 		remove(u, "metadata", "annotations", AnnotationHardwareDetails)
 		remove(u, "status", "hardware")
 	}
+	share(u.Object, false)
+}
+
+// share has the names of fields below a value be the same in memory as those of other objects, and the texts below
+// conditions as well. It returns what the value is then.
+func share(value any, texts bool) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			v[unique.Make(key).Value()] = share(inner, texts || key == "conditions") // which also takes the place of the name
+		}
+	case []any:
+		for i := range v {
+			v[i] = share(v[i], texts)
+		}
+	case string:
+		if texts {
+			return unique.Make(any(v)).Value()
+		}
+	}
+	return value
+}
+
+// pack makes a text of an object below an Agent's status.
+func pack(u *unstructured.Unstructured, field string) {
+	status, _ := u.Object["status"].(map[string]any)
+	fields, is := status[field].(map[string]any)
+	if !is {
+		return
+	}
+	if text, err := json.Marshal(fields); err == nil { // which it was before
+		status[field] = string(text)
+	}
+}
+
+// Unpack reads JSON into a value, which may be a text that Trim has made of it.
+func Unpack(data []byte, into any) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil && text != "" {
+		data = []byte(text)
+	}
+	return json.Unmarshal(data, into)
 }
 
 func remove(u *unstructured.Unstructured, path ...string) {

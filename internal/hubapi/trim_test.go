@@ -1,12 +1,14 @@
 package hubapi_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 )
 
 func TestTrim(t *testing.T) {
@@ -33,13 +35,27 @@ func TestTrim(t *testing.T) {
 			"metadata": map[string]any{"annotations": annotations, "managedFields": []any{entry("operator", "status")}}, "status": status,
 		}}
 	}
+	packed := func(u *unstructured.Unstructured) *unstructured.Unstructured {
+		u.Object["status"] = map[string]any{"inventory": `{"hostname":"h"}`}
+		return u
+	}
+	checked := func(checks any) *unstructured.Unstructured {
+		u := agent(nil)
+		u.Object["status"] = map[string]any{"validationsInfo": checks}
+		return u
+	}
 	for name, test := range map[string]struct{ from, want *unstructured.Unstructured }{
-		"bare": {agent(nil), agent(nil)},
+		"bare": {agent(nil), packed(agent(nil))},
 		"copies": {
 			agent(map[string]any{hubapi.AnnotationAgentInventory: "{}", hubapi.AnnotationAgentValidations: "{}", hubapi.AnnotationAgentStage: "Done"}),
-			agent(map[string]any{hubapi.AnnotationAgentStage: "Done"}),
+			packed(agent(map[string]any{hubapi.AnnotationAgentStage: "Done"})),
 		},
-		"owners": {agent(nil, entry("assisted-service", ""), entry("assisted-service", "status"), entry("oaictl", "")), agent(nil, entry("assisted-service", ""), entry("oaictl", ""))},
+		"owners": {agent(nil, entry("assisted-service", ""), entry("assisted-service", "status"), entry("oaictl", "")), packed(agent(nil, entry("assisted-service", ""), entry("oaictl", "")))},
+		"checks": {
+			checked(map[string]any{"network": []any{map[string]any{"id": "connected", "status": "success"}}}),
+			checked(`{"network":[{"id":"connected","status":"success"}]}`),
+		},
+		"checks that are packed": {checked("{}"), checked("{}")},
 		"hardware": {
 			host(map[string]any{hubapi.AnnotationHardwareDetails: "{}", "a": "b"}, map[string]any{"hardware": map[string]any{"hostname": "h"}, "poweredOn": true}),
 			host(map[string]any{"a": "b"}, map[string]any{"poweredOn": true}),
@@ -52,6 +68,39 @@ func TestTrim(t *testing.T) {
 		hubapi.Trim(test.from)
 		if diff := cmp.Diff(test.want, test.from); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestUnpack: what Trim has made a text of is read as it was.
+func TestUnpack(t *testing.T) {
+	const checks, inventory = `{"network":[{"id":"connected","status":"success","message":"a \"b\""}]}`, `{"hostname":"h","memory":{"physicalBytes":7}}`
+	wantChecks := hubapi.Validations{"network": {{ID: "connected", Status: "success", Message: `a "b"`}}}
+	wantInventory := agentinstall.HostInventory{Hostname: "h", Memory: agentinstall.HostMemory{PhysicalBytes: 7}}
+	for _, packed := range []bool{false, true} {
+		read := func(text string, into any) {
+			t.Helper()
+			data := []byte(text)
+			if packed {
+				data, _ = json.Marshal(text) // of a text it never fails
+			}
+			if err := json.Unmarshal(data, into); err != nil {
+				t.Fatalf("%s: %v", data, err)
+			}
+		}
+		var gotChecks hubapi.Validations
+		var gotInventory agentinstall.HostInventory
+		read(checks, &gotChecks)
+		read(inventory, &gotInventory)
+		if diff := cmp.Diff(wantChecks, gotChecks) + cmp.Diff(wantInventory, gotInventory); diff != "" {
+			t.Errorf("packed is %v: %s", packed, diff)
+		}
+	}
+	for _, bad := range []string{`"x"`, `[]`, `""`} {
+		var checks hubapi.Validations
+		var inventory agentinstall.HostInventory
+		if json.Unmarshal([]byte(bad), &checks) == nil || json.Unmarshal([]byte(bad), &inventory) == nil {
+			t.Errorf("%s: %v, %v", bad, checks, inventory)
 		}
 	}
 }

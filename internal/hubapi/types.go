@@ -64,6 +64,11 @@ type Validation struct {
 // Validations are the checks by category, such as network or hosts-data.
 type Validations map[string][]Validation
 
+// UnmarshalJSON also reads the text that Trim makes of them.
+func (v *Validations) UnmarshalJSON(data []byte) error {
+	return Unpack(data, (*map[string][]Validation)(v))
+}
+
 // Proxy is how the outside is reached.
 type Proxy struct {
 	HTTPProxy  string `json:"httpProxy,omitempty"`

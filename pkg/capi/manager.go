@@ -31,6 +31,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
@@ -170,7 +171,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	caches := cache.Options{
 		SyncPeriod: &options.SyncPeriod,
 		// Of Secrets only those of Clusters are kept in memory, as by Cluster API itself.
-		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
+		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours), Transform: bootstrap.WithoutData}},
 	}
 	agents := options.AgentNamespace
 	if options.Service != nil || !slices.Contains(options.Providers, Infrastructure) {

@@ -169,6 +169,12 @@ type HostInventory struct {
 	GPUs         []HostGPU        `json:"gpus,omitempty"`
 }
 
+// UnmarshalJSON also reads the text that hubapi.Trim makes of it.
+func (i *HostInventory) UnmarshalJSON(data []byte) error {
+	type fields HostInventory
+	return hubapi.Unpack(data, (*fields)(i))
+}
+
 // HostMemory is in bytes.
 type HostMemory struct {
 	PhysicalBytes int64 `json:"physicalBytes,omitempty"`

@@ -88,13 +88,14 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 	var have []install.InfraEnv
 	configs := a.Namespace.Store(kube.NMStateConfigs).All()
 	for _, u := range a.Namespace.Store(kube.InfraEnvs).All() {
-		env, err := infraEnvOf(u, configs, a.Cluster)
+		if kube.BoundTo(u) != deployment && !isOwned(u, a.Cluster) { // of a namespace with many clusters these are most
+			continue
+		}
+		env, err := infraEnvOf(u, selectedBy(u, configs), a.Cluster)
 		if err != nil {
 			return install.InfraEnvPlan{}, err
 		}
-		if env.ClusterID == deployment || env.Owned {
-			have = append(have, env)
-		}
+		have = append(have, env)
 	}
 	plans, err := install.InfraEnvPlans(a.desired.Spec, have)
 	if err != nil {

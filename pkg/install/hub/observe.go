@@ -127,7 +127,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 	}
 	ref := install.ClusterRef{
 		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
-		Created: u.GetCreationTimestamp().Time, Owned: u.GetLabels()[hubapi.LabelCluster] != "", Status: "ClusterDeployment",
+		Created: u.GetCreationTimestamp().Time, Owned: kube.Label(u, hubapi.LabelCluster) != "", Status: "ClusterDeployment",
 	}
 	if made := at.InstallOf(u); made != nil {
 		if state, _, _ := unstructured.NestedString(made.Object, "status", "debugInfo", "state"); state != "" {
@@ -149,7 +149,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 	}
 	memory := p.memoryOf(kube.ID(deployment.GetNamespace(), deployment.GetName()))
 	ref := refOf(at, deployment)
-	envs, pools, err := p.infraEnvsOf(ctx, at, ref, query.InfraEnv)
+	envs, pools, err := p.infraEnvsOf(ctx, at, ref, query.InfraEnv, memory)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 	if err != nil {
 		return err
 	}
-	if err := p.hostsOf(at, pools, reserved, ref.ID, observed); err != nil {
+	if err := hostsOf(at, pools, reserved, ref.ID, memory, observed); err != nil {
 		return err
 	}
 	observed.Enrolled = enrolledMachines(at, ref.Name)
@@ -187,7 +187,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their namespaces.
-func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []infraEnvAt, error) {
+func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string, memory *clusterMemory) ([]install.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
 		other, err := p.watch(ctx, namespace)
@@ -201,6 +201,7 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 		pools []infraEnvAt
 	)
 	_, wantedName := kube.SplitID(wanted, "")
+	read := memory.envs.round()
 	for _, namespace := range namespaces {
 		configs := namespace.Store(kube.NMStateConfigs).All()
 		for _, u := range namespace.Store(kube.InfraEnvs).All() {
@@ -213,7 +214,7 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 			if !bound && !meant && !own { // of a namespace with many clusters these are most
 				continue
 			}
-			env, err := infraEnvOf(u, configs, ref.Name)
+			env, err := readInfraEnv(read, u, configs, ref.Name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -222,6 +223,7 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 			pools = append(pools, infraEnvAt{namespace, env})
 		}
 	}
+	read.end()
 	slices.SortFunc(envs, func(a, b install.InfraEnv) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
 	return envs, pools, nil
 }
@@ -255,14 +257,14 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 // hostsOf reads the Agents of some InfraEnvs, and those that are reserved: those of the cluster
 // and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
 // are its hosts whatever pool they came from.
-func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, observed *install.Observed) error {
-	seen, agents := map[string]bool{}, p.memoryOf(clusterID).readHosts()
+func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *install.Observed) error {
+	seen, read := map[string]bool{}, memory.hosts.round()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
 		if u == nil || u.GetDeletionTimestamp() != nil || seen[u.GetName()] {
 			return nil
 		}
 		seen[u.GetName()] = true
-		host, err := agents.of(u, observed.At)
+		host, err := readHost(read, u, observed.At)
 		if err != nil {
 			return err
 		}
@@ -297,7 +299,7 @@ func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reser
 			}
 		}
 	}
-	agents.keep()
+	read.end()
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
@@ -317,7 +319,7 @@ func leftBy(agent *unstructured.Unstructured) string {
 // boots those itself that have no BareMetalHost.
 func returnOf(at *kube.Namespace, agent *unstructured.Unstructured) model.HostReturn {
 	switch {
-	case agent.GetLabels()[hubapi.LabelAgentBMH] == "":
+	case kube.Label(agent, hubapi.LabelAgentBMH) == "":
 		return model.ReturnByService
 	case enrolledIn(at, agent) != nil:
 		return model.ReturnByHub

@@ -288,7 +288,7 @@ func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstruct
 func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
 	out := []spec.Classification{}
 	for _, u := range at.Store(kube.AgentClassifications).All() {
-		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
+		if kube.Label(u, hubapi.LabelCluster) != cluster || u.GetDeletionTimestamp() != nil {
 			continue
 		}
 		wire, err := kube.Read[agentinstall.AgentClassification](u)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -117,11 +118,14 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	var out []install.Validation
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
 		for _, v := range wire[category] {
-			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
+			out = append(out, install.Validation{ID: same(v.ID), Category: same(category), Status: same(v.Status), Message: same(redact.Text(v.Message))})
 		}
 	}
 	return out
 }
+
+// same is a text as it is kept once for all: what is said of checks is the same for most hosts.
+func same(text string) string { return unique.Make(text).Value() }
 
 // specValidation is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.
@@ -168,8 +172,7 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventor
 	return out
 }
 
-// infraEnvOf is an InfraEnv as a neutral one. configs are the NMStateConfigs of
-// its namespace, of which it selects its own. Its version is that of the cluster
+// infraEnvOf is an InfraEnv as a neutral one, with the NMStateConfigs that it selects. Its version is that of the cluster
 // that it is bound to, which no field of it says.
 func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
 	wire, err := kube.Read[agentinstall.InfraEnv](u)
@@ -179,11 +182,6 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 	env := install.InfraEnv{
 		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
 		ClusterID: kube.BoundTo(u), Owned: isOwned(u, cluster), Image: imageOf(wire),
-	}
-	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
-		configs = selected(configs, selector.MatchLabels)
-	} else {
-		configs = nil
 	}
 	env.Image.Created = kube.SpecChanged(u)
 	for _, config := range configs {
@@ -201,7 +199,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 
 // isOwned reports whether an object was made for a cluster of this name.
 func isOwned(u *unstructured.Unstructured, cluster string) bool {
-	return cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster
+	return cluster != "" && kube.Label(u, hubapi.LabelCluster) == cluster
 }
 
 // staticNetworks are NMStateConfigs as networks of machines, by first MAC.
@@ -225,12 +223,14 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwo
 	return networks, nil
 }
 
-func selected(objects []*unstructured.Unstructured, labels map[string]string) []*unstructured.Unstructured {
+// selectedBy are the NMStateConfigs that an InfraEnv selects among those of its namespace.
+func selectedBy(infraEnv *unstructured.Unstructured, configs []*unstructured.Unstructured) []*unstructured.Unstructured {
+	labels, _, _ := unstructured.NestedStringMap(infraEnv.Object, "spec", "nmStateConfigLabelSelector", "matchLabels")
 	if len(labels) == 0 {
 		return nil
 	}
 	var out []*unstructured.Unstructured
-	for _, u := range objects {
+	for _, u := range configs {
 		has := u.GetLabels()
 		fits := true
 		for key, value := range labels {
@@ -292,8 +292,9 @@ func expiry(address string) time.Time {
 
 // enrolledMachines are the BareMetalHosts of a namespace. Of each only these few fields are read: there may be many.
 func enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
-	all := []install.Enrolled{}
-	for _, u := range at.Store(kube.BareMetalHosts).All() {
+	hosts := at.Store(kube.BareMetalHosts).All()
+	all := make([]install.Enrolled, 0, len(hosts))
+	for _, u := range hosts {
 		if u.GetDeletionTimestamp() != nil {
 			continue
 		}

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
@@ -137,49 +135,10 @@ type clusterMemory struct {
 	unprepared map[string]string    // why hosts could not prepare: their Agents say so for some seconds
 	booted     map[string]time.Time // when a machine was last seen to begin anew: its Agent stays the same
 	before     map[string]install.HostState
-	ca         map[string]string   // certificates by the id of their Secret
-	hosts      map[string]readHost // as they were last read, by the UID of their Agent
-}
+	ca         map[string]string // certificates by the id of their Secret
 
-// readHost is what an Agent says of its host. It stays the same as long as the Agent does.
-type readHost struct {
-	version string // of the Agent
-	host    install.Host
-}
-
-// readHosts reads Agents of a cluster, and takes those apart only that have changed since they were last read.
-type readHosts struct {
-	memory      *clusterMemory
-	known, read map[string]readHost
-}
-
-func (c *clusterMemory) readHosts() *readHosts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return &readHosts{memory: c, known: c.hosts, read: map[string]readHost{}}
-}
-
-// of is an Agent as a host at a moment.
-func (r *readHosts) of(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
-	uid, version := string(u.GetUID()), u.GetResourceVersion()
-	if was, is := r.known[uid]; is && was.version == version {
-		r.read[uid] = was
-		return was.host, nil
-	}
-	host, err := hostOf(u, now)
-	refusal := func(v install.Validation) bool { return v.ID == catalogue.SpecSynced } // which time makes a standing one
-	if err == nil && uid != "" && version != "" && !slices.ContainsFunc(host.Validations, refusal) {
-		host.Validations = slices.Clip(host.Validations)
-		r.read[uid] = readHost{version, host}
-	}
-	return host, err
-}
-
-// keep has the next reading go by this one.
-func (r *readHosts) keep() {
-	r.memory.mu.Lock()
-	defer r.memory.mu.Unlock()
-	r.memory.hosts = r.read
+	hosts readings[install.Host]
+	envs  readings[install.InfraEnv]
 }
 
 func newClusterMemory() *clusterMemory {

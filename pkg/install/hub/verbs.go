@@ -257,7 +257,7 @@ func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]ins
 	for _, at := range kube.Sorted(namespaces) {
 		configs := at.Store(kube.NMStateConfigs).All()
 		for _, u := range at.Store(kube.InfraEnvs).All() {
-			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
+			env, err := infraEnvOf(u, selectedBy(u, configs), u.GetLabels()[hubapi.LabelCluster])
 			if err != nil {
 				return nil, err
 			}

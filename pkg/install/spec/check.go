@@ -61,6 +61,9 @@ func (k *checker) all() {
 
 func (k *checker) words() {
 	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+		if !mayBeWord(v) {
+			return true
+		}
 		values, spellings := Words(v.Interface())
 		if _, known := canonical(v.Interface(), v.String()); known || values == nil || v.String() == "" {
 			return true
@@ -73,6 +76,18 @@ func (k *checker) words() {
 		k.Report(field, fmt.Sprintf("%q is not known here", v.String()), remedy)
 		return true
 	})
+}
+
+// mayBeWord rules out what is none of the words that fields may have, without looking any closer: structs,
+// which would be copied, and plain texts are most of a file.
+func mayBeWord(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Type() != reflect.TypeFor[string]()
+	case reflect.Slice:
+		return !v.IsNil()
+	}
+	return false
 }
 
 // contents checks what was read. No message repeats any of it.

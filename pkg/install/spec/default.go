@@ -205,6 +205,9 @@ func valueOf[T any](p *T) (value T) {
 // canonicalWords spells every known word as oaictl does.
 func canonicalWords(c *Cluster) {
 	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
+		if !mayBeWord(v) {
+			return true
+		}
 		field := v.Interface()
 		if roles, is := field.(RoleSet); is && roles != nil {
 			if set, unknown := roles.Normalise(); len(unknown) == 0 {

@@ -131,6 +131,20 @@ func madeOf(env *install.InfraEnv, added userdata.Config) (string, error) {
 	return hex.EncodeToString(sum[:8]), err
 }
 
+// WithoutData has a cache keep bootstrap data Secrets without the data, which is large, secret, and read by none but the
+// machines' infrastructure providers. Other Secrets stay whole.
+func WithoutData(object any) (any, error) {
+	secret, is := object.(*corev1.Secret)
+	if !is {
+		return object, nil
+	}
+	secret.ManagedFields = nil
+	if _, has := secret.Data[secretFormat]; has {
+		delete(secret.Data, secretValue)
+	}
+	return secret, nil
+}
+
 func (s *scope) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := s.Client.Get(ctx, client.ObjectKeyFromObject(s.config), secret)

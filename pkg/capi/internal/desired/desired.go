@@ -74,7 +74,8 @@ func (s *Source) Desire(ctx context.Context, key installation.Key, observed *ins
 	return s.Of(ctx, c, observed)
 }
 
-// Read reads a Cluster with its objects. One without a control plane of ours has nothing to be installed.
+// Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
+// own, and not to be changed. One without a control plane of ours has nothing to be installed.
 func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, error) {
 	c := &Cluster{Cluster: &clusterv1.Cluster{}}
 	switch err := s.Client.Get(ctx, key, c.Cluster); {
@@ -100,18 +101,29 @@ func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, erro
 	return c, s.countWorkers(ctx, c)
 }
 
+// uncopied reads what is not to be changed: a cache gives away its own objects.
+type uncopied struct{ client.Reader }
+
+func (u uncopied) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	return u.Reader.Get(ctx, key, into, append(options, client.UnsafeDisableDeepCopy)...)
+}
+
+func (u uncopied) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	return u.Reader.List(ctx, into, append(options, client.UnsafeDisableDeepCopy)...)
+}
+
 func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
-	list := &clusterv1.MachineList{}
-	if err := s.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}); err != nil {
+	list, cached := &clusterv1.MachineList{}, uncopied{s.Client}
+	if err := cached.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}); err != nil {
 		return fmt.Errorf("list the Machines of Cluster %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
 		m := Machine{Machine: &list.Items[i]}
 		var err error
-		if m.Infrastructure, err = machines.Infrastructure(ctx, s.Client, m.Machine); err != nil {
+		if m.Infrastructure, err = machines.Infrastructure(ctx, cached, m.Machine); err != nil {
 			return err
 		}
-		if m.Enrolled, err = machines.BareMetalHost(ctx, s.Client, m.Infrastructure); err != nil {
+		if m.Enrolled, err = machines.BareMetalHost(ctx, cached, m.Infrastructure); err != nil {
 			return err
 		}
 		if ref := m.Spec.Bootstrap.ConfigRef; ref.Kind == "OpenshiftAssistedConfig" {
@@ -134,8 +146,8 @@ func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
 // installs their machines.
 func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 	within := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}}
-	deployments, sets := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}
-	if err := errors.Join(s.Client.List(ctx, deployments, within...), s.Client.List(ctx, sets, within...)); err != nil {
+	deployments, sets, cached := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, uncopied{s.Client}
+	if err := errors.Join(cached.List(ctx, deployments, within...), cached.List(ctx, sets, within...)); err != nil {
 		return fmt.Errorf("list the MachineDeployments and MachineSets of Cluster %s: %w", c.Name, err)
 	}
 	replicas := func(count *int32) int {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,6 +46,9 @@ func New(c clock.Clock) *Writer {
 // was written just before: again is then in how much real time to come back. What a cache still shows as it
 // was before the last write is not written again.
 func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object, progress ...string) (wrote bool, again time.Duration, err error) {
+	if reflect.DeepEqual(statusField(before).Interface(), statusField(after).Interface()) { // as almost always
+		return false, 0, nil
+	}
 	was, err := statusOf(before)
 	if err != nil {
 		return false, 0, err
@@ -90,13 +92,17 @@ func (w *Writer) Forget(uid types.UID) {
 	delete(w.last, uid)
 }
 
+// statusField is the status of an object: a pointer to it.
+func statusField(o client.Object) reflect.Value {
+	return reflect.ValueOf(o).Elem().FieldByName("Status").Addr()
+}
+
 func statusOf(o client.Object) (map[string]any, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(statusField(o).Interface())
 	if err != nil {
 		return nil, fmt.Errorf("look at the status of %s: %w", o.GetName(), err)
 	}
-	status, _, err := unstructured.NestedMap(fields, "status")
-	return status, err
+	return fields, nil
 }
 
 // markOf stands for a status, but for when its conditions came to be.

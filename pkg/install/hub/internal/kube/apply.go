@@ -317,5 +317,5 @@ func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstruct
 
 // OfCluster are the objects of a kind that carry the cluster's label.
 func (w *Writer) OfCluster(k Kind) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.Cluster })
+	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return Label(u, hubapi.LabelCluster) != w.Cluster })
 }

@@ -120,8 +120,14 @@ func referred(u *unstructured.Unstructured, field string) string {
 
 // InfraEnvOf is the id of the InfraEnv that an Agent registered in.
 func InfraEnvOf(agent *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(agent.Object, "metadata", "labels", hubapi.LabelAgentInfraEnv)
-	return ID(agent.GetNamespace(), name)
+	return ID(agent.GetNamespace(), Label(agent, hubapi.LabelAgentInfraEnv))
+}
+
+// Label is the value of an object's label, "" without it. Unlike GetLabels it copies nothing: it is asked for of each
+// object of a namespace.
+func Label(u *unstructured.Unstructured, key string) string {
+	value, _, _ := unstructured.NestedString(u.Object, "metadata", "labels", key)
+	return value
 }
 
 // ClusterOf is the id of the cluster that an object of its namespace belongs to, "" where it
@@ -137,11 +143,11 @@ func ClusterOf(u *unstructured.Unstructured) string {
 	case InfraEnvs:
 		return BoundTo(u)
 	case BareMetalHosts: // Cluster API's provider notes the Cluster that has taken one
-		if name := u.GetLabels()[labelClusterAPI]; name != "" {
+		if name := Label(u, labelClusterAPI); name != "" {
 			return ID(u.GetNamespace(), name)
 		}
 	}
-	if name := u.GetLabels()[hubapi.LabelCluster]; name != "" {
+	if name := Label(u, hubapi.LabelCluster); name != "" {
 		return ID(u.GetNamespace(), name)
 	}
 	return ""

@@ -1,0 +1,111 @@
+package hub
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+)
+
+// TestHostsAreReadAnew: an Agent is taken apart once it has changed, or while time changes what its refusal means,
+// and is forgotten with the Agent.
+func TestHostsAreReadAnew(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	agent := func(version, state string, refusedSince time.Time) *unstructured.Unstructured {
+		conditions := []any{}
+		if !refusedSince.IsZero() {
+			conditions = append(conditions, map[string]any{
+				"type": hubapi.ConditionSpecSynced, "status": "False", "reason": hubapi.ReasonInputError, "message": "no such disk",
+				"lastTransitionTime": refusedSince.Format(time.RFC3339),
+			})
+		}
+		return &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"namespace": "lab", "name": "a", "uid": "1", "resourceVersion": version},
+			"status":   map[string]any{"debugInfo": map[string]any{"state": state}, "conditions": conditions},
+		}}
+	}
+	memory := newClusterMemory()
+	look := func(u *unstructured.Unstructured, at time.Time) (state model.HostState, kept int) {
+		t.Helper()
+		read := memory.hosts.round()
+		if u != nil {
+			host, err := readHost(read, u, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state = host.State
+		}
+		read.end()
+		return state, len(memory.hosts.last)
+	}
+	for _, step := range []struct {
+		name  string
+		agent *unstructured.Unstructured
+		at    time.Time
+		want  model.HostState
+		kept  int
+	}{
+		{"first", agent("1", "known", time.Time{}), now, model.HostReady, 1},
+		{"the same version is not read", agent("1", "installing", time.Time{}), now, model.HostReady, 1},
+		{"another one is", agent("2", "installing", time.Time{}), now, model.HostInstalling, 1},
+		{"a refusal that may pass", agent("3", "known", now), now, model.HostReady, 0},
+		{"and stands later", agent("3", "known", now), now.Add(grace), model.HostBlocked, 0},
+		{"no version", agent("", "known", time.Time{}), now, model.HostReady, 0},
+		{"seen again", agent("4", "known", time.Time{}), now, model.HostReady, 1},
+		{"gone", nil, now, "", 0},
+	} {
+		if state, kept := look(step.agent, step.at); state != step.want || kept != step.kept {
+			t.Errorf("%s: %s, %d kept", step.name, state, kept)
+		}
+	}
+}
+
+// TestInfraEnvsAreReadAnew: an InfraEnv is taken apart once it or a network that it selects has changed.
+func TestInfraEnvsAreReadAnew(t *testing.T) {
+	object := func(version string, fields map[string]any) *unstructured.Unstructured {
+		fields["metadata"] = map[string]any{"namespace": "lab", "name": "a", "uid": "1", "resourceVersion": version, "labels": map[string]any{"of": "a"}}
+		return &unstructured.Unstructured{Object: fields}
+	}
+	env := func(version, url string) *unstructured.Unstructured {
+		return object(version, map[string]any{
+			"spec": map[string]any{"proxy": map[string]any{"httpProxy": url}, "nmStateConfigLabelSelector": map[string]any{"matchLabels": map[string]any{"of": "a"}}},
+		})
+	}
+	network := func(version, mac string) []*unstructured.Unstructured {
+		return []*unstructured.Unstructured{object(version, map[string]any{
+			"spec": map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "macAddress": mac}}, "config": map[string]any{}},
+		})}
+	}
+	memory := newClusterMemory()
+	for _, step := range []struct {
+		name          string
+		env           *unstructured.Unstructured
+		configs       []*unstructured.Unstructured
+		proxy, macHas string
+	}{
+		{"first", env("1", "http://one"), network("2", "52:54:00:00:00:01"), "http://one", "00:01"},
+		{"the same versions are not read", env("1", "http://two"), network("2", "52:54:00:00:00:02"), "http://one", "00:01"},
+		{"another one is", env("3", "http://two"), network("2", "52:54:00:00:00:01"), "http://two", "00:01"},
+		{"so is that of a network", env("3", "http://two"), network("4", "52:54:00:00:00:02"), "http://two", "00:02"},
+	} {
+		read := memory.envs.round()
+		got, err := readInfraEnv(read, step.env, step.configs, "lab")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.end()
+		if text := fmt.Sprint(got.Settings); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
+			t.Errorf("%s: %s", step.name, text)
+		}
+		got.Settings[setting.Version] = "4.20" // which is nobody else's
+		if again, err := readInfraEnv(memory.envs.round(), step.env, step.configs, "lab"); err != nil || again.Settings[setting.Version] != "" {
+			t.Errorf("%s: what was read has changed: %v, %v", step.name, again.Settings, err)
+		}
+	}
+}
