@@ -13,13 +13,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// every is how often what is said of progress is written at most.
-const every = 15 * time.Minute
+// How often what is said of progress is written at most: at first, and where nothing but that has changed for long.
+const (
+	every  = 15 * time.Minute
+	seldom = 30 * time.Minute
+)
 
 // Writer writes statuses. It is safe for concurrent use.
 type Writer struct {
@@ -32,7 +36,9 @@ type Writer struct {
 // written is what was last written of an object, and when.
 type written struct {
 	at      time.Time
-	version string // of the object that it was written to
+	since   time.Time // when more than words was last written
+	to      string // the version of the object that it was written to
+	made    string // the one that this has made
 	mark    uint64 // of the status that it was given, words included
 }
 
@@ -64,25 +70,33 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	w.mu.Lock()
 	last, known := w.last[after.GetUID()]
 	w.mu.Unlock()
-	if known && last.version == before.GetResourceVersion() && last.mark == mark {
+	if known && last.mark == mark && last.isNewer(before.GetResourceVersion()) {
 		return false, 0, nil
 	}
 	now := w.clock.Now()
-	next := written{now, before.GetResourceVersion(), mark}
+	to := before.GetResourceVersion()
 	strip(was, progress)
 	strip(is, progress)
-	if reflect.DeepEqual(was, is) {
-		if left := every - now.Sub(last.at); known && left > 0 {
+	since := now
+	if reflect.DeepEqual(was, is) && known {
+		if left := min(max(last.at.Sub(last.since), every), seldom) - now.Sub(last.at); left > 0 {
 			return false, w.clock.Wall(left) + time.Millisecond, nil
 		}
+		since = last.since
 	}
 	if err := c.Status().Patch(ctx, after, client.MergeFrom(before)); err != nil {
 		return false, 0, client.IgnoreNotFound(err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last[after.GetUID()] = next
+	w.last[after.GetUID()] = written{at: now, since: since, to: to, made: after.GetResourceVersion(), mark: mark}
 	return true, 0, nil
+}
+
+// isNewer reports whether an object of this version is from before what was written.
+func (w written) isNewer(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, w.made)
+	return version == w.to || err == nil && order < 0
 }
 
 // Forget drops what is known of an object that is gone.

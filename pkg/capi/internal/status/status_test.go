@@ -58,6 +58,12 @@ func TestWordsWait(t *testing.T) {
 		{metav1.ConditionTrue, "three", 0, true},
 		{metav1.ConditionTrue, "four", every - time.Second, false},
 		{metav1.ConditionTrue, "four", time.Second, true},
+		{metav1.ConditionTrue, "five", every, true},
+		{metav1.ConditionTrue, "six", seldom - time.Second, false},
+		{metav1.ConditionTrue, "six", time.Second, true},
+		{metav1.ConditionTrue, "seven", seldom, true},
+		{metav1.ConditionFalse, "eight", time.Second, true},
+		{metav1.ConditionFalse, "nine", every, true},
 	} {
 		now.now = now.now.Add(step.later)
 		written, again := say(step.status, step.message)
@@ -93,4 +99,45 @@ func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 			t.Errorf("step %d: written %t, again in %s, %v", i, written, again, err)
 		}
 	}
+}
+
+// TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, what
+// somebody else has made of the status is mended.
+func TestReadingsInBetween(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := bootstrapv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	first := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(first).WithStatusSubresource(first).Build()
+	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
+	read := func() *bootstrapv1.OpenshiftAssistedConfig {
+		t.Helper()
+		now := &bootstrapv1.OpenshiftAssistedConfig{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(first), now); err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	write := func(shown *bootstrapv1.OpenshiftAssistedConfig, secret string, writes bool) {
+		t.Helper()
+		after := shown.DeepCopy()
+		after.Status.DataSecretName = secret
+		if written, _, err := w.Write(t.Context(), c, shown, after); err != nil || written != writes {
+			t.Errorf("%s: written %t, %v", secret, written, err)
+		}
+	}
+	shown := []*bootstrapv1.OpenshiftAssistedConfig{read()}
+	write(shown[0], "a", true)
+	shown = append(shown, read())
+	write(shown[1], "b", true)
+	write(shown[1], "b", false)
+	write(shown[0], "b", false)
+	write(shown[0], "c", true)
+	other := read()
+	other.Status.DataSecretName = "theirs"
+	if err := c.Status().Update(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	write(read(), "c", true)
 }
