@@ -1,14 +1,29 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/spoke"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install/release"
 )
 
 // Release stands for reading a release image from its registry, where the controllers run around which a
-// simulation is: it has no registry, and nobody waits for one.
-func Release(_ context.Context, image string, _ release.Options) (release.Info, error) {
-	return release.Info{}, fmt.Errorf("read the release image %s: the simulation has no registry", image)
+// simulation is: it has no registry, and knows the releases that its service knows.
+func Release(_ context.Context, image string, o release.Options) (release.Info, error) {
+	known, is := versions.ReleaseByImage(image)
+	if !is {
+		return release.Info{}, fmt.Errorf("read the release image %s: the simulation has no registry, and knows no such release", image)
+	}
+	_, digest, _ := strings.Cut(image, "@")
+	info := release.Info{
+		Version: strings.TrimSuffix(known.Version, "-"+versions.Multi), Arch: known.CPUArchitectures, Digest: cmp.Or(digest, versions.DigestOf(image)),
+	}
+	if o.Kubernetes {
+		info.Kubernetes = strings.TrimPrefix(spoke.KubernetesOf(info.Version), "v")
+	}
+	return info, nil
 }

@@ -176,8 +176,8 @@ func (c *Cluster) minor() (int, error) {
 	return minor, nil
 }
 
-// kubernetesOf is the version of Kubernetes of a release.
-func kubernetesOf(version string) string {
+// KubernetesOf is the version of Kubernetes of a release.
+func KubernetesOf(version string) string {
 	parts := strings.Split(version, ".")
 	if len(parts) < 3 {
 		return "v1.0.0"

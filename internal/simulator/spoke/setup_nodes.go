@@ -110,7 +110,7 @@ func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) core
 		corev1.ResourcePods: resource.MustParse("250"), corev1.ResourceEphemeralStorage: resource.MustParse("480Gi"),
 	}
 	version := s.versionOf(m.nodeName())
-	kubernetes := kubernetesOf(version)
+	kubernetes := KubernetesOf(version)
 	status := corev1.NodeStatus{
 		Capacity: capacity, Allocatable: capacity,
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},

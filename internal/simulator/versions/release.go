@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -143,21 +144,26 @@ func (m minor) release(z int, arch string) Release {
 
 // ReleaseByURL finds a release by its image; the service knows only those in its list.
 func ReleaseByURL(url string) (Release, bool) {
-	release, ok := ReleaseByTag(url)
+	release, ok := ReleaseByImage(url)
 	if !ok || release.URL != url {
 		return Release{}, false
 	}
 	return release, true
 }
 
-// ReleaseByTag finds a release by the tag of its image, in whosever registry that is.
-func ReleaseByTag(image string) (Release, bool) {
-	image, _, _ = strings.Cut(image, "@")
-	at := strings.LastIndexByte(image, ':')
-	if at < 0 || strings.ContainsRune(image[at:], '/') {
-		return Release{}, false
+// ReleaseByImage finds a release by the tag of its image, in whosever registry that is, or by the digest that DigestOf
+// has given it.
+func ReleaseByImage(image string) (Release, bool) {
+	image, digest, _ := strings.Cut(image, "@")
+	repository, tag := image, ""
+	if at := strings.LastIndexByte(image, ':'); at >= 0 && !strings.ContainsRune(image[at:], '/') {
+		repository, tag = image[:at], image[at+1:]
 	}
-	version, arch := image[at+1:], ""
+	tag = cmp.Or(tag, tagOf(digest))
+	if strings.Contains(tag, "-okd-") {
+		return releaseOfOKD(repository, tag)
+	}
+	version, arch := tag, ""
 	if cut := strings.LastIndexByte(version, '-'); cut >= 0 {
 		version, arch = version[:cut], version[cut+1:]
 	}
@@ -166,6 +172,42 @@ func ReleaseByTag(image string) (Release, bool) {
 	}
 	release, err := Resolve(version, arch)
 	return release, err == nil
+}
+
+// releaseOfOKD is a release of OKD, whose images are tagged by the version alone and made for x86_64 only. The service
+// lists none: it is told of each by a ClusterImageSet.
+func releaseOfOKD(repository, tag string) (Release, bool) {
+	n, err := ParseNumber(tag)
+	if err != nil {
+		return Release{}, false
+	}
+	m, known := findMinor(n.Line())
+	return Release{
+		Version: tag, Line: n.Line(), URL: repository + ":" + tag, CPUArchitecture: X86, CPUArchitectures: []string{X86}, SupportLevel: m.SupportLevel,
+	}, known
+}
+
+// DigestOf is the digest of a release image in a simulation, "" for one that is no release's. No registry is asked: the
+// digest has the image's tag in it, so that whoever is given the image by it knows which one that is.
+func DigestOf(image string) string {
+	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
+	if _, is := ReleaseByImage(image); !is || len(tag) > sha256.Size {
+		return ""
+	}
+	var in [sha256.Size]byte
+	copy(in[:], tag)
+	return digestAlgorithm + hex.EncodeToString(in[:])
+}
+
+const digestAlgorithm = "sha256:"
+
+// tagOf is the tag in a digest of DigestOf, "" where it is none.
+func tagOf(digest string) string {
+	in, err := hex.DecodeString(strings.TrimPrefix(digest, digestAlgorithm))
+	if err != nil || len(in) != sha256.Size {
+		return ""
+	}
+	return strings.TrimRight(string(in), "\x00")
 }
 
 // UnknownReleaseImage is the reason of the service's 400 for an image that ReleaseByURL does not find.

@@ -2,6 +2,7 @@ package versions_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,22 +70,49 @@ func TestReleaseByURLKnowsOnlyItsOwn(t *testing.T) {
 	}
 }
 
-func TestReleaseByTag(t *testing.T) {
+func TestReleaseByImage(t *testing.T) {
 	for image, want := range map[string]string{
 		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64":                            "4.21.28 x86_64",
 		"quay.io/openshift-release-dev/ocp-release:4.20.3-multi":                              "4.20.3-multi multi",
 		"registry.example.com:5000/ocp/release:4.19.19-aarch64":                               "4.19.19 arm64",
 		"registry.example.com:5000/ocp/release:4.21.28-x86_64@sha256:" + "00":                 "4.21.28 x86_64",
 		"registry.example.com:5000/ocp/release":                                               "",
+		"quay.io/okd/scos-release:4.19.0-okd-scos.19":                                         "4.19.0-okd-scos.19 x86_64",
+		"quay.io/okd/scos-release:4.99.0-okd-scos.19":                                         "",
+		"quay.io/okd/scos-release:okd-scos.19":                                                "",
 		"quay.io/openshift-release-dev/ocp-release:4.99.0-x86_64":                             "",
 		"quay.io/openshift-release-dev/ocp-release@sha256:0123456789012345678901234567890123": "",
 	} {
 		have := ""
-		if release, ok := versions.ReleaseByTag(image); ok {
+		if release, ok := versions.ReleaseByImage(image); ok {
 			have = release.Version + " " + release.CPUArchitecture
 		}
 		if have != want {
 			t.Errorf("%s: have %q, not %q", image, have, want)
+		}
+	}
+}
+
+// TestDigestOf: an image that is named by its digest is the one that the digest was asked for.
+func TestDigestOf(t *testing.T) {
+	for image, url := range map[string]string{
+		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64",
+		"mirror.example.com:5000/ocp/release:4.19.19-aarch64":      "quay.io/openshift-release-dev/ocp-release:4.19.19-aarch64",
+		"quay.io/okd/scos-release:4.19.0-okd-scos.19":              "quay.io/okd/scos-release:4.19.0-okd-scos.19",
+		"quay.io/openshift-release-dev/ocp-release:4.99.0-x86_64":  "",
+		"mirror.example.com:5000/ocp/release":                      "",
+	} {
+		digest := versions.DigestOf(image)
+		if url == "" {
+			if digest != "" {
+				t.Errorf("%s has the digest %s", image, digest)
+			}
+			continue
+		}
+		tagged, _ := versions.ReleaseByImage(image)
+		named, known := versions.ReleaseByImage(strings.TrimSuffix(image, image[strings.LastIndex(image, ":"):]) + "@" + digest)
+		if !known || named.URL != url || named.Version != tagged.Version || named.CPUArchitecture != tagged.CPUArchitecture {
+			t.Errorf("%s by its digest is %+v", image, named)
 		}
 	}
 }
