@@ -130,6 +130,7 @@ func each(field string, values []string) []any {
 func (in *clusterInputs) create() map[string]any {
 	p := in.params()
 	p["pull_secret"], p["openshift_version"], p["cpu_architecture"] = in.pullSecret, in.release.Version, in.release.CPUArchitecture
+	p["ocp_release_image"] = in.release.URL
 	maps.DeleteFunc(p, func(_ string, v any) bool { return v == "" })
 	return p
 }

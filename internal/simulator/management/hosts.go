@@ -16,7 +16,7 @@ import (
 )
 
 // MakeHosts makes BareMetalHosts NAME-host-0 and so on in a namespace, each with the secret of its
-// BMC and a machine of its own. Those that are there stay as they are.
+// BMC and a machine of its own. Those that are there stay as they are, and so does the namespace.
 func MakeHosts(ctx context.Context, kube *rest.Config, namespace, name string, count int) error {
 	objects, err := dynamic.NewForConfig(kube)
 	if err != nil {
@@ -25,6 +25,10 @@ func MakeHosts(ctx context.Context, kube *rest.Config, namespace, name string, c
 	core, err := kubernetes.NewForConfig(kube)
 	if err != nil {
 		return fmt.Errorf("make hosts: %w", err)
+	}
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := core.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the namespace %s: %w", namespace, err)
 	}
 	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace(namespace)
 	for i := range count {

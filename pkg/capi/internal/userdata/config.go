@@ -54,13 +54,13 @@ type Config struct {
 func ConfigOf(config *v1beta1.OpenshiftAssistedConfig) (Config, error) {
 	spec := &config.Spec
 	c := Config{
-		ProviderID:   strings.ReplaceAll(spec.NodeRegistration.ProviderID, `"`, ""), // as in metal3://"$METADATA_UUID"
+		ProviderID:   unquoted(spec.NodeRegistration.ProviderID),
 		PreCommands:  slices.Clone(spec.PreBootstrapCommands),
 		PostCommands: slices.Clone(spec.PostBootstrapCommands),
 	}
 	var errs []error
 	if spec.Hostname == "" {
-		c.Name = hostname(spec.NodeRegistration.Name, &errs)
+		c.Name = hostname(unquoted(spec.NodeRegistration.Name), &errs)
 	}
 	c.Labels = labels(spec.NodeRegistration.KubeletExtraLabels, &errs)
 	c.SentinelDir = place("spec.bootstrapCommandSentinelDir", spec.BootstrapCommandSentinelDir, DefaultSentinelDir, &errs)
@@ -77,6 +77,10 @@ func ConfigOf(config *v1beta1.OpenshiftAssistedConfig) (Config, error) {
 		override{"spec.ignitionOverride", spec.IgnitionOverride})
 	return c, errors.Join(errs...)
 }
+
+// unquoted is a text without the quotes that a shell would take off, as in metal3://"$METADATA_UUID": the controllers
+// whose manifests are taken had one read it.
+func unquoted(text string) string { return strings.ReplaceAll(text, `"`, "") }
 
 // hostname checks the name of a node. A variable may stand there without its $.
 func hostname(name string, errs *[]error) string {
@@ -111,7 +115,7 @@ func labels(list []string, errs *[]error) map[string]string {
 	}
 	all := map[string]string{}
 	for i, label := range list {
-		key, value, _ := strings.Cut(strings.TrimSpace(label), "=")
+		key, value, _ := strings.Cut(strings.TrimSpace(unquoted(label)), "=")
 		wrong := validation.IsQualifiedName(key)
 		if !refers(value) {
 			wrong = append(wrong, validation.IsValidLabelValue(value)...)

@@ -39,6 +39,15 @@ func TestConfigOf(t *testing.T) {
 			},
 		},
 		{
+			name: "quoted as for a shell",
+			spec: v1beta1.OpenshiftAssistedConfigSpec{NodeRegistration: v1beta1.NodeRegistrationOptions{
+				Name: `"$METADATA_NAME"`, KubeletExtraLabels: []string{`metal3.io/uuid="${METADATA_UUID}"`, `a="b"`, `"c=d"`},
+			}},
+			want: userdata.Config{
+				Name: "$METADATA_NAME", Labels: map[string]string{"metal3.io/uuid": "${METADATA_UUID}", "a": "b", "c": "d"},
+			},
+		},
+		{
 			name: "variable without its $",
 			spec: v1beta1.OpenshiftAssistedConfigSpec{NodeRegistration: v1beta1.NodeRegistrationOptions{Name: "METADATA_LOCAL_HOSTNAME"}},
 			want: userdata.Config{Name: "$METADATA_LOCAL_HOSTNAME"},
