@@ -104,7 +104,7 @@ func (s *scope) checkVersions(ctx context.Context, view *installation.View, imag
 	}
 	asking := upgrade.Asking{
 		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version,
-		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "",
+		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "", By: string(s.plane.UID),
 	}
 	if s.ReadRelease != nil {
 		asking.Read = func(ctx context.Context, image string) (upgrade.Payload, error) {

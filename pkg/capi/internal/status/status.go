@@ -35,11 +35,11 @@ type Writer struct {
 
 // written is what was last written of an object, and when.
 type written struct {
-	at      time.Time
-	since   time.Time // when more than words was last written
-	to      string // the version of the object that it was written to
-	made    string // the one that this has made
-	mark    uint64 // of the status that it was given, words included
+	at    time.Time
+	since time.Time // when more than words was last written
+	to    string    // the version of the object that it was written to
+	made  string    // the one that this has made
+	mark  uint64    // of the status that it was given, words included
 }
 
 // New makes a Writer that measures time by a clock.

@@ -90,6 +90,8 @@ type Asking struct {
 	Image string
 	// Named says that somebody has named the image, and not that it follows from Distribution.
 	Named bool
+	// By is who reads it. What somebody could not read, others may: they have other registries and pull secrets.
+	By string
 	// Read reads that image; nil where it cannot be read.
 	Read func(ctx context.Context, image string) (Payload, error)
 }
@@ -198,8 +200,12 @@ func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
 		return Payload{}, nil
 	}
 	_, digest, _ := strings.Cut(a.Image, digestMark)
+	failed := digest + " " + a.By
 	m.mu.Lock()
 	known, is := m.read[digest]
+	if !is {
+		known, is = m.read[failed]
+	}
 	m.mu.Unlock()
 	if is && (known.err == nil || m.Clock.Now().Sub(known.at) < againAfter) {
 		return known.payload, known.err
@@ -210,14 +216,15 @@ func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
 	if ctx.Err() != nil {
 		return Payload{}, err
 	}
+	key := digest
 	if err != nil {
-		err = fmt.Errorf("read the release image %s: %w", a.Image, err)
+		key, err = failed, fmt.Errorf("read the release image %s: %w", a.Image, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.read == nil || len(m.read) >= mostReadings {
 		m.read = map[string]reading{}
 	}
-	m.read[digest] = reading{payload: payload, err: err, at: m.Clock.Now()}
+	m.read[key] = reading{payload: payload, err: err, at: m.Clock.Now()}
 	return payload, err
 }

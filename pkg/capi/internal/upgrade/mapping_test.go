@@ -140,6 +140,23 @@ func TestImagesAreReadOnce(t *testing.T) {
 	}
 }
 
+// TestWhatOthersCouldNotReadIsRead: a reading that failed counts for whoever tried it, one that did not for all.
+func TestWhatOthersCouldNotReadIsRead(t *testing.T) {
+	m := &Mapping{Clock: &still{at: at(0)}}
+	refused := func(context.Context, string) (Payload, error) { return Payload{}, errors.New("unauthorized") }
+	allowed := func(context.Context, string) (Payload, error) { return Payload{Kubernetes: "1.33.5"}, nil }
+	for _, step := range []struct {
+		by    string
+		read  func(context.Context, string) (Payload, error)
+		fails bool
+	}{{"a", refused, true}, {"a", allowed, true}, {"b", allowed, false}, {"a", refused, false}} {
+		got, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: image("4.20.5"), By: step.by, Read: step.read})
+		if err != nil || (got.Trouble != nil) != step.fails {
+			t.Errorf("%s: %+v, %v", step.by, got, err)
+		}
+	}
+}
+
 func TestResolveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &Mapping{Clock: &still{at: at(0)}}
