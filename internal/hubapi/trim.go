@@ -11,7 +11,7 @@ import (
 
 // Trim makes an object smaller that is to be kept in memory. It takes off what nobody reads there: of an Agent the
 // copies of its inventory and its validations that the service keeps in annotations, and who has set which field of
-// its status; of a BareMetalHost the hardware that an inspection has found. On real machines that is more than half of
+// its status; of a BareMetalHost the hardware that an inspection has found, its history and its credentials. On real machines that is more than half of
 // them. The inventory and the validations of an Agent, which are hundreds of small maps, become texts, which their types
 // read as well; the names of fields, and what conditions say, are kept once for all objects. What it leaves is not to be
 // written.
@@ -27,7 +27,9 @@ func Trim(u *unstructured.Unstructured) {
 		pack(u, "validationsInfo")
 	case GroupVersionKind(KindBareMetalHost):
 		remove(u, "metadata", "annotations", AnnotationHardwareDetails)
-		remove(u, "status", "hardware")
+		for _, field := range []string{"hardware", "operationHistory", "goodCredentials", "triedCredentials"} {
+			remove(u, "status", field)
+		}
 	}
 	share(u.Object, false)
 }

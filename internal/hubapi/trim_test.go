@@ -57,7 +57,7 @@ func TestTrim(t *testing.T) {
 		},
 		"checks that are packed": {checked("{}"), checked("{}")},
 		"hardware": {
-			host(map[string]any{hubapi.AnnotationHardwareDetails: "{}", "a": "b"}, map[string]any{"hardware": map[string]any{"hostname": "h"}, "poweredOn": true}),
+			host(map[string]any{hubapi.AnnotationHardwareDetails: "{}", "a": "b"}, map[string]any{"hardware": map[string]any{"hostname": "h"}, "goodCredentials": map[string]any{}, "poweredOn": true}),
 			host(map[string]any{"a": "b"}, map[string]any{"poweredOn": true}),
 		},
 		"another kind": {

@@ -46,6 +46,7 @@ type Plane struct {
 	memories  map[string]*clusterMemory // by id
 	imageSets map[string]imageSetRecord // by name
 	signals   map[string]*kube.Signal   // of changes since a cluster was observed, by its id
+	enrolled  map[string]*enrolled      // by namespace
 }
 
 var (
@@ -62,7 +63,7 @@ func New(config Config) (*Plane, error) {
 	}
 	p := &Plane{
 		api: api, http: config.HTTPClient,
-		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{},
+		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{}, enrolled: map[string]*enrolled{},
 	}
 	if p.http == nil {
 		p.http = &http.Client{}

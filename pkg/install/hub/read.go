@@ -115,7 +115,14 @@ func text(s install.Settings, key install.Setting, value string) {
 }
 
 func validationsOf(wire hubapi.Validations) []install.Validation {
-	var out []install.Validation
+	count := 0
+	for _, checks := range wire {
+		count += len(checks)
+	}
+	if count == 0 {
+		return nil
+	}
+	out := make([]install.Validation, 0, count) // which is kept
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
 		for _, v := range wire[category] {
 			out = append(out, install.Validation{ID: same(v.ID), Category: same(category), Status: same(v.Status), Message: same(redact.Text(v.Message))})
@@ -288,27 +295,4 @@ func expiry(address string) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// enrolledMachines are the BareMetalHosts of a namespace. Of each only these few fields are read: there may be many.
-func enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
-	hosts := at.Store(kube.BareMetalHosts).All()
-	all := make([]install.Enrolled, 0, len(hosts))
-	for _, u := range hosts {
-		if u.GetDeletionTimestamp() != nil {
-			continue
-		}
-		field := func(path ...string) string {
-			text, _, _ := unstructured.NestedString(u.Object, path...)
-			return text
-		}
-		e := install.Enrolled{
-			Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"), Owned: isOwned(u, cluster),
-		}
-		if kind := field("status", "errorType"); kind != "" {
-			e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
-		}
-		all = append(all, e)
-	}
-	return all
 }

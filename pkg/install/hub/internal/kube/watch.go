@@ -224,6 +224,7 @@ type Store struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
 	sorted  []*unstructured.Unstructured          // all of them by name; nil after a change
+	changes uint64                                // of its objects so far
 	synced  bool                                  // all that there was at first is here
 	failing error                                 // why nothing comes at present
 }
@@ -266,7 +267,7 @@ func (s *Store) Delete(object any) error {
 	s.mu.Lock()
 	if there := s.objects[s.nameOf(u)]; there != nil && there.GetUID() == u.GetUID() {
 		delete(s.objects, s.nameOf(u))
-		s.sorted = nil
+		s.turn()
 	}
 	s.mu.Unlock()
 	s.changed(u)
@@ -289,7 +290,8 @@ func (s *Store) Replace(list []any, version string) error {
 			objects[name] = there
 		}
 	}
-	s.objects, s.sorted, s.synced = objects, nil, true
+	s.objects, s.synced = objects, true
+	s.turn()
 	s.mu.Unlock()
 	s.changed(nil)
 	return nil
@@ -323,14 +325,25 @@ func (s *Store) put(u *unstructured.Unstructured) bool {
 	there := s.objects[name]
 	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
 		delete(s.objects, name) // none of those that are watched any more
-		s.sorted = nil
+		s.turn()
 		return there != nil
 	}
 	if there != nil && there.GetUID() == u.GetUID() && !newer(u.GetResourceVersion(), there.GetResourceVersion()) {
 		return false
 	}
-	s.objects[name], s.sorted = u, nil
+	s.objects[name] = u
+	s.turn()
 	return true
+}
+
+// turn notes that the objects have changed. s.mu is held.
+func (s *Store) turn() { s.sorted, s.changes = nil, s.changes+1 }
+
+// Changes is how often the objects have changed so far: as long as it stays the same, All does.
+func (s *Store) Changes() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
 }
 
 // SetFailing notes how the last call for the store went.

@@ -1,0 +1,60 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+)
+
+// TestEnrolledMachines: BareMetalHosts are read once after each change, for all clusters, and are each one's own where
+// they were made for it.
+func TestEnrolledMachines(t *testing.T) {
+	at := kube.NewNamespace("lab", kube.BareMetalHosts)
+	store, plane := at.Store(kube.BareMetalHosts), &Plane{enrolled: map[string]*enrolled{}}
+	put := func(name, version, cluster, state string) {
+		t.Helper()
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+			"metadata": map[string]any{"namespace": "lab", "name": name, "uid": name, "resourceVersion": version, "labels": map[string]any{hubapi.LabelCluster: cluster}},
+			"spec":     map[string]any{"bootMACAddress": "52:54:00:00:00:0" + name},
+			"status":   map[string]any{"provisioning": map[string]any{"state": state}},
+		}}
+		if err := store.Update(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(cluster string, want ...install.Enrolled) []install.Enrolled {
+		t.Helper()
+		got := plane.enrolledMachines(at, cluster)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("for %s: %s", cluster, diff)
+		}
+		return got
+	}
+	one := install.Enrolled{Name: "1", MAC: "52:54:00:00:00:01", State: "available"}
+	two := install.Enrolled{Name: "2", MAC: "52:54:00:00:00:02", State: "available"}
+	put("1", "1", "", "available")
+	put("2", "2", "own", "available")
+	shared := is("other", one, two)
+	if again := is("third", one, two); &again[0] != &shared[0] {
+		t.Error("they were read again, though nothing has changed")
+	}
+	own := two
+	own.Owned = true
+	is("own", one, own)
+	is("other", one, two)
+	put("1", "3", "", "provisioned")
+	one.State = "provisioned"
+	is("other", one, two)
+	if err := store.Replace(nil, "4"); err != nil {
+		t.Fatal(err)
+	}
+	if left := plane.enrolledMachines(at, "own"); left == nil || len(left) > 0 {
+		t.Errorf("of those that are gone there are %#v", left)
+	}
+}
