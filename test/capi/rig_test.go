@@ -38,7 +38,7 @@ import (
 
 const (
 	// speed is how much faster than life service and machines run.
-	speed = 100
+	speed = 150
 	// version is what clusters are installed with, and newer what they are upgraded to.
 	version, newer = "4.20.32", "4.20.33"
 )

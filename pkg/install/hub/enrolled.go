@@ -32,6 +32,9 @@ func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []install.E
 		last = readEnrolled(store)
 		last.changes = changes
 		p.mu.Lock()
+		if p.enrolled == nil {
+			p.enrolled = map[string]*enrolled{}
+		}
 		p.enrolled[at.Name] = last
 		p.mu.Unlock()
 	}

@@ -15,7 +15,7 @@ import (
 // they were made for it.
 func TestEnrolledMachines(t *testing.T) {
 	at := kube.NewNamespace("lab", kube.BareMetalHosts)
-	store, plane := at.Store(kube.BareMetalHosts), &Plane{enrolled: map[string]*enrolled{}}
+	store, plane := at.Store(kube.BareMetalHosts), &Plane{}
 	put := func(name, version, cluster, state string) {
 		t.Helper()
 		u := &unstructured.Unstructured{Object: map[string]any{

@@ -63,7 +63,7 @@ func New(config Config) (*Plane, error) {
 	}
 	p := &Plane{
 		api: api, http: config.HTTPClient,
-		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{}, enrolled: map[string]*enrolled{},
+		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{},
 	}
 	if p.http == nil {
 		p.http = &http.Client{}
