@@ -130,7 +130,9 @@ func each(field string, values []string) []any {
 func (in *clusterInputs) create() map[string]any {
 	p := in.params()
 	p["pull_secret"], p["openshift_version"], p["cpu_architecture"] = in.pullSecret, in.release.Version, in.release.CPUArchitecture
-	p["ocp_release_image"] = in.release.URL
+	if _, err := versions.Resolve(in.release.Version, in.release.CPUArchitecture); err != nil {
+		p["ocp_release_image"] = in.release.URL // which the real operator has the service add to its list, by a call that is not REST
+	}
 	maps.DeleteFunc(p, func(_ string, v any) bool { return v == "" })
 	return p
 }

@@ -175,7 +175,7 @@ func ReleaseByImage(image string) (Release, bool) {
 }
 
 // releaseOfOKD is a release of OKD, whose images are tagged by the version alone and made for x86_64 only. The service
-// lists none: it is told of each by a ClusterImageSet.
+// lists none: a hub's operator tells it of those that ClusterImageSets name.
 func releaseOfOKD(repository, tag string) (Release, bool) {
 	n, err := ParseNumber(tag)
 	if err != nil {

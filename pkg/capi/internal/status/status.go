@@ -37,8 +37,7 @@ type Writer struct {
 type written struct {
 	at    time.Time
 	since time.Time // when more than words was last written
-	to    string    // the version of the object that it was written to
-	made  string    // the one that this has made
+	made  string    // the version of the object since then
 	mark  uint64    // of the status that it was given, words included
 }
 
@@ -70,11 +69,10 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	w.mu.Lock()
 	last, known := w.last[after.GetUID()]
 	w.mu.Unlock()
-	if known && last.mark == mark && last.isNewer(before.GetResourceVersion()) {
+	if known && last.mark == mark && last.isNewerThan(before.GetResourceVersion()) {
 		return false, 0, nil
 	}
 	now := w.clock.Now()
-	to := before.GetResourceVersion()
 	strip(was, progress)
 	strip(is, progress)
 	since := now
@@ -89,14 +87,14 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last[after.GetUID()] = written{at: now, since: since, to: to, made: after.GetResourceVersion(), mark: mark}
+	w.last[after.GetUID()] = written{at: now, since: since, made: after.GetResourceVersion(), mark: mark}
 	return true, 0, nil
 }
 
-// isNewer reports whether an object of this version is from before what was written.
-func (w written) isNewer(version string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, w.made)
-	return version == w.to || err == nil && order < 0
+// isNewerThan reports whether it was written after an object had this version.
+func (w written) isNewerThan(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(w.made, version)
+	return err == nil && order > 0
 }
 
 // Forget drops what is known of an object that is gone.

@@ -22,14 +22,20 @@ type still struct {
 
 func (s *still) Now() time.Time { return s.now }
 
-// TestWordsWait: what is more than words is written at once, and words only so often.
-func TestWordsWait(t *testing.T) {
+// served is an object, and the API server that has it.
+func served(t *testing.T) (*bootstrapv1.OpenshiftAssistedConfig, client.Client) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := bootstrapv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	made := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(made).Build()
+	return made, fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(made).Build()
+}
+
+// TestWordsWait: what is more than words is written at once, and words only so often.
+func TestWordsWait(t *testing.T) {
+	_, c := served(t)
 	now := &still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	w := New(now)
 	say := func(status metav1.ConditionStatus, message string) (bool, time.Duration) {
@@ -76,12 +82,7 @@ func TestWordsWait(t *testing.T) {
 // TestStaleReadingIsNotWrittenAgain: what a cache still shows as it was before a write is written once, and what has
 // changed besides is.
 func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := bootstrapv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	stale := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stale).WithStatusSubresource(stale).Build()
+	stale, c := served(t)
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), stale); err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +105,7 @@ func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 // TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, what
 // somebody else has made of the status is mended.
 func TestReadingsInBetween(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := bootstrapv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	first := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(first).WithStatusSubresource(first).Build()
+	first, c := served(t)
 	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
 	read := func() *bootstrapv1.OpenshiftAssistedConfig {
 		t.Helper()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -385,10 +385,6 @@ func (s *Store) All() []*unstructured.Unstructured {
 // numbers that grow (KEP-5504); where they are not, the one that comes last is
 // taken for the later.
 func newer(a, b string) bool {
-	x, err := strconv.ParseUint(a, 10, 64)
-	y, other := strconv.ParseUint(b, 10, 64)
-	if err != nil || other != nil {
-		return true
-	}
-	return x > y
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err != nil || order > 0
 }
