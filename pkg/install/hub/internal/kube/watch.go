@@ -260,7 +260,7 @@ func (s *Store) Delete(object any) error {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	u, err := s.own(object)
+	u, err := s.of(object) // which others may be reading: it is not made smaller
 	if err != nil {
 		return err
 	}
@@ -302,11 +302,18 @@ func (s *Store) Resync() error { return nil }
 
 // own is an object that a watch has brought, and that nobody else has.
 func (s *Store) own(object any) (*unstructured.Unstructured, error) {
+	u, err := s.of(object)
+	if err == nil {
+		hubapi.Trim(u)
+	}
+	return u, err
+}
+
+func (s *Store) of(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource().Resource, object)
 	}
-	hubapi.Trim(u)
 	return u, nil
 }
 
