@@ -159,19 +159,20 @@ func (p *apart) cpu() time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// memory is the most that it has had, in bytes.
-func (p *apart) memory() int64 {
+// kilobytes is what the kernel says of the memory of the process: VmHWM is the most that it has had, RssFile what it has
+// of its program.
+func (p *apart) kilobytes(name string) int64 {
 	p.t.Helper()
 	for line := range strings.Lines(p.proc("status")) {
-		if text, is := strings.CutPrefix(line, "VmHWM:"); is {
+		if text, is := strings.CutPrefix(line, name+":"); is {
 			n, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			return n << 10
+			return n
 		}
 	}
-	p.t.Fatal("the kernel does not tell the memory of a process")
+	p.t.Fatalf("the kernel does not tell the %s of a process", name)
 	return 0
 }
 

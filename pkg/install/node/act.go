@@ -39,7 +39,7 @@ func (c *connection) approve(ctx context.Context, a install.Action) error {
 		}
 	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, err := c.kube.CertificatesV1().CertificateSigningRequests().Get(ctx, a.Name, metav1.GetOptions{})
+		live, err := c.certificates.CertificateSigningRequests().Get(ctx, a.Name, metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err
@@ -76,7 +76,7 @@ func (c *connection) sendApproval(ctx context.Context, a install.Action, version
 	if err != nil {
 		return err
 	}
-	_, err = c.kube.CertificatesV1().CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
+	_, err = c.certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
 	return err
 }
 
@@ -95,7 +95,7 @@ func (c *connection) updateNode(ctx context.Context, a install.Action) error {
 		}
 	}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := c.kube.CoreV1().Nodes().Get(ctx, a.Name, metav1.GetOptions{})
+		live, err := c.core.Nodes().Get(ctx, a.Name, metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err
@@ -120,7 +120,7 @@ func (c *connection) updateNode(ctx context.Context, a install.Action) error {
 		if err != nil {
 			return err
 		}
-		_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
+		_, err = c.core.Nodes().Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
 		return err
 	})
 	return c.fault("update the node", a.Name, err)

@@ -14,8 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -49,16 +53,20 @@ const (
 
 // connection is what is known of one cluster by one kubeconfig.
 type connection struct {
-	cluster string // the service's id
-	from    string // where the kubeconfig is from
-	kube    kubernetes.Interface
-	dynamic dynamic.Interface
+	cluster      string // the service's id
+	from         string // where the kubeconfig is from
+	core         coreclient.CoreV1Interface
+	certificates certificatesclient.CertificatesV1Interface
+	policy       policyclient.PolicyV1Interface
+	dynamic      dynamic.Interface
 	// metadata reads what objects there are, and nothing of what is in them.
 	metadata metadata.Interface
-	clock    install.Clock
-	time     *serverTime
-	stop     context.CancelFunc
-	news     *news
+	// clientset makes the clients of all groups, which only a drain needs: of hundreds of clusters they would be megabytes.
+	clientset func() (kubernetes.Interface, error)
+	clock     install.Clock
+	time      *serverTime
+	stop      context.CancelFunc
+	news      *news
 
 	nodes   *store[*corev1.Node, install.Node]
 	client  *store[*certificates.CertificateSigningRequest, request]
@@ -93,7 +101,6 @@ type request struct {
 func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0 // watches last; every other call has its own deadline
-	config.QPS, config.Burst = callsPerSecond, callsAtOnce
 	config.UserAgent = "oaictl"
 	config.WarningHandler = rest.NoWarnings{}
 	c := &connection{clock: now, time: &serverTime{clock: now}, news: newNews()}
@@ -104,9 +111,17 @@ func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, 
 	if err != nil {
 		return nil, err
 	}
-	if c.kube, err = kubernetes.NewForConfigAndClient(config, client); err != nil {
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(callsPerSecond, callsAtOnce) // of all clients together
+	if c.core, err = coreclient.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
+	if c.certificates, err = certificatesclient.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	if c.policy, err = policyclient.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	c.clientset = func() (kubernetes.Interface, error) { return kubernetes.NewForConfigAndClient(config, client) }
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
@@ -126,9 +141,9 @@ func connect(ctx context.Context, config *rest.Config, now install.Clock, log fu
 	life, stop := context.WithCancel(quietly(context.WithoutCancel(ctx)))
 	idle := c.stop
 	c.stop = func() { stop(); idle() }
-	c.nodes = watchNodes(life, c.kube, c.news)
-	c.client = watchRequests(life, c.kube, certificates.KubeAPIServerClientKubeletSignerName, c.news)
-	c.serving = watchRequests(life, c.kube, certificates.KubeletServingSignerName, c.news)
+	c.nodes = watchNodes(life, c.core, c.news)
+	c.client = watchRequests(life, c.certificates, certificates.KubeAPIServerClientKubeletSignerName, c.news)
+	c.serving = watchRequests(life, c.certificates, certificates.KubeletServingSignerName, c.news)
 	c.beginEtcd = func() *etcdWatch { return c.watchEtcd(life) }
 	return c, nil
 }

@@ -89,7 +89,7 @@ func (c *connection) describe(ctx context.Context) (Description, error) {
 		d.Arch = spec.Multi
 		return d, nil
 	}
-	nodes, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
+	nodes, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return d, listFault("nodes", err)
 	}
@@ -112,7 +112,7 @@ func archOf(word string) spec.Arch {
 
 // pullSecret is the one that the cluster pulls images with.
 func (c *connection) pullSecret(ctx context.Context) (spec.Secret, error) {
-	secret, err := c.kube.CoreV1().Secrets("openshift-config").Get(ctx, "pull-secret", metav1.GetOptions{})
+	secret, err := c.core.Secrets("openshift-config").Get(ctx, "pull-secret", metav1.GetOptions{})
 	if err != nil {
 		return spec.Secret{}, fmt.Errorf("read its pull secret: %w", err)
 	}

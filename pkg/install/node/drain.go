@@ -67,12 +67,16 @@ func (r *refusals) forget(uid types.UID) {
 
 // drainer is kubectl's, with which pods are told apart and asked to leave. It waits for nothing
 // here.
-func (c *connection) drainer(ctx context.Context, o install.DrainOptions) *drain.Helper {
+func (c *connection) drainer(ctx context.Context, o install.DrainOptions) (*drain.Helper, error) {
+	clientset, err := c.clientset()
+	if err != nil {
+		return nil, err
+	}
 	return &drain.Helper{
-		Ctx: ctx, Client: c.kube, Force: o.Force, GracePeriodSeconds: o.GracePeriod, IgnoreAllDaemonSets: o.IgnoreDaemonSets,
+		Ctx: ctx, Client: clientset, Force: o.Force, GracePeriodSeconds: o.GracePeriod, IgnoreAllDaemonSets: o.IgnoreDaemonSets,
 		DeleteEmptyDirData: o.DeleteEmptyDirData, PodSelector: o.PodSelector, DisableEviction: o.DisableEviction,
 		SkipWaitForDeleteTimeoutSeconds: o.SkipWaitForDelete, ChunkSize: podsAtOnce, Out: io.Discard, ErrOut: io.Discard,
-	}
+	}, nil
 }
 
 const podsAtOnce = 500
@@ -80,7 +84,7 @@ const podsAtOnce = 500
 // readDrain reads which pods are to leave a node, and which may not.
 func (c *connection) readDrain(ctx context.Context, node string, o install.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
 	out := model.NodeDrain{Node: node}
-	launchers, err := c.kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
+	launchers, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
 	if err != nil {
 		return out, listFault("virtual machines", err)
 	}
@@ -88,7 +92,11 @@ func (c *connection) readDrain(ctx context.Context, node string, o install.Drain
 		pod := &launchers.Items[i]
 		out.Machines = append(out.Machines, pod.Namespace+"/"+cmp.Or(pod.Annotations["kubevirt.io/domain"], pod.Name))
 	}
-	list, errs := c.drainer(ctx, o).GetPodsForDeletion(node)
+	drainer, err := c.drainer(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	list, errs := drainer.GetPodsForDeletion(node)
 	if list == nil {
 		return out, listFault("pods", errors.Join(errs...))
 	}
@@ -162,7 +170,10 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 	if node, there := c.nodes.get(a.Name); there && node.UID != a.Target {
 		return c.failed("evict the pods of", a.Name, errOther)
 	}
-	helper := c.drainer(ctx, o)
+	helper, err := c.drainer(ctx, o)
+	if err != nil {
+		return c.failed("evict the pods of", a.Name, err)
+	}
 	list, errs := helper.GetPodsForDeletion(a.Name)
 	if len(errs) > 0 {
 		return c.failed("evict the pods of", a.Name, errors.Join(errs...))
@@ -199,10 +210,10 @@ func (c *connection) evictOne(helper *drain.Helper, pod *corev1.Pod) error {
 	if helper.GracePeriodSeconds >= 0 {
 		options.GracePeriodSeconds = new(int64(helper.GracePeriodSeconds))
 	}
-	ask := func() error { return c.kube.CoreV1().Pods(pod.Namespace).Delete(helper.Ctx, pod.Name, options) }
+	ask := func() error { return c.core.Pods(pod.Namespace).Delete(helper.Ctx, pod.Name, options) }
 	if !helper.DisableEviction {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, DeleteOptions: &options}
-		ask = func() error { return c.kube.PolicyV1().Evictions(pod.Namespace).Evict(helper.Ctx, eviction) }
+		ask = func() error { return c.policy.Evictions(pod.Namespace).Evict(helper.Ctx, eviction) }
 	}
 	switch refused := ask(); {
 	case refused == nil, apierrors.IsNotFound(refused), apierrors.IsConflict(refused):

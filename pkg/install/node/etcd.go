@@ -81,7 +81,7 @@ func (c *connection) etcdOf(operator map[string]condition, endpoints map[string]
 }
 
 func (c *connection) configMap(ctx context.Context, namespace, name string) (map[string]string, error) {
-	m, err := c.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	m, err := c.core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

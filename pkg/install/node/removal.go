@@ -53,7 +53,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) 
 	ctx = quietly(ctx)
 	next := leaving{volumes: c.leaving.volumes, routers: c.leaving.routers, checked: c.leaving.checked}
 	within, cancel := context.WithTimeout(ctx, callTimeout)
-	budgets, err := c.kube.PolicyV1().PodDisruptionBudgets("").List(within, metav1.ListOptions{})
+	budgets, err := c.policy.PodDisruptionBudgets("").List(within, metav1.ListOptions{})
 	cancel()
 	if err != nil {
 		return listFault("disruption budgets", err)
@@ -99,12 +99,12 @@ func (c *connection) nodesOf(removal *install.Removal) []string {
 
 // readChecks reads what a person should know before nodes are removed.
 func (c *connection) readChecks(ctx context.Context, nodes []string, into *leaving) error {
-	volumes, err := c.kube.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	volumes, err := c.core.PersistentVolumes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return listFault("volumes", err)
 	}
 	into.volumes = readVolumes(volumes.Items, nodes)
-	pods, err := c.kube.CoreV1().Pods("openshift-ingress").List(ctx, metav1.ListOptions{LabelSelector: labelRouter})
+	pods, err := c.core.Pods("openshift-ingress").List(ctx, metav1.ListOptions{LabelSelector: labelRouter})
 	if err != nil {
 		return listFault("routers", err)
 	}
@@ -158,10 +158,10 @@ func (c *connection) remove(ctx context.Context, a install.Action, removal *inst
 		return c.delete(ctx, bareMetalHosts, a)
 	case model.DeleteNode:
 		uid := types.UID(a.Target)
-		err := c.kube.CoreV1().Nodes().Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		err := c.core.Nodes().Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		return c.failed("delete the node", a.Name, gone(err))
 	case model.DeleteSecret:
-		err := c.kube.CoreV1().Secrets(etcdSpace).Delete(ctx, a.Name, metav1.DeleteOptions{})
+		err := c.core.Secrets(etcdSpace).Delete(ctx, a.Name, metav1.DeleteOptions{})
 		return c.failed("delete the Secret "+etcdSpace+"/", a.Name, gone(err))
 	}
 	return errors.ErrUnsupported
@@ -197,7 +197,7 @@ func (c *connection) patchNode(ctx context.Context, a install.Action, annotation
 	if err != nil {
 		return err
 	}
-	_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	_, err = c.core.Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
 	return err
 }
 

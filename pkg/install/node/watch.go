@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
+	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -178,9 +179,9 @@ type lister struct {
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-func watchNodes(life context.Context, kube kubernetes.Interface, news *news) *store[*corev1.Node, install.Node] {
+func watchNodes(life context.Context, core coreclient.CoreV1Interface, news *news) *store[*corev1.Node, install.Node] {
 	s := newStore("nodes", news, readNode)
-	nodes := kube.CoreV1().Nodes()
+	nodes := core.Nodes()
 	go follow(life, s, &corev1.Node{}, lister{
 		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) },
 		watch: nodes.Watch,
@@ -188,9 +189,9 @@ func watchNodes(life context.Context, kube kubernetes.Interface, news *news) *st
 	return s
 }
 
-func watchRequests(life context.Context, kube kubernetes.Interface, signer string, news *news) *store[*certificates.CertificateSigningRequest, request] {
+func watchRequests(life context.Context, client certificatesclient.CertificatesV1Interface, signer string, news *news) *store[*certificates.CertificateSigningRequest, request] {
 	s := newStore("certificate requests", news, readRequest)
-	requests, ofSigner := kube.CertificatesV1().CertificateSigningRequests(), "spec.signerName="+signer
+	requests, ofSigner := client.CertificateSigningRequests(), "spec.signerName="+signer
 	go follow(life, s, &certificates.CertificateSigningRequest{}, lister{
 		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = ofSigner
