@@ -187,10 +187,8 @@ func (b *baseImage) recordProgress(done, total int64) {
 // missing says how far a base is that is on its way, "" for one that is here, or
 // that could not be brought. It waits for it as long as ctx lasts.
 func (b *baseImage) missing(ctx context.Context) string {
-	select {
-	case <-b.image.begin(b.bring).done:
+	if b.image.begin(b.bring).over(ctx) {
 		return ""
-	case <-ctx.Done():
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -263,12 +261,26 @@ func (b *lazy[T]) begin(bring func() (T, error)) *attempt[T] {
 
 // wait is what came, as long as ctx lasts.
 func (r *attempt[T]) wait(ctx context.Context) (T, error) {
-	select {
-	case <-r.done:
-		return r.got, r.err
-	case <-ctx.Done():
+	if !r.over(ctx) {
 		var nothing T
 		return nothing, context.Cause(ctx)
+	}
+	return r.got, r.err
+}
+
+// over waits for the end of an attempt as long as ctx lasts, and reports whether there was one. An attempt that is over
+// is so whatever has become of ctx.
+func (r *attempt[T]) over(ctx context.Context) bool {
+	select {
+	case <-r.done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -53,3 +53,17 @@ func TestLazyOnce(t *testing.T) {
 		t.Errorf("given back: %q", given)
 	}
 }
+
+// TestLazyIsHere has what is here be so for somebody whose time is up as well.
+func TestLazyIsHere(t *testing.T) {
+	var b lazy[string]
+	run := b.begin(func() (string, error) { return "here", nil })
+	<-run.done
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	for range 100 { // a select takes any of two that are ready
+		if got, err := run.wait(over); got != "here" || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+}
