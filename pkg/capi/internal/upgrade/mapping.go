@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -113,14 +114,18 @@ type Mapping struct {
 	// Clock is what waits between attempts are measured by.
 	Clock clock.Clock
 
-	mu   sync.Mutex
-	read map[string]reading
+	mu     sync.Mutex
+	read   map[string]Payload   // by the digest
+	failed map[attempt]failure  // of those who could not read it lately
+	silent map[string]time.Time // when somebody last waited for an image in vain, by its digest
 }
 
-type reading struct {
-	payload Payload
-	err     error
-	at      time.Time
+// attempt is who could not read which image.
+type attempt struct{ digest, by string }
+
+type failure struct {
+	err error
+	at  time.Time
 }
 
 const (
@@ -129,8 +134,8 @@ const (
 	// mostReadings is how many images are kept in mind.
 	mostReadings = 256
 	// readingTakes is how long reading an image may take, in real time: somebody waits for it, who can go by
-	// the rule.
-	readingTakes = 10 * time.Second
+	// the rule. Where somebody has waited in vain, others wait for less: they may have a mirror, which answers at once.
+	readingTakes, readingTakesOthers = 10 * time.Second, 2 * time.Second
 )
 
 // Resolve finds the version of Kubernetes in a release, and holds what is asked for against it: what is
@@ -200,31 +205,60 @@ func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
 		return Payload{}, nil
 	}
 	_, digest, _ := strings.Cut(a.Image, digestMark)
-	failed := digest + " " + a.By
-	m.mu.Lock()
-	known, is := m.read[digest]
-	if !is {
-		known, is = m.read[failed]
+	payload, takes, err := m.remembered(attempt{digest, a.By})
+	if takes == 0 {
+		return payload, err
 	}
-	m.mu.Unlock()
-	if is && (known.err == nil || m.Clock.Now().Sub(known.at) < againAfter) {
-		return known.payload, known.err
-	}
-	soon, cancel := context.WithTimeout(ctx, readingTakes)
+	soon, cancel := context.WithTimeout(ctx, takes)
 	defer cancel()
-	payload, err := a.Read(soon, a.Image)
+	payload, err = a.Read(soon, a.Image)
 	if ctx.Err() != nil {
 		return Payload{}, err
 	}
-	key := digest
+	late := soon.Err() != nil
 	if err != nil {
-		key, err = failed, fmt.Errorf("read the release image %s: %w", a.Image, err)
+		err = fmt.Errorf("read the release image %s: %w", a.Image, err)
 	}
+	m.remember(attempt{digest, a.By}, payload, err, late)
+	return payload, err
+}
+
+// remembered is what an image says, or why somebody could not read it lately; else how long reading it may take now.
+func (m *Mapping) remembered(who attempt) (Payload, time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.read == nil || len(m.read) >= mostReadings {
-		m.read = map[string]reading{}
+	if payload, is := m.read[who.digest]; is {
+		return payload, 0, nil
 	}
-	m.read[key] = reading{payload: payload, err: err, at: m.Clock.Now()}
-	return payload, err
+	now := m.Clock.Now()
+	if failed, is := m.failed[who]; is && now.Sub(failed.at) < againAfter {
+		return Payload{}, 0, failed.err
+	}
+	if at, is := m.silent[who.digest]; is && now.Sub(at) < againAfter {
+		return Payload{}, readingTakesOthers, nil
+	}
+	return Payload{}, readingTakes, nil
+}
+
+// remember keeps what somebody has read, or why not; what failed is forgotten in time.
+func (m *Mapping) remember(who attempt, payload Payload, err error, late bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.Clock.Now()
+	if err == nil {
+		if m.read == nil || len(m.read) >= mostReadings {
+			m.read = map[string]Payload{}
+		}
+		m.read[who.digest] = payload
+		return
+	}
+	if m.failed == nil {
+		m.failed, m.silent = map[attempt]failure{}, map[string]time.Time{}
+	}
+	maps.DeleteFunc(m.failed, func(_ attempt, f failure) bool { return now.Sub(f.at) >= againAfter })
+	maps.DeleteFunc(m.silent, func(_ string, at time.Time) bool { return now.Sub(at) >= againAfter })
+	m.failed[who] = failure{err, now}
+	if late {
+		m.silent[who.digest] = now
+	}
 }

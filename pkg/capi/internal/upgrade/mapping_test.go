@@ -171,6 +171,7 @@ func TestResolveEndsWithItsContext(t *testing.T) {
 }
 
 // TestARegistryThatHangsIsNotWaitedFor has one that answers nothing: the rule holds soon, and the next time at once.
+// Others wait for less.
 func TestARegistryThatHangsIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Mapping{Clock: clock.Real()}
@@ -178,8 +179,12 @@ func TestARegistryThatHangsIsNotWaitedFor(t *testing.T) {
 			<-ctx.Done()
 			return Payload{}, ctx.Err()
 		}}
-		for _, want := range []time.Duration{readingTakes, 0} {
-			began := time.Now()
+		for _, step := range []struct {
+			by   string
+			want time.Duration
+		}{{"a", readingTakes}, {"a", 0}, {"b", readingTakesOthers}, {"b", 0}} {
+			asking.By = step.by
+			began, want := time.Now(), step.want
 			got, err := m.Resolve(t.Context(), asking)
 			if err != nil || !got.Guessed || got.Trouble == nil || got.Kubernetes != "v1.33.4" {
 				t.Errorf("it is %+v, %v", got, err)
