@@ -3,7 +3,6 @@ package hubapi
 import (
 	"encoding/json"
 	"slices"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +14,7 @@ import (
 // them. The inventory and the validations of an Agent, which are hundreds of small maps, become texts, which their types
 // read as well; the names of fields, and what conditions say, are kept once for all objects. What it leaves is not to be
 // written.
-func Trim(u *unstructured.Unstructured) {
+func (t *Texts) Trim(u *unstructured.Unstructured) {
 	switch u.GroupVersionKind() {
 	case GroupVersionKind(KindAgent):
 		remove(u, "metadata", "annotations", AnnotationAgentInventory)
@@ -31,24 +30,24 @@ func Trim(u *unstructured.Unstructured) {
 			remove(u, "status", field)
 		}
 	}
-	share(u.Object, false)
+	t.share(u.Object, false)
 }
 
 // share has the names of fields below a value be the same in memory as those of other objects, and the texts below
 // conditions as well. It returns what the value is then.
-func share(value any, texts bool) any {
+func (t *Texts) share(value any, texts bool) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			v[unique.Make(key).Value()] = share(inner, texts || key == "conditions") // which also takes the place of the name
+			v[t.Same(key)] = t.share(inner, texts || key == "conditions") // which also takes the place of the name
 		}
 	case []any:
 		for i := range v {
-			v[i] = share(v[i], texts)
+			v[i] = t.share(v[i], texts)
 		}
 	case string:
 		if texts {
-			return unique.Make(any(v)).Value()
+			return t.value(v)
 		}
 	}
 	return value

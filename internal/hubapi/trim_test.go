@@ -2,7 +2,11 @@ package hubapi_test
 
 import (
 	"encoding/json"
+	goruntime "runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,6 +48,7 @@ func TestTrim(t *testing.T) {
 		u.Object["status"] = map[string]any{"validationsInfo": checks}
 		return u
 	}
+	var texts hubapi.Texts
 	for name, test := range map[string]struct{ from, want *unstructured.Unstructured }{
 		"bare": {agent(nil), packed(agent(nil))},
 		"copies": {
@@ -65,7 +70,7 @@ func TestTrim(t *testing.T) {
 			&unstructured.Unstructured{Object: map[string]any{"kind": "BareMetalHost", "apiVersion": "v1", "status": map[string]any{"hardware": "h"}}},
 		},
 	} {
-		hubapi.Trim(test.from)
+		texts.Trim(test.from)
 		if diff := cmp.Diff(test.want, test.from); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -101,6 +106,37 @@ func TestUnpack(t *testing.T) {
 		var inventory agentinstall.HostInventory
 		if json.Unmarshal([]byte(bad), &checks) == nil || json.Unmarshal([]byte(bad), &inventory) == nil {
 			t.Errorf("%s: %v, %v", bad, checks, inventory)
+		}
+	}
+}
+
+// TestTextsAreKeptOnce: equal texts are one in memory for as long as objects come, whatever the garbage collector does.
+func TestTextsAreKeptOnce(t *testing.T) {
+	var texts hubapi.Texts
+	copied := func() string { return strings.Clone("waiting for the host") }
+	first := texts.Same(copied())
+	goruntime.GC()
+	if again := texts.Same(copied()); unsafe.StringData(first) != unsafe.StringData(again) {
+		t.Error("there are two of one text")
+	}
+	trimmed := func() (name, message string) {
+		u := &unstructured.Unstructured{Object: map[string]any{strings.Clone("status"): map[string]any{"conditions": []any{map[string]any{"message": copied()}}}}}
+		texts.Trim(u)
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for name = range u.Object {
+			return name, conditions[0].(map[string]any)["message"].(string)
+		}
+		return "", ""
+	}
+	name, message := trimmed()
+	goruntime.GC()
+	nameAgain, messageAgain := trimmed()
+	if unsafe.StringData(name) != unsafe.StringData(nameAgain) || unsafe.StringData(message) != unsafe.StringData(messageAgain) || message != first {
+		t.Error("two objects have texts of their own")
+	}
+	for i := range 10000 { // more than are kept in mind
+		if text := texts.Same(strconv.Itoa(i)); text != strconv.Itoa(i) {
+			t.Fatalf("%d is %q", i, text)
 		}
 	}
 }

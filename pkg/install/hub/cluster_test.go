@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -12,7 +13,7 @@ import (
 // condition is about the files of an installation, and says success.
 func TestPreparationsThatNoConditionTells(t *testing.T) {
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	c := newClusterMemory()
+	c := newClusterMemory(&hubapi.Texts{})
 	see := func(state install.ClusterState) int {
 		at = at.Add(10 * time.Second)
 		o := &install.Observed{At: at, Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "success"}}}
@@ -41,7 +42,7 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 
 // TestHostsThatCouldNotPrepare are kept: their Agents say it for seconds.
 func TestHostsThatCouldNotPrepare(t *testing.T) {
-	c := newClusterMemory()
+	c := newClusterMemory(&hubapi.Texts{})
 	see := func(state install.ClusterState, status string) string {
 		o := &install.Observed{Cluster: &install.Cluster{State: state}, Hosts: []install.Host{{ID: "h", Status: status, StatusInfo: "why"}}}
 		c.update(o)

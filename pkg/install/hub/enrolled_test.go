@@ -14,7 +14,7 @@ import (
 // TestEnrolledMachines: BareMetalHosts are read once after each change, for all clusters, and are each one's own where
 // they were made for it.
 func TestEnrolledMachines(t *testing.T) {
-	at := kube.NewNamespace("lab", kube.BareMetalHosts)
+	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.BareMetalHosts)
 	store, plane := at.Store(kube.BareMetalHosts), &Plane{}
 	put := func(name, version, cluster, state string) {
 		t.Helper()

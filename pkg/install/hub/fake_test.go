@@ -33,7 +33,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 // watchedNamespace has a namespace count as watched, with stores that the test fills.
 func watchedNamespace(t *testing.T, client *kube.Client, name string) *kube.Namespace {
 	t.Helper()
-	at := kube.NewNamespace(name, kube.Watched()...)
+	at := kube.NewNamespace(&client.Texts, name, kube.Watched()...)
 	for _, s := range at.Stores {
 		if err := s.Replace(nil, ""); err != nil {
 			t.Fatal(err)

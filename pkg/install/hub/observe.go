@@ -37,6 +37,8 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		if err := look.observeCluster(ctx, at, deployment, query, observed); err != nil {
 			return nil, err
 		}
+	} else {
+		p.forget(kube.ID(namespace, name))
 	}
 	if err := p.api.Failing(at); err != nil {
 		var fault *install.Fault
@@ -218,7 +220,7 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 			if err != nil {
 				return nil, nil, err
 			}
-			env.Owned = env.Owned && !meant
+			env.Owned = owned && !meant // by the name of the cluster, which what was read once does not know
 			envs = append(envs, env)
 			pools = append(pools, infraEnvAt{namespace, env})
 		}
@@ -264,7 +266,7 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 			return nil
 		}
 		seen[u.GetName()] = true
-		host, err := readHost(read, u, observed.At)
+		host, err := readHost(read, memory.texts, u, observed.At)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -125,14 +124,11 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	out := make([]install.Validation, 0, count) // which is kept
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
 		for _, v := range wire[category] {
-			out = append(out, install.Validation{ID: same(v.ID), Category: same(category), Status: same(v.Status), Message: same(redact.Text(v.Message))})
+			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
 		}
 	}
 	return out
 }
-
-// same is a text as it is kept once for all: what is said of checks is the same for most hosts.
-func same(text string) string { return unique.Make(text).Value() }
 
 // specValidation is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -58,11 +59,15 @@ func (r *round[T]) end() {
 	r.of.last = r.now
 }
 
-// readHost is an Agent as a host at a moment.
-func readHost(hosts *round[install.Host], u *unstructured.Unstructured, now time.Time) (install.Host, error) {
+// readHost is an Agent as a host at a moment. What is said of checks is the same for most hosts, and kept once.
+func readHost(hosts *round[install.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	return hosts.read(u, u.GetResourceVersion(), func() (install.Host, bool, error) {
 		host, err := hostOf(u, now)
 		host.Validations = slices.Clip(host.Validations)
+		for i := range host.Validations {
+			v := &host.Validations[i]
+			v.ID, v.Category, v.Status, v.Message = texts.Same(v.ID), texts.Same(v.Category), texts.Same(v.Status), texts.Same(v.Message)
+		}
 		refusal := func(v install.Validation) bool { return v.ID == catalogue.SpecSynced } // which time makes a standing one
 		return host, !slices.ContainsFunc(host.Validations, refusal), err
 	})

@@ -30,12 +30,12 @@ func TestHostsAreReadAnew(t *testing.T) {
 			"status":   map[string]any{"debugInfo": map[string]any{"state": state}, "conditions": conditions},
 		}}
 	}
-	memory := newClusterMemory()
+	memory := newClusterMemory(&hubapi.Texts{})
 	look := func(u *unstructured.Unstructured, at time.Time) (state model.HostState, kept int) {
 		t.Helper()
 		read := memory.hosts.round()
 		if u != nil {
-			host, err := readHost(read, u, at)
+			host, err := readHost(read, memory.texts, u, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 			"spec": map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "macAddress": mac}}, "config": map[string]any{}},
 		})}
 	}
-	memory := newClusterMemory()
+	memory := newClusterMemory(&hubapi.Texts{})
 	for _, step := range []struct {
 		name          string
 		env           *unstructured.Unstructured

@@ -139,11 +139,12 @@ type clusterMemory struct {
 
 	hosts readings[install.Host]
 	envs  readings[install.InfraEnv]
+	texts *hubapi.Texts // of what was read
 }
 
-func newClusterMemory() *clusterMemory {
+func newClusterMemory(texts *hubapi.Texts) *clusterMemory {
 	return &clusterMemory{
-		unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
+		texts: texts, unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
 		ca: map[string]string{},
 	}
 }
@@ -152,9 +153,16 @@ func (p *Plane) memoryOf(id string) *clusterMemory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.memories[id] == nil {
-		p.memories[id] = newClusterMemory()
+		p.memories[id] = newClusterMemory(&p.api.Texts)
 	}
 	return p.memories[id]
+}
+
+// forget drops what is remembered of a cluster that is not there.
+func (p *Plane) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.memories, id)
 }
 
 // forgetCertificates has certificates read anew: their Secrets are not watched.

@@ -223,7 +223,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				})
 				continue
 			}
-			memory := newClusterMemory()
+			memory := newClusterMemory(&p.api.Texts)
 			if p.api.Follows() {
 				memory = p.memoryOf(ref.ID) // which has been asked for certificates already
 			}

@@ -62,13 +62,14 @@ func newAgents() *unstructured.UnstructuredList {
 // Cached has a manager's cache keep the objects of a hub without what no reconciler reads, and Agents, where they are
 // taken from a namespace of their own, of that one, whatever else the cache is limited to.
 func Cached(options *cache.Options, namespace string) {
-	strip := cache.TransformStripManagedFields()
+	strip, texts := cache.TransformStripManagedFields(), &hubapi.Texts{}
 	options.DefaultTransform = func(object any) (any, error) {
 		if u, is := object.(*unstructured.Unstructured); is {
-			hubapi.Trim(u)
 			if u.GetKind() == hubapi.KindAgent {
 				unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
 			}
+			unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+			texts.Trim(u)
 		}
 		return strip(object)
 	}

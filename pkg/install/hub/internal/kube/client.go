@@ -36,6 +36,7 @@ type Client struct {
 	Clock     install.Clock
 	Dynamic   dynamic.Interface
 	Raw       *rest.RESTClient
+	Texts     hubapi.Texts // of all objects that are kept
 	time      *ServerTime
 
 	connecting sync.Mutex // one at a time asks what the hub has

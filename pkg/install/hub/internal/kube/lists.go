@@ -38,7 +38,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 			return nil, c.ListFault(k, namespace, err)
 		}
 		for i := range found {
-			addObject(namespaces, k, &found[i])
+			c.addObject(namespaces, k, &found[i])
 		}
 	}
 	return namespaces, nil
@@ -69,14 +69,14 @@ func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	return f
 }
 
-func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
+func (c *Client) addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
-		at = NewNamespace(u.GetNamespace())
+		at = NewNamespace(&c.Texts, u.GetNamespace())
 		namespaces[u.GetNamespace()] = at
 	}
 	if at.Stores[k] == nil {
-		at.Stores[k] = newStore(k, at.changed)
+		at.Stores[k] = newStore(&c.Texts, k, at.changed)
 	}
 	at.Stores[k].keep(u)
 }
@@ -132,7 +132,7 @@ func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds
 		}
 		for _, u := range view.Store(k).All() {
 			if namespace == "" || u.GetNamespace() == namespace {
-				addObject(namespaces, k, u)
+				c.addObject(namespaces, k, u)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespac
 	c.mu.Lock()
 	view, begun := c.views[name]
 	if !begun {
-		view = NewNamespace(scope, k)
+		view = NewNamespace(&c.Texts, scope, k)
 		view.Stores[k].wide = true
 		c.views[name] = view
 		go c.runReflector(life, scope, view.Stores[k])

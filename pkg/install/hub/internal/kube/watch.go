@@ -33,10 +33,10 @@ type Namespace struct {
 }
 
 // NewNamespace is a namespace with empty stores for kinds.
-func NewNamespace(name string, kinds ...Kind) *Namespace {
+func NewNamespace(texts *hubapi.Texts, name string, kinds ...Kind) *Namespace {
 	at := &Namespace{Name: name, Stores: map[Kind]*Store{}, news: make(chan struct{}), signals: map[*Signal]bool{}}
 	for _, k := range kinds {
-		at.Stores[k] = newStore(k, at.changed)
+		at.Stores[k] = newStore(texts, k, at.changed)
 	}
 	return at
 }
@@ -55,7 +55,7 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 	c.mu.Lock()
 	at, known := c.Namespaces[namespace]
 	if !known {
-		at = NewNamespace(namespace, slices.DeleteFunc(Watched(), func(k Kind) bool { return !served[k] })...)
+		at = NewNamespace(&c.Texts, namespace, slices.DeleteFunc(Watched(), func(k Kind) bool { return !served[k] })...)
 		c.Namespaces[namespace] = at
 		for _, s := range at.Stores {
 			go c.runReflector(life, namespace, s)
@@ -108,7 +108,7 @@ func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k]; there {
 		return s
 	}
-	return newStore(k, func(*unstructured.Unstructured) {})
+	return newStore(&hubapi.Texts{}, k, func(*unstructured.Unstructured) {})
 }
 
 // Failing is why a watch brings nothing at present, nil while all do.
@@ -218,6 +218,7 @@ func (c *Client) runReflector(life context.Context, namespace string, s *Store) 
 // be changed.
 type Store struct {
 	Kind    Kind
+	texts   *hubapi.Texts
 	changed func(*unstructured.Unstructured) // is called after every change of the store
 	wide    bool                             // it has the objects of several namespaces
 
@@ -231,8 +232,8 @@ type Store struct {
 
 var _ cache.ReflectorStore = (*Store)(nil)
 
-func newStore(k Kind, changed func(*unstructured.Unstructured)) *Store {
-	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
+func newStore(texts *hubapi.Texts, k Kind, changed func(*unstructured.Unstructured)) *Store {
+	return &Store{Kind: k, texts: texts, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
 func (s *Store) nameOf(u *unstructured.Unstructured) string {
@@ -304,7 +305,7 @@ func (s *Store) Resync() error { return nil }
 func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	u, err := s.of(object)
 	if err == nil {
-		hubapi.Trim(u)
+		s.texts.Trim(u)
 	}
 	return u, err
 }

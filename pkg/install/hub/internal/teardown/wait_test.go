@@ -38,7 +38,7 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	}
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
-	at := kube.NewNamespace("lab", kube.Watched()...)
+	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.Watched()...)
 	for _, s := range at.Stores {
 		if err := s.Replace(nil, ""); err != nil {
 			t.Fatal(err)
