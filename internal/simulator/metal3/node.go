@@ -17,40 +17,53 @@ import (
 // labelUUID is that of a node which says the UID of its BareMetalHost.
 const labelUUID = "metal3.io/uuid"
 
-// remote is the client of a workload cluster, and the kubeconfig that it was made of.
+// remote is the client of a workload cluster, and the kubeconfig that it was made of; or why there is none.
 type remote struct {
 	kubeconfig string
 	client     kubernetes.Interface
+	err        error
+	read       time.Time
 }
 
-// workload is the client of the machine's cluster, by the secret that its control plane
-// provider keeps.
+// workload is the client of the machine's cluster, by the secret that its control plane provider keeps. That is read
+// once for all machines of the cluster that look for their nodes: where it is read from a cache it costs nothing.
 func (m *metal3Machine) workload(ctx context.Context) (kubernetes.Interface, error) {
-	const wait = 10 * time.Second // real time
-	secret, err := m.core.CoreV1().Secrets(m.key.namespace).Get(ctx, m.cluster.GetName()+"-kubeconfig", metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("error creating a remote client: %w", err)
-	}
-	name, kubeconfig := m.key.namespace+"/"+m.cluster.GetName(), string(secret.Data["value"])
+	name := m.key.namespace + "/" + m.cluster.GetName()
 	m.mu.Lock()
 	known := m.remotes[name]
 	m.mu.Unlock()
-	if known.client != nil && known.kubeconfig == kubeconfig {
-		return known.client, nil
+	if now := m.clock.Now(); known.read.IsZero() || now.Sub(known.read) >= requeueAfter {
+		known = m.reach(ctx, known)
+		known.read = now
+		m.mu.Lock()
+		m.remotes[name] = known
+		m.mu.Unlock()
+	}
+	return known.client, known.err
+}
+
+// reach is the client of the machine's cluster by what its secret says now, which may be the one of before.
+func (m *metal3Machine) reach(ctx context.Context, before remote) remote {
+	const wait = 10 * time.Second // real time
+	none := func(err error) remote { return remote{err: fmt.Errorf("error creating a remote client: %w", err)} }
+	secret, err := m.core.CoreV1().Secrets(m.key.namespace).Get(ctx, m.cluster.GetName()+"-kubeconfig", metav1.GetOptions{})
+	if err != nil {
+		return none(err)
+	}
+	kubeconfig := string(secret.Data["value"])
+	if before.client != nil && before.kubeconfig == kubeconfig {
+		return before
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
 	if err != nil {
-		return nil, fmt.Errorf("error creating a remote client: %w", err)
+		return none(err)
 	}
 	config.QPS, config.Timeout, config.WarningHandler = -1, wait, rest.NoWarnings{}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("error creating a remote client: %w", err)
+		return none(err)
 	}
-	m.mu.Lock()
-	m.remotes[name] = remote{kubeconfig, client}
-	m.mu.Unlock()
-	return client, nil
+	return remote{kubeconfig: kubeconfig, client: client}
 }
 
 // providerID is how machine and node are to name the host.
