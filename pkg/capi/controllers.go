@@ -77,7 +77,7 @@ func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
-		Workloads: c.workloads, UpgradeClock: c.options.Clock, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
+		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,
 	}
 }

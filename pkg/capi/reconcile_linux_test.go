@@ -126,7 +126,7 @@ func newStill(b *testing.B, workers int) *stillCluster {
 	s.configs = &bootstrap.Reconciler{Client: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}
 	s.planes = &controlplane.Reconciler{
 		Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), OnHub: true, Workloads: &controlplane.Workloads{},
-		UpgradeClock: clock.Real(), Status: status.New(clock.Real()), Versions: &upgrade.Mapping{Clock: clock.Real()},
+		Status: status.New(clock.Real()), Versions: &upgrade.Mapping{Clock: clock.Real()},
 		Answers: func(context.Context, []byte) error { return errors.New("it does not answer yet") },
 	}
 	return s

@@ -279,7 +279,7 @@ func (s *scope) again(q *lifecycle.Question) ctrl.Result {
 			result.RequeueAfter = at
 		}
 	}
-	until := func(at time.Time) { sooner(s.UpgradeClock.Wall(at.Sub(q.Now)) + time.Second) }
+	until := func(at time.Time) { sooner(s.Clock.Wall(at.Sub(q.Now)) + time.Second) }
 	if len(s.kept.held) > 0 || len(s.kept.decision.Blocked) > 0 {
 		sooner(keepAgain)
 	}

@@ -26,8 +26,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
-// probeAgain is how soon an API server that has never answered is asked again.
-const probeAgain = 2 * time.Second
+// probeEvery is how often an API server that has never answered is asked: it takes a quarter of an hour to come.
+const probeEvery = 20 * time.Second
+
+// soon is, in real time, how soon at most something is looked at again that nobody tells of.
+const soon = 2 * time.Second
 
 // expiresSoon is how long before its end the certificate of a kubeconfig is warned of.
 const expiresSoon = 30 * 24 * time.Hour
@@ -125,7 +128,7 @@ func (s *scope) initialize(ctx context.Context, data []byte) (ctrl.Result, error
 	}
 	if err := s.Answers(ctx, data); err != nil {
 		s.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet")
-		return ctrl.Result{RequeueAfter: probeAgain}, nil //nolint:nilerr // the condition says it, and it is asked again
+		return ctrl.Result{RequeueAfter: max(soon, s.Clock.Wall(probeEvery))}, nil //nolint:nilerr // the condition says it, and it is asked again
 	}
 	s.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
 	s.set(controlplanev1.InitializedCondition, metav1.ConditionTrue, controlplanev1.InitializedCondition, "")

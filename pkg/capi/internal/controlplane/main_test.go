@@ -268,7 +268,7 @@ func (x *site) manage() {
 	})
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
-		Answers: x.answer, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
+		Answers: x.answer, Workloads: &controlplane.Workloads{}, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
 		ReadRelease: func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
 			return upgrade.Payload{Kubernetes: "1.33.5"}, nil // of all of them
 		},

@@ -29,7 +29,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -40,12 +39,11 @@ type Reconciler struct {
 	Live          client.Reader
 	Installations *installation.Set
 	Recorder      events.EventRecorder
-	Clock         install.Clock
+	Clock         clock.Clock
 	// OnHub says that the service is the management cluster's own.
 	OnHub bool
-	// Workloads are the clients of installed clusters, and UpgradeClock what upgrades are measured by.
-	Workloads    *Workloads
-	UpgradeClock clock.Clock
+	// Workloads are the clients of installed clusters.
+	Workloads *Workloads
 	// Status writes statuses.
 	Status *status.Writer
 	// Versions knows which version of Kubernetes is in a release.

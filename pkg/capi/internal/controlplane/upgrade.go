@@ -145,7 +145,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
-	state, decision, err := upgrade.Step(ctx, c, s.UpgradeClock, want, func(ctx context.Context, image string) error {
+	state, decision, err := upgrade.Step(ctx, c, s.Clock, want, func(ctx context.Context, image string) error {
 		return s.checkVersions(ctx, s.view, image)
 	})
 	if s.noteMismatch(err) {
@@ -153,7 +153,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		return ctrl.Result{}, nil
 	}
 	if errors.Is(err, upgrade.ErrChanged) {
-		return ctrl.Result{RequeueAfter: probeAgain}, nil
+		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if err != nil {
 		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionUnknown, "ClusterVersionUnavailable", err.Error())

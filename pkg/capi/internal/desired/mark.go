@@ -3,14 +3,17 @@ package desired
 import (
 	"context"
 	"fmt"
-	"hash"
 	"hash/fnv"
+	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,15 +68,28 @@ func (s *Source) Mark(ctx context.Context, key installation.Key) (uint64, error)
 }
 
 // note adds an object to a sum: by its version, or, where that is "", by all but its status.
-func note(sum hash.Hash64, o client.Object, version string) {
-	fmt.Fprint(sum, o.GetUID(), " ", o.GetName(), " ", version, "\n")
-	if version != "" {
-		return
-	}
-	fmt.Fprint(sum, o.GetGeneration(), " ", o.GetDeletionTimestamp(), " ", o.GetOwnerReferences(), "\n")
-	for _, all := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprint(sum, key, "=", all[key], "\n")
+func note(sum io.Writer, o client.Object, version string) {
+	line := make([]byte, 0, 256)
+	add := func(words ...string) {
+		for _, word := range words {
+			line = append(append(line, word...), 0)
 		}
 	}
+	add(string(o.GetUID()), o.GetName(), version)
+	if version == "" {
+		line = strconv.AppendInt(line, o.GetGeneration(), 10)
+		if at := o.GetDeletionTimestamp(); at != nil {
+			line = at.AppendFormat(line, time.RFC3339)
+		}
+		for _, owner := range o.GetOwnerReferences() {
+			add(owner.APIVersion, owner.Kind, owner.Name, string(owner.UID), strconv.FormatBool(ptr.Deref(owner.Controller, false)))
+		}
+		for _, all := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
+			add("") // where one list ends
+			for _, key := range slices.Sorted(maps.Keys(all)) {
+				add(key, all[key])
+			}
+		}
+	}
+	_, _ = sum.Write(append(line, '\n')) // a hash takes all
 }

@@ -275,18 +275,28 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestInstalledLasts: an installed cluster is looked at more seldom, but not while hosts are added to it.
-func TestInstalledLasts(t *testing.T) {
+// TestLasts: an installed cluster is looked at more seldom, but not while hosts are added to it; so is one that is being
+// installed by a service that tells of it.
+func TestLasts(t *testing.T) {
 	for _, c := range []struct {
 		state   install.ClusterState
 		verdict install.Verdict
+		told    bool
+		spoke   *install.Spoke
 		want    time.Duration
 	}{
-		{model.ClusterInstalled, model.VerdictInstalled, installed}, {model.ClusterInstalled, model.VerdictWaiting, seldom}, {model.ClusterFinalizing, model.VerdictWaiting, seldom},
+		{model.ClusterInstalled, model.VerdictInstalled, false, nil, rarely},
+		{model.ClusterInstalled, model.VerdictWaiting, true, nil, seldom},
+		{model.ClusterFinalizing, model.VerdictWaiting, false, nil, seldom},
+		{model.ClusterFinalizing, model.VerdictWaiting, true, nil, rarely},
+		{model.ClusterInstalling, model.VerdictWaiting, true, nil, rarely},
+		{model.ClusterInstalling, model.VerdictWaiting, true, &install.Spoke{}, seldom},
+		{model.ClusterPreparing, model.VerdictWaiting, true, nil, seldom},
+		{model.ClusterReady, model.VerdictWaiting, true, nil, seldom},
 	} {
-		v := View{Observed: &install.Observed{Cluster: &install.Cluster{State: c.state}}, Plan: install.Plan{Verdict: c.verdict}}
-		if lasts := v.lasts(); lasts != c.want {
-			t.Errorf("%s, %s: %s", c.state, c.verdict, lasts)
+		v := View{Observed: &install.Observed{Cluster: &install.Cluster{State: c.state}, Spoke: c.spoke}, Plan: install.Plan{Verdict: c.verdict}}
+		if lasts := v.lasts(c.told); lasts != c.want {
+			t.Errorf("%s, %s, told %v: %s", c.state, c.verdict, c.told, lasts)
 		}
 	}
 }

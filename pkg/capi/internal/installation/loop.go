@@ -15,11 +15,11 @@ import (
 )
 
 // How often an installation is looked at though nothing is known to have changed: after a change, and
-// at most, while something is waited for and afterwards.
+// at most: while something is waited for, and where nothing is done but by those who tell of it.
 const (
-	soonest   = time.Second
-	seldom    = 10 * time.Second
-	installed = time.Minute
+	soonest = time.Second
+	seldom  = 10 * time.Second
+	rarely  = time.Minute
 	// burst is how long changes that come together are gathered, in real time: it is there to spare the
 	// processor.
 	burst = 100 * time.Millisecond
@@ -79,7 +79,7 @@ func (i *installation) follow(ctx context.Context) {
 			if i.tell(view) {
 				quiet = soonest
 			}
-			longest = view.lasts()
+			longest = view.lasts(i.follows())
 		case !errors.Is(err, ErrNotYet) && !refused(err):
 			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
 		}
@@ -91,10 +91,14 @@ func (i *installation) follow(ctx context.Context) {
 	}
 }
 
-// lasts is how long a view is kept at most where nobody tells of a change.
-func (v *View) lasts() time.Duration {
-	if ended, _ := v.Plan.Ended(); ended && v.Installed() { // no host is being added
-		return installed
+// lasts is how long a view is kept at most where nobody tells of a change. Told is whether the service tells of its own.
+func (v *View) lasts(told bool) time.Duration {
+	ended, _ := v.Plan.Ended()
+	switch {
+	case ended && v.Installed(): // no host is being added
+		return rarely
+	case told && v.Installing() && v.Observed.Spoke == nil: // the service has it in hand
+		return rarely
 	}
 	return seldom
 }
