@@ -59,7 +59,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "it is not valid YAML: ") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(began); took > time.Minute { // it takes an instant on a machine with nothing else to do
+		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%s took %s", name, took)
 		}
 	}

@@ -163,8 +163,8 @@ type fleet struct {
 	workers int // of each
 }
 
-// fleetSpeed is how fast what is played around the providers lives. Two cores keep up with that: where they do not, clusters
-// live through half a day while they are installed, and what each hour brings is counted as well.
+// fleetSpeed is how much faster than life what is played around the providers runs. The faster it is where two cores do not
+// keep up, the more hours clusters live through while they are installed, and what each hour brings is counted as well.
 const fleetSpeed = 5
 
 // newFleet makes ready for so many clusters of three control plane machines and some workers.

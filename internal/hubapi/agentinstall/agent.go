@@ -169,7 +169,7 @@ type HostInventory struct {
 	GPUs         []HostGPU        `json:"gpus,omitempty"`
 }
 
-// UnmarshalJSON also reads the text that hubapi.Trim makes of it.
+// UnmarshalJSON also reads the text that Trim of hubapi.Texts makes of it.
 func (i *HostInventory) UnmarshalJSON(data []byte) error {
 	type fields HostInventory
 	return hubapi.Unpack(data, (*fields)(i))

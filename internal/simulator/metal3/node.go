@@ -25,8 +25,8 @@ type remote struct {
 	read       time.Time
 }
 
-// workload is the client of the machine's cluster, by the secret that its control plane provider keeps. That is read
-// once for all machines of the cluster that look for their nodes: where it is read from a cache it costs nothing.
+// workload is the client of the machine's cluster, by the secret that its control plane provider keeps. The secret is read
+// once in requeueAfter for all machines of the cluster, since this client has no cache.
 func (m *metal3Machine) workload(ctx context.Context) (kubernetes.Interface, error) {
 	name := m.key.namespace + "/" + m.cluster.GetName()
 	m.mu.Lock()

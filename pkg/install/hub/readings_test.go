@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestHostsAreReadAnew: an Agent is taken apart once it has changed, or while time changes what its refusal means,
@@ -107,5 +108,21 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 		if again, err := readInfraEnv(memory.envs.round(), step.env, step.configs, "lab"); err != nil || again.Settings[setting.Version] != "" {
 			t.Errorf("%s: what was read has changed: %v, %v", step.name, again.Settings, err)
 		}
+	}
+}
+
+// TestMemoryOfGoneClusters: what is remembered of a cluster goes once it is observed to be gone.
+func TestMemoryOfGoneClusters(t *testing.T) {
+	p, _ := filledPlane(t, "lab")
+	query := install.Query{Name: "lab", BaseDomain: "example.com"}
+	namespace, name := p.target(query)
+	watchedNamespace(t, p.api, namespace)
+	p.memoryOf(namespace + "/" + name)
+	p.memoryOf(namespace + "/another")
+	if o, err := p.Observe(t.Context(), query, nil); err != nil || o.Cluster != nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if p.memories[namespace+"/"+name] != nil || p.memories[namespace+"/another"] == nil {
+		t.Errorf("remembered are %d clusters", len(p.memories))
 	}
 }

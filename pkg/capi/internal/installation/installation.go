@@ -334,11 +334,6 @@ func (v *View) Installed() bool {
 	return v.Observed.Cluster != nil && v.Observed.Cluster.State.Installed()
 }
 
-// Installing reports whether the machines are being installed.
-func (v *View) Installing() bool {
-	return v.Observed.Cluster != nil && (v.Observed.Cluster.State == model.ClusterInstalling || v.Observed.Cluster.State == model.ClusterFinalizing)
-}
-
 // BeforeInstall reports whether the installation has not begun.
 func (v *View) BeforeInstall() bool {
 	return v.Observed.Cluster == nil || v.Observed.Cluster.State.BeforeInstall() || v.Observed.Cluster.State == model.ClusterDraft

@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// How often an installation is looked at though nothing is known to have changed: after a change, and
-// at most: while something is waited for, and where nothing is done but by those who tell of it.
+// How long after a look the next one comes, though nothing is known to have changed: first after a change, at most while
+// something is waited for, and at most where all that can change is told.
 const (
 	soonest = time.Second
 	seldom  = 10 * time.Second
@@ -97,10 +97,16 @@ func (v *View) lasts(told bool) time.Duration {
 	switch {
 	case ended && v.Installed(): // no host is being added
 		return rarely
-	case told && v.Installing() && v.Observed.Spoke == nil: // the service has it in hand
+	case told && v.installing() && v.Observed.Spoke == nil: // the service has it in hand
 		return rarely
 	}
 	return seldom
+}
+
+// installing reports whether the machines are being installed, which is up to the service alone.
+func (v *View) installing() bool {
+	c := v.Observed.Cluster
+	return c != nil && (c.State == model.ClusterInstalling || c.State == model.ClusterFinalizing)
 }
 
 func refused(err error) bool {
