@@ -207,13 +207,20 @@ func TestNothingGoesBackOfAPausedCluster(t *testing.T) {
 	x.addCluster(t, x.namespace, "c")
 	x.addMachine(t, x.namespace, "c", "m")
 	host := x.handOver(t, "m")
+	// Cluster API's core comes back to a Machine that is made while its Cluster is paused at its next resync
+	// only, so that this one is its own before.
+	x.addIdleMachine(t, "late")
+	eventually(t, "late to wait for its bootstrap data", func() (bool, string) {
+		m := x.machine(t, x.namespace, "late")
+		return conditionOf(m, agentv1.AgentReservedCondition).Reason == "WaitingForBootstrapData", describe(m)
+	})
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "c"}}
 	x.patch(t, cluster, `{"spec": {"paused": true}}`)
-	eventually(t, "the machine to be paused", func() (bool, string) {
-		m := x.machine(t, x.namespace, "m")
-		return conditionOf(m, clusterv1.PausedCondition).Status == metav1.ConditionTrue, describe(m)
+	eventually(t, "the machines to be paused", func() (bool, string) {
+		m, late := x.machine(t, x.namespace, "m"), x.machine(t, x.namespace, "late")
+		return conditionOf(m, clusterv1.PausedCondition).Status == metav1.ConditionTrue && conditionOf(late, clusterv1.PausedCondition).Status == metav1.ConditionTrue, describe(m) + "; " + describe(late)
 	})
-	x.addMachine(t, x.namespace, "c", "late")
+	x.patch(t, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "late"}}, `{"spec": {"bootstrap": {"dataSecretName": "data-late"}}}`)
 	x.deleteMachine(t, "m")
 	infra := x.machine(t, x.namespace, "m")
 	if err := x.client.Delete(t.Context(), infra); err != nil {
