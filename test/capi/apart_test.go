@@ -77,7 +77,7 @@ func (r *rig) startApart(config apartConfig) *apart {
 		r.t.Fatal(err)
 	}
 	p := &apart{t: r.t, command: exec.Command(self)}                                  // which is stopped by the end of its input
-	p.command.Env = append(os.Environ(), environmentApart+"="+string(how), "GOGC=50") // as in their Deployment
+	p.command.Env = append(os.Environ(), environmentApart+"="+string(how), "GOGC=30") // as in their Deployment
 	p.command.Stderr = &p.stderr
 	if p.in, err = p.command.StdinPipe(); err != nil {
 		r.t.Fatal(err)
