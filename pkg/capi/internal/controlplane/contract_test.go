@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -166,6 +167,9 @@ func (x *site) checkMachines() {
 			if !is || labels[clusterv1.MachineControlPlaneNameLabel] != "lab" || labels[clusterv1.ClusterNameLabel] != "lab" {
 				x.t.Errorf("%s, or what it refers to, has the labels %v", m.Name, labels)
 			}
+		}
+		if !slices.Contains(x.config(&m).Finalizers, bootstrapv1.ConfigFinalizer) {
+			x.t.Errorf("the config of %s is made without its provider's finalizer", m.Name)
 		}
 	}
 	if slices.Sort(where); !slices.Equal(where, []string{"a", "b", "c"}) {

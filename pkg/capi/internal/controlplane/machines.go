@@ -142,6 +142,7 @@ func (s *scope) makeMachine(ctx context.Context, name string, instead *lifecycle
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: s.plane.Namespace, Labels: labels, Annotations: s.configAnnotations(annotations),
 			OwnerReferences: []metav1.OwnerReference{plain(*owner)},
+			Finalizers:      []string{bootstrapv1.ConfigFinalizer}, // which its provider would have to write else
 		},
 		Spec: s.plane.Spec.OpenshiftAssistedConfigSpec,
 	}

@@ -178,6 +178,7 @@ func open(t *testing.T, nodes int, state install.ClusterState) *site {
 	life, stop := context.WithCancel(t.Context())
 	x.life = life
 	t.Cleanup(func() { stop(); x.running.Wait() })
+	x.beside(x.letGoOfConfigs)
 	x.install(nodes)
 	x.manage()
 	return x

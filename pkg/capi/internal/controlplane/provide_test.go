@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -80,6 +81,23 @@ func (x *site) provide(ctx context.Context) {
 		}
 		if x.clock.Sleep(ctx, 10*time.Second) != nil {
 			return
+		}
+	}
+}
+
+// letGoOfConfigs takes the finalizer of the bootstrap provider off configs that are being deleted.
+func (x *site) letGoOfConfigs(ctx context.Context) {
+	for x.clock.Sleep(ctx, 10*time.Second) == nil {
+		list := &bootstrapv1.OpenshiftAssistedConfigList{}
+		err := x.client.List(ctx, list, client.InNamespace(x.namespace))
+		for i := range list.Items {
+			before := list.Items[i].DeepCopy()
+			if !before.DeletionTimestamp.IsZero() && controllerutil.RemoveFinalizer(&list.Items[i], bootstrapv1.ConfigFinalizer) {
+				err = errors.Join(err, client.IgnoreNotFound(x.client.Patch(ctx, &list.Items[i], client.MergeFrom(before))))
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			x.t.Logf("let go of configs: %v", err)
 		}
 	}
 }

@@ -286,6 +286,7 @@ func TestLasts(t *testing.T) {
 		want    time.Duration
 	}{
 		{model.ClusterInstalled, model.VerdictInstalled, false, nil, rarely},
+		{model.ClusterInstalled, model.VerdictInstalled, true, nil, idly},
 		{model.ClusterInstalled, model.VerdictWaiting, true, nil, seldom},
 		{model.ClusterFinalizing, model.VerdictWaiting, false, nil, seldom},
 		{model.ClusterFinalizing, model.VerdictWaiting, true, nil, rarely},

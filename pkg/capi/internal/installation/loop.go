@@ -15,11 +15,13 @@ import (
 )
 
 // How long after a look the next one comes, though nothing is known to have changed: first after a change, at most while
-// something is waited for, and at most where all that can change is told.
+// something is waited for, at most where all that can change is told, and at most where besides nothing is waited for:
+// what an installed cluster says of its operators then is as old as that.
 const (
 	soonest = time.Second
 	seldom  = 10 * time.Second
 	rarely  = time.Minute
+	idly    = 2 * time.Minute
 	// burst is how long changes that come together are gathered, in real time: it is there to spare the
 	// processor.
 	burst = 100 * time.Millisecond
@@ -95,7 +97,9 @@ func (i *installation) follow(ctx context.Context) {
 func (v *View) lasts(told bool) time.Duration {
 	ended, _ := v.Plan.Ended()
 	switch {
-	case ended && v.Installed(): // no host is being added
+	case ended && v.Installed() && told: // no host is being added
+		return idly
+	case ended && v.Installed():
 		return rarely
 	case told && v.installing() && v.Observed.Spoke == nil: // the service has it in hand
 		return rarely
