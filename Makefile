@@ -35,7 +35,7 @@ race: ## run the tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 50m $(PACKAGES)
 
 bench: ## run the benchmarks of docs/performance.md
-	go test -p 1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
+	go test -p 1 -timeout 4h -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; for package in $$(go list $(PACKAGES)); do \
