@@ -25,8 +25,9 @@ type Key = types.NamespacedName
 
 // Config says how installations are reached, and who hears of them.
 type Config struct {
-	// Connect is the service that installs the clusters of a namespace. It is called once for each
-	// namespace; Set.Close closes what it returned.
+	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of
+	// Start; what tells of changes, and so watches, also once its namespace has had no installation for a while:
+	// the next who needs it has it made anew.
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet.
@@ -57,13 +58,19 @@ type Set struct {
 	mu       sync.Mutex
 	life     context.Context // of the loops; nil before Start
 	loops    sync.WaitGroup
-	services map[string]install.Backend // by namespace
+	services map[string]*connection // by namespace
 	of       map[Key]*installation
+}
+
+// connection is a service that is reached for a namespace.
+type connection struct {
+	service install.Backend
+	used    time.Time // last asked for
 }
 
 // New makes an empty set. Until Start, changes wake nobody.
 func New(config Config) *Set {
-	return &Set{config: config, services: map[string]install.Backend{}, of: map[Key]*installation{}}
+	return &Set{config: config, services: map[string]*connection{}, of: map[Key]*installation{}}
 }
 
 // installation is that of one Cluster.
@@ -126,14 +133,16 @@ func (s *Set) Last(cluster Key) *View {
 func (s *Set) Service(namespace string) (install.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if service, there := s.services[namespace]; there {
-		return service, nil
+	now := s.config.Clock.Now()
+	if have, there := s.services[namespace]; there {
+		have.used = now
+		return have.service, nil
 	}
 	service, err := s.config.Connect(namespace)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the service for namespace %s: %w", namespace, err)
 	}
-	s.services[namespace] = service
+	s.services[namespace] = &connection{service: service, used: now}
 	return service, nil
 }
 

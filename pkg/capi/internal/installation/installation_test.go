@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type service struct {
 	refuse   error
 	observed int
 	changed  chan struct{}
+	closed   atomic.Int32
 }
 
 func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
@@ -148,7 +150,7 @@ func (b backend) Credential(ctx context.Context, id, name string) ([]byte, error
 }
 
 func (b backend) Changed(q install.Query) <-chan struct{} { return b.service.Changed(q) }
-func (b backend) Close()                                  {}
+func (b backend) Close()                                  { b.service.closed.Add(1) }
 
 var lab = Key{Namespace: "ns", Name: "lab"}
 
@@ -274,6 +276,44 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 		t.Error("whether it is ready is not told")
 	}
 }
+
+// TestIdleServicesAreClosed: what watches a namespace is closed once nothing is installed there, and nobody has asked
+// for it for a while; whoever asks for it then has another one.
+func TestIdleServicesAreClosed(t *testing.T) {
+	s := &service{}
+	set, now, connected := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}, 0
+	connect := set.config.Connect
+	set.config.Clock, set.config.Connect = now, func(namespace string) (install.Backend, error) { connected++; return connect(namespace) }
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	after := func(d time.Duration, closed int32) {
+		t.Helper()
+		now.now = now.now.Add(d)
+		if set.closeIdle(); s.closed.Load() != closed {
+			t.Errorf("%d services are closed, and not %d", s.closed.Load(), closed)
+		}
+	}
+	after(time.Hour, 0) // something is installed there
+	set.Forget(lab)
+	if _, err := set.Service(lab.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	after(idle-time.Second, 0)
+	after(time.Second, 1)
+	after(idle, 1)
+	if _, err := set.Service(lab.Namespace); err != nil || connected != 2 {
+		t.Errorf("%d services were made: %v", connected, err)
+	}
+}
+
+// still is a clock that a test sets.
+type still struct {
+	clock.Clock
+	now time.Time
+}
+
+func (c *still) Now() time.Time { return c.now }
 
 // TestLasts: an installed cluster is looked at more seldom, but not while hosts are added to it; so is one that is being
 // installed by a service that tells of it.

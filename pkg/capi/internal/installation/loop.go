@@ -35,7 +35,9 @@ func (s *Set) Start(ctx context.Context) error {
 		s.begin(i)
 	}
 	s.mu.Unlock()
-	<-ctx.Done()
+	for s.config.Clock.Sleep(ctx, idle) == nil {
+		s.closeIdle()
+	}
 	s.loops.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,10 +48,34 @@ func (s *Set) Start(ctx context.Context) error {
 		}
 	}
 	closing.Wait()
-	for _, service := range s.services {
-		service.Close()
+	for _, c := range s.services {
+		c.service.Close()
 	}
 	return nil
+}
+
+// idle is for how long nobody has asked for a service at least, before its watches are ended: longer than anybody
+// who has asked for it uses it.
+const idle = 10 * time.Minute
+
+// closeIdle closes the services that watch namespaces in which nothing is installed.
+func (s *Set) closeIdle() {
+	s.mu.Lock()
+	used := map[string]bool{}
+	for key := range s.of {
+		used[key.Namespace] = true
+	}
+	var closing []install.Backend
+	for namespace, c := range s.services {
+		if _, watches := c.service.(install.Notifier); watches && !used[namespace] && s.config.Clock.Now().Sub(c.used) >= idle {
+			delete(s.services, namespace)
+			closing = append(closing, c.service)
+		}
+	}
+	s.mu.Unlock()
+	for _, service := range closing {
+		service.Close()
+	}
 }
 
 // begin starts the loop of an installation, if there is a life for it. s.mu is held.
