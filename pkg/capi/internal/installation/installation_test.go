@@ -254,6 +254,37 @@ func TestWakes(t *testing.T) {
 	}
 }
 
+// TestGoneClustersAreForgotten: nobody says so where a Cluster was moved away.
+func TestGoneClustersAreForgotten(t *testing.T) {
+	s, gone := &service{}, atomic.Bool{}
+	set := newSet(t, s, nil)
+	desire := set.config.Desire
+	set.config.Desire = func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error) {
+		if gone.Load() {
+			return nil, fmt.Errorf("there is no Cluster %s: %w", cluster, ErrGone)
+		}
+		return desire(ctx, cluster, observed)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- set.Start(ctx) }()
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	for !s.followed() {
+		runtime.Gosched()
+	}
+	gone.Store(true)
+	s.tells()
+	for set.Last(lab) != nil {
+		runtime.Gosched()
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTimesOfNodesWakeNobody: when a node has become what it is, is another time at each look, by a little.
 func TestTimesOfNodesWakeNobody(t *testing.T) {
 	view, err := newSet(t, &service{}, nil).View(t.Context(), lab)

@@ -108,6 +108,9 @@ func (i *installation) follow(ctx context.Context) {
 				quiet = soonest
 			}
 			longest = view.lasts(i.follows())
+		case errors.Is(err, ErrGone): // as after a move, which takes objects away without a word
+			i.set.drop(i)
+			return
 		case !errors.Is(err, ErrNotYet) && !refused(err):
 			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
 		}
