@@ -105,7 +105,7 @@ func (s *scope) showInfraEnv(acted error) {
 	case env == nil && acted != nil:
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, words.Error(acted))
 	case env == nil:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the InfraEnv is not made yet")
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, s.notMade())
 	case env.Image.State == model.ImageReady:
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition, "")
 	case env.Image.State == model.ImageFailed:
@@ -113,6 +113,22 @@ func (s *scope) showInfraEnv(acted error) {
 	default:
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made")
 	}
+}
+
+// notMade says that there is no InfraEnv, and what stands in the way of the cluster or of the host, which may be why.
+func (s *scope) notMade() string {
+	lines := []string{"the InfraEnv is not made yet"}
+	for _, b := range s.view.Plan.Blockers {
+		if b.Scope == model.ScopeCluster || model.HostOf(b.Scope) == s.machine.Name {
+			lines = append(lines, words.Sentence(b.Message, b.Remedy))
+		}
+	}
+	return words.Lines(lines)
+}
+
+// isUnmade reports whether the InfraEnv is waited for. What keeps it from being made is told to the control plane alone.
+func (s *scope) isUnmade() bool {
+	return s.way != machines.Pool && s.view.InfraEnv(s.config.Name) == nil && conditions.IsFalse(s.config, bootstrapv1.InfraEnvReadyCondition)
 }
 
 func contains(list []string, text string) bool {

@@ -103,6 +103,7 @@ type bench struct {
 	client     client.Client
 	service    *service
 	set        *installation.Set
+	options    install.Options // of what is desired
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
 }
@@ -154,7 +155,7 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	b.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
 		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-			return &install.Desired{Spec: wanted}, nil
+			return &install.Desired{Spec: wanted, Options: b.options}, nil
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})

@@ -157,6 +157,9 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if left := s.settlesIn(); left > 0 {
 		result.RequeueAfter = s.Clock.Wall(left) + time.Millisecond
 	}
+	if s.isUnmade() {
+		result.RequeueAfter = s.Clock.Wall(unmadeAgain)
+	}
 	switch s.way {
 	case machines.Pool:
 		return result, s.emptySecret(ctx)
@@ -165,6 +168,9 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	return result, s.userData(ctx)
 }
+
+// unmadeAgain is how long what is said of an InfraEnv stays that is not made.
+const unmadeAgain = time.Minute
 
 // scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool
 // are its AgentMachine's.

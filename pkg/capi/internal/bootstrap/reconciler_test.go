@@ -178,6 +178,28 @@ func TestConfigsThatWait(t *testing.T) {
 	})
 }
 
+// TestWhatStandsInTheWayOfAnInfraEnvIsShown: that of a machine that is to join is not made while its cluster or its host
+// is in doubt, which its config says, and looks at again.
+func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
+	for want, options := range map[string]install.Options{
+		"m may be part of the control plane that was installed":                                               {AddNodes: true},
+		"does not take the credentials of Secret lab-kubeconfig: Unauthorized: oaictl kubeconfig refresh lab": {AddNodes: true, AcceptControlPlane: true},
+	} {
+		b := start(t)
+		b.options = options
+		b.service.observed.Cluster.State, b.service.observed.InfraEnvs = model.ClusterAddingHosts, nil
+		b.service.observed.Spoke = &install.Spoke{Trouble: "Unauthorized", TroubleKind: model.SpokeCredentials, From: "Secret lab-kubeconfig"}
+		result, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
+		if err != nil || result.RequeueAfter != time.Minute {
+			t.Errorf("%+v, %v", result, err)
+		}
+		c := conditions.Get(b.config(), bootstrapv1.InfraEnvReadyCondition)
+		if c == nil || c.Reason != bootstrapv1.WaitingForInfraEnvReason || !strings.Contains(c.Message, want) {
+			t.Errorf("the condition is %+v, and not %q", c, want)
+		}
+	}
+}
+
 // TestDeletion: what the service has of a machine goes with its config, whatever else is gone already; what is
 // paused or lives on elsewhere is left as it is.
 func TestDeletion(t *testing.T) {
