@@ -80,7 +80,7 @@ func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, erro
 	c := &Cluster{Cluster: &clusterv1.Cluster{}}
 	switch err := s.Client.Get(ctx, key, c.Cluster); {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no Cluster %s: %w", key, installation.ErrGone)
+		return nil, fmt.Errorf("there is no Cluster %s: %w: %w", key, installation.ErrGone, installation.ErrNotYet)
 	case err != nil:
 		return nil, fmt.Errorf("read Cluster %s: %w", key, err)
 	}

@@ -30,8 +30,8 @@ type Config struct {
 	// the next who needs it has it made anew.
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
-	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone that
-	// there is no such Cluster any more: it is forgotten then.
+	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
+	// beside it that there is no such Cluster any more: it is forgotten then.
 	Desire func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error)
 	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
 	// Desire asked each time.
@@ -47,8 +47,8 @@ type Config struct {
 // ErrNotYet is wrapped where a Cluster has nothing to be installed yet.
 var ErrNotYet = errors.New("there is nothing to install yet")
 
-// ErrGone is wrapped where there is no Cluster, and so nothing to install.
-var ErrGone = fmt.Errorf("it is gone: %w", ErrNotYet)
+// ErrGone is wrapped beside ErrNotYet where there is no Cluster.
+var ErrGone = errors.New("it is gone")
 
 // Refusal is what is wrong with the objects of a Cluster: only a change of them cures it.
 type Refusal struct{ Problems []string }
