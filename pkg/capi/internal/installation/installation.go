@@ -183,14 +183,19 @@ func (s *Set) Forget(cluster Key) {
 	}
 }
 
+// drop is Forget of an installation that may have been forgotten meanwhile.
 func (s *Set) drop(i *installation) {
 	s.mu.Lock()
-	if s.of[i.key] == i {
+	known, stop := s.of[i.key] == i, i.stop
+	if known {
 		delete(s.of, i.key)
 	}
 	s.mu.Unlock()
-	if i.stop != nil {
-		i.stop()
+	if !known {
+		return
+	}
+	if stop != nil {
+		stop()
 	}
 	if closer, has := i.nodes.(interface{ Close() }); has {
 		closer.Close()

@@ -308,9 +308,9 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestIdleServicesAreClosed: what watches a namespace is closed once nothing is installed there, and nobody has asked
+// TestUnusedServicesAreClosed: what watches a namespace is closed once nothing is installed there, and nobody has asked
 // for it for a while; whoever asks for it then has another one.
-func TestIdleServicesAreClosed(t *testing.T) {
+func TestUnusedServicesAreClosed(t *testing.T) {
 	s := &service{}
 	set, now, connected := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}, 0
 	connect := set.config.Connect
@@ -321,7 +321,7 @@ func TestIdleServicesAreClosed(t *testing.T) {
 	after := func(d time.Duration, closed int32) {
 		t.Helper()
 		now.now = now.now.Add(d)
-		if set.closeIdle(); s.closed.Load() != closed {
+		if set.closeUnused(); s.closed.Load() != closed {
 			t.Errorf("%d services are closed, and not %d", s.closed.Load(), closed)
 		}
 	}
@@ -330,9 +330,9 @@ func TestIdleServicesAreClosed(t *testing.T) {
 	if _, err := set.Service(lab.Namespace); err != nil {
 		t.Fatal(err)
 	}
-	after(idle-time.Second, 0)
+	after(unusedFor-time.Second, 0)
 	after(time.Second, 1)
-	after(idle, 1)
+	after(unusedFor, 1)
 	if _, err := set.Service(lab.Namespace); err != nil || connected != 2 {
 		t.Errorf("%d services were made: %v", connected, err)
 	}

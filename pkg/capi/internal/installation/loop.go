@@ -35,8 +35,8 @@ func (s *Set) Start(ctx context.Context) error {
 		s.begin(i)
 	}
 	s.mu.Unlock()
-	for s.config.Clock.Sleep(ctx, idle) == nil {
-		s.closeIdle()
+	for s.config.Clock.Sleep(ctx, unusedFor) == nil {
+		s.closeUnused()
 	}
 	s.loops.Wait()
 	s.mu.Lock()
@@ -54,12 +54,12 @@ func (s *Set) Start(ctx context.Context) error {
 	return nil
 }
 
-// idle is for how long nobody has asked for a service at least, before its watches are ended: longer than anybody
+// unusedFor is for how long nobody has asked for a service at least, before its watches are ended: longer than anybody
 // who has asked for it uses it.
-const idle = 10 * time.Minute
+const unusedFor = 10 * time.Minute
 
-// closeIdle closes the services that watch namespaces in which nothing is installed.
-func (s *Set) closeIdle() {
+// closeUnused closes the services that watch namespaces in which nothing is installed.
+func (s *Set) closeUnused() {
 	s.mu.Lock()
 	used := map[string]bool{}
 	for key := range s.of {
@@ -67,7 +67,7 @@ func (s *Set) closeIdle() {
 	}
 	var closing []install.Backend
 	for namespace, c := range s.services {
-		if _, watches := c.service.(install.Notifier); watches && !used[namespace] && s.config.Clock.Now().Sub(c.used) >= idle {
+		if _, watches := c.service.(install.Notifier); watches && !used[namespace] && s.config.Clock.Now().Sub(c.used) >= unusedFor {
 			delete(s.services, namespace)
 			closing = append(closing, c.service)
 		}
