@@ -29,7 +29,7 @@ import (
 // processor time are told.
 func BenchmarkManyClusters(b *testing.B) {
 	for b.Loop() {
-		f := newFleet(b, 50, 2)
+		f := newFleet(b, 50, 2, fleetSpeed)
 		began := time.Now()
 		p := f.startApart(apartConfig{Follows: true})
 		f.orderAll()
@@ -51,7 +51,7 @@ func BenchmarkSteadyState(b *testing.B) {
 
 func benchmarkSteadyState(b *testing.B, overREST bool) {
 	for b.Loop() {
-		f := newFleet(b, 20, 22)
+		f := newFleet(b, 20, 22, hasty)
 		f.overREST = overREST
 		f.startApart(apartConfig{Follows: true})
 		f.orderAll()
@@ -106,7 +106,7 @@ func (f *fleet) restAndResync() {
 // to the first object of its installation.
 func BenchmarkFirstObject(b *testing.B) {
 	for b.Loop() {
-		f := newFleet(b, 1, 2)
+		f := newFleet(b, 1, 2, fleetSpeed)
 		f.startApart(apartConfig{Follows: true})
 		watcher, err := client.NewWithWatch(f.Config, client.Options{Scheme: f.client.Scheme()})
 		if err != nil {
@@ -164,18 +164,21 @@ type fleet struct {
 	workers int // of each
 }
 
-// fleetSpeed is how much faster than life what is played around the providers runs. The faster it is where two cores do not
-// keep up, the more hours clusters live through while they are installed, and what each hour brings is counted as well.
-const fleetSpeed = 3
+// How much faster than life what is played around the providers runs. The faster it is where two cores do not keep up,
+// the more hours clusters live through while they are installed, and what each hour brings is counted as well.
+const (
+	fleetSpeed = 3
+	hasty      = 10 // where the installation itself is not measured
+)
 
 // newFleet makes ready for so many clusters of three control plane machines and some workers.
-func newFleet(b *testing.B, clusters, workers int) *fleet {
+func newFleet(b *testing.B, clusters, workers int, speed float64) *fleet {
 	b.Helper()
 	if goruntime.GOOS != "linux" {
 		b.Skip("what a process has of memory and processor is asked of Linux")
 	}
 	m := kubetest.StartManagement(b, kubetest.ManagementConfig{}) // where nothing is left of others
-	r := &rig{Management: m, t: b, namespace: m.Namespace(b), clock: clock.Scaled(fleetSpeed), writes: &writes{count: map[string]int{}}}
+	r := &rig{Management: m, t: b, namespace: m.Namespace(b), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	f := &fleet{rig: r, b: b, workers: workers}
 	r.connect()
 	network := host.Network{V4: netip.MustParsePrefix("192.168.0.0/16")}

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -179,6 +181,34 @@ func TestAnswers(t *testing.T) {
 	}
 	if err := Answers(t.Context(), []byte("{")); err == nil {
 		t.Error("that is no kubeconfig")
+	}
+}
+
+// TestAPIServerIsAskedAgain: one that does not answer is asked again after a while, with the reason said; one that has
+// answered once is not asked again.
+func TestAPIServerIsAskedAgain(t *testing.T) {
+	s, _ := observed()
+	asked, answer := 0, errors.New("lookup api.lab.example.com: no such host")
+	s.Reconciler = &Reconciler{Clock: clock.Real(), Recorder: &events.FakeRecorder{}, Answers: func(context.Context, []byte) error {
+		asked++
+		return answer
+	}}
+	initialize := func(again time.Duration, message string) {
+		t.Helper()
+		result, err := s.initialize(t.Context(), nil)
+		if err != nil || result.RequeueAfter != again {
+			t.Errorf("it is asked again in %s, %v", result.RequeueAfter, err)
+		}
+		if c := conditions.Get(s.plane, controlplanev1.InitializedCondition); !strings.Contains(c.Message, message) || (c.Status == metav1.ConditionTrue) != (answer == nil) {
+			t.Errorf("it says %+v", c)
+		}
+	}
+	initialize(20*time.Second, "does not answer yet: lookup api.lab.example.com: no such host")
+	answer = nil
+	initialize(0, "")
+	initialize(0, "")
+	if asked != 2 {
+		t.Errorf("it was asked %d times", asked)
 	}
 }
 
