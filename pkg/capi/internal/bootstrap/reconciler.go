@@ -145,10 +145,11 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	s.view, _, err = s.Installations.Act(ctx, s.key, s.scopes()...)
-	if s.view == nil && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
+	planned := s.view != nil && s.view.NoPlan == nil
+	if !planned && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, s.emptySecret(ctx) // a host is reserved for it only then
 	}
-	if s.view == nil {
+	if !planned {
 		return ctrl.Result{}, s.noView(err)
 	}
 	s.host = s.view.Host(s.machine.Name)

@@ -71,9 +71,9 @@ func (s *scope) machinesLeft() string {
 // deleteCluster deletes the cluster in the service that is noted on the control plane: none is looked
 // for by its name.
 func (s *scope) deleteCluster(ctx context.Context) error {
-	id := s.plane.Annotations[desired.AnnotationClusterID]
-	if id == "" {
-		return nil
+	id, err := desired.IDOf(s.plane, s.OnHub)
+	if err != nil || id == "" { // another namespace's is none of its own
+		return nil //nolint:nilerr // and no reason to stay
 	}
 	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {

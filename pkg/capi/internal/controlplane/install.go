@@ -1,18 +1,27 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
@@ -29,10 +38,18 @@ func (s *scope) install(ctx context.Context) error {
 	if view == nil {
 		return s.noView(err)
 	}
+	s.showConfiguration(view.NoPlan)
 	switch {
 	case s.mismatch != "" && !view.Installed():
 		s.notAvailable(controlplanev1.VersionMismatchReason, s.mismatch)
 		return nil
+	case view.NoPlan != nil && view.Installed(): // it runs: how it is, it says itself
+	case view.NoPlan != nil && view.Observed.Cluster != nil && view.Observed.Cluster.State.Stopped():
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, words.Short("the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+words.Error(view.NoPlan), longest))
+	case view.NoPlan != nil:
+		if err := s.noView(view.NoPlan); err != nil {
+			return errors.Join(err, s.markOwn(ctx))
+		}
 	case err != nil: // it is remembered, and tried again when its time has come
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	default:
@@ -43,7 +60,7 @@ func (s *scope) install(ctx context.Context) error {
 
 // step carries out what the plan has for the cluster, or only looks where it is not clear what is wanted.
 func (s *scope) step(ctx context.Context) (*installation.View, error) {
-	if err := s.markRun(ctx); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return nil, err
 	}
 	if s.plane.Spec.Version != "" {
@@ -62,11 +79,18 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
-// markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
-// marked with: by that it is found if its id could not be noted any more, and no other of its name is.
-func (s *scope) markRun(ctx context.Context) error {
-	if s.OnHub || s.plane.Annotations[desired.AnnotationRun] != "" {
-		return nil
+// claim notes, before a cluster is registered or taken in, what its record is marked with: by that it is found if its
+// id could not be noted any more, and no other of its name is. On a hub, where names are all that clusters are found by
+// in a namespace, nobody else may have one of its name by then.
+func (s *scope) claim(ctx context.Context) error {
+	id, err := desired.IDOf(s.plane, s.OnHub)
+	if err != nil || s.plane.Annotations[desired.AnnotationRun] != "" || id != "" && s.OnHub {
+		return err
+	}
+	if s.OnHub {
+		if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
+			return err
+		}
 	}
 	before := s.plane.DeepCopy()
 	s.annotate(desired.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
@@ -76,11 +100,44 @@ func (s *scope) markRun(ctx context.Context) error {
 	return nil
 }
 
+// isFree refuses a cluster of a name that another one in the namespace has: it would be taken for its own.
+func (s *scope) isFree(ctx context.Context, name string) error {
+	deployments, err := s.onHub(ctx, hubapi.KindClusterDeployment)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(deployments, func(u unstructured.Unstructured) bool { return u.GetName() == name }) {
+		return &installation.Refusal{Problems: []string{fmt.Sprintf(
+			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name (spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
+			s.plane.Namespace, name, s.plane.Name, desired.AnnotationClusterID)}}
+	}
+	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
+	if err := s.Client.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
+		return fmt.Errorf("list the control planes of namespace %s: %w", s.plane.Namespace, err)
+	}
+	for i := range planes.Items {
+		other := &planes.Items[i]
+		if other.UID != s.plane.UID && other.Annotations[desired.AnnotationRun] != "" && desired.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
+			return &installation.Refusal{Problems: []string{fmt.Sprintf(
+				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name, name)}}
+		}
+	}
+	return nil
+}
+
 // runLength is how many letters a mark has, of 32 each: 60 bits.
 const runLength = 12
 
-// noView says why the installation cannot be looked at.
+// noView says why the installation cannot be looked at, or why it is not known what is wanted. A cluster that is
+// installed is not less available for it.
 func (s *scope) noView(err error) error {
+	if s.phase() == lifecycle.Installed {
+		s.showConfiguration(err)
+		if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+			return nil
+		}
+		return err
+	}
 	refusal, refused := errors.AsType[*installation.Refusal](err)
 	switch {
 	case refused:
@@ -95,6 +152,30 @@ func (s *scope) noView(err error) error {
 	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	return err
 }
+
+// showConfiguration says why it is not known what is wanted of an installed cluster; nothing where that never was so.
+func (s *scope) showConfiguration(err error) {
+	const kind = controlplanev1.ConfigurationAcceptedCondition
+	switch {
+	case err != nil && apierrors.IsConflict(err): // it was read too early
+	case err != nil && s.phase() == lifecycle.Installed:
+		reason := controlplanev1.ConfigurationNotReadReason
+		if isRefusal(err) {
+			reason = ReasonInvalid
+		}
+		s.set(kind, metav1.ConditionFalse, reason, words.Short(words.Error(err), longest))
+	case conditions.Has(s.plane, kind):
+		s.set(kind, metav1.ConditionTrue, kind, "")
+	}
+}
+
+func isRefusal(err error) bool {
+	_, is := errors.AsType[*installation.Refusal](err)
+	return is
+}
+
+// longest is how many bytes a condition says at most.
+const longest = 8192
 
 // markOwn notes which cluster of the service this one is and, once it is installed, what it calls itself.
 // Before, only this service knows how far it is: it is not to be moved.

@@ -58,10 +58,15 @@ func (s *scope) takeOver(ctx context.Context) error {
 
 // ofCluster are the hub's objects of a kind that another provider has labelled with the Cluster's name.
 func (s *scope) ofCluster(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
+	return s.onHub(ctx, kind, client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name})
+}
+
+// onHub are the hub's objects of a kind in the namespace.
+func (s *scope) onHub(ctx context.Context, kind string, which ...client.ListOption) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	version := hubapi.GroupVersionKind(kind)
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind + "List"})
-	err := s.Live.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name})
+	err := s.Live.List(ctx, list, append(which, client.InNamespace(s.plane.Namespace))...)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,13 +21,12 @@ import (
 // wants one.
 const placeholderPullSecret = `{"auths":{"placeholder.invalid":{"auth":"cGxhY2Vob2xkZXI6cGxhY2Vob2xkZXI="}}}`
 
-// nameOf is what the cluster is called in DNS, and by the service.
-func nameOf(c *Cluster) string {
-	if name := c.ControlPlane.Spec.Config.ClusterName; name != "" {
-		return name
-	}
-	return c.Name
+// NameOf is what the cluster of a control plane is called in DNS, and by the service.
+func NameOf(cluster string, plane *controlplanev1.OpenshiftAssistedControlPlane) string {
+	return cmp.Or(plane.Spec.Config.ClusterName, cluster)
 }
+
+func nameOf(c *Cluster) string { return NameOf(c.Name, c.ControlPlane) }
 
 // cluster is the cluster without its hosts.
 func (s *Source) cluster(ctx context.Context, c *Cluster, p part) (*spec.Cluster, error) {

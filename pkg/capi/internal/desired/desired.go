@@ -28,8 +28,21 @@ import (
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
 // AnnotationRun is on a control plane before its cluster is registered: the mark that the
-// registration carries, by which the cluster is known until its id is.
+// registration carries, by which the cluster is known until its id is. On a hub it says that nobody had a
+// cluster of its name there before: the one that is there since is its own.
 const AnnotationRun = "oaictl.io/run"
+
+// IDOf is the id of a control plane's cluster in the service; "" before it has one. On a hub a cluster is in the
+// namespace of its control plane, and no other is touched, whatever the annotation says.
+func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (string, error) {
+	id := plane.Annotations[AnnotationClusterID]
+	if onHub && id != "" && !strings.HasPrefix(id, plane.Namespace+"/") {
+		return "", &installation.Refusal{Problems: []string{fmt.Sprintf(
+			"OpenshiftAssistedControlPlane metadata.annotations[%s] names %s, and this control plane is in namespace %s: the cluster of a control plane is in its own namespace: remove the annotation",
+			AnnotationClusterID, id, plane.Namespace)}}
+	}
+	return id, nil
+}
 
 // Source reads what is desired of Clusters.
 type Source struct {
@@ -65,13 +78,43 @@ type Machine struct {
 }
 
 // Desire is what a Cluster shall become, given the last observation of it. It is what
-// installation.Config.Desire wants.
+// installation.Config.Desire wants: where that cannot be told of one that is in the service, it can be observed.
 func (s *Source) Desire(ctx context.Context, key installation.Key, observed *install.Observed) (*install.Desired, error) {
 	c, err := s.Read(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return s.Of(ctx, c, observed)
+	id, err := IDOf(c.ControlPlane, s.Hub)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" && c.ControlPlane.Annotations[AnnotationRun] == "" {
+		return nil, fmt.Errorf("it is not known yet which cluster of the service Cluster %s is: %w", key, installation.ErrNotYet)
+	}
+	desired, err := s.Of(ctx, c, observed)
+	if desired == nil && id != "" {
+		return s.toObserve(ctx, c, observed), err
+	}
+	return desired, err
+}
+
+// toObserve is a Cluster as far as that is needed to observe what there is of it.
+func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *install.Observed) *install.Desired {
+	part := takePart(c, observed)
+	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
+	out.Spec.BaseDomain, out.Spec.OpenShift.Arch = c.ControlPlane.Spec.Config.BaseDomain, archOf(c)
+	out.Spec.Topology = spec.Topology{ControlPlane: &part.controlPlane, Workers: &part.workers, Arbiters: &part.arbiters}
+	for _, m := range part.machines {
+		out.Spec.Hosts = append(out.Spec.Hosts, knownHost(c, m))
+	}
+	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
+	if part.installed {
+		if kubeconfig, err := s.kubeconfig(ctx, c); err == nil {
+			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.SourceOf(spec.NewSecret(kubeconfig))}
+		}
+		adopt = adoptedBy(c, observed)
+	}
+	return &install.Desired{Spec: out, Options: s.options(c, part, adopt)}
 }
 
 // Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
@@ -173,30 +216,33 @@ func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 }
 
 // Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose
-// fields are those of the objects.
+// fields are those of the objects. Of one that is installed, what is wrong with single Machines is an
+// *installation.Partial beside the desired state: the others are looked after.
 func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed) (*install.Desired, error) {
 	part := takePart(c, observed)
-	if wanted := replicasOf(c.ControlPlane); !part.installed && part.controlPlane < wanted {
+	if wanted := replicasOf(c.ControlPlane); part.before && part.controlPlane < wanted {
 		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, installation.ErrNotYet)
 	}
 	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
 	var out *spec.Cluster
 	var err error
 	if part.installed {
+		adopt = adoptedBy(c, observed)
 		out, err = s.installed(ctx, c, observed)
-		if observed != nil && observed.Cluster == nil {
-			adopt = "" // the service has no record of it
-		}
 	} else {
 		out, err = s.cluster(ctx, c, part)
 	}
 	if err != nil {
 		return nil, err
 	}
-	known, ownNames := hostsOf(c, observed), map[int]bool{}
+	known, ownNames, left := hostsOf(c, observed), map[int]bool{}, map[string]error{}
 	for i, m := range part.machines {
 		host, ownName, err := s.host(ctx, c, m, known[m.Name])
-		if err != nil {
+		switch {
+		case err == nil:
+		case part.installed && ctx.Err() == nil:
+			host, ownName, left[m.Name] = knownHost(c, m), true, err
+		default:
 			return nil, err
 		}
 		out.Spec.Hosts, ownNames[i] = append(out.Spec.Hosts, host), ownName
@@ -217,11 +263,27 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 			out.Spec.Hosts[i].Hostname = "" // and not the one that is filled in
 		}
 	}
-	return &install.Desired{Spec: out, Options: install.Options{
+	of := &install.Desired{Spec: out, Options: s.options(c, part, adopt)}
+	if len(left) > 0 {
+		return of, &installation.Partial{Hosts: left}
+	}
+	return of, nil
+}
+
+// adoptedBy is the id by which an installed cluster is known; "" where the service has no record of it.
+func adoptedBy(c *Cluster, observed *install.Observed) string {
+	if observed != nil && observed.Cluster == nil {
+		return ""
+	}
+	return c.ControlPlane.Annotations[AnnotationClusterID]
+}
+
+func (s *Source) options(c *Cluster, part part, adopt string) install.Options {
+	return install.Options{
 		Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
-	}}, nil
+	}
 }
 
 func replicasOf(controlPlane *controlplanev1.OpenshiftAssistedControlPlane) int {

@@ -27,7 +27,7 @@ import (
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFX/z0ah+fbuI7LXW5tFC4gxw1DoQCnu9xhS4IRmywpu me@example.com"
 
 const controlPlane = `
-metadata: {name: lab-plane, namespace: ns, annotations: {}}
+metadata: {name: lab-plane, namespace: ns, annotations: {oaictl.io/run: abcdefghijkl}}
 spec:
   replicas: 3
   distributionVersion: "4.20.3"

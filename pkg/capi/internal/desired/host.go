@@ -19,12 +19,7 @@ import (
 // host is a Machine as one of the cluster's hosts. have is the host that it is in the service, nil where it
 // has not registered. ownName says that it keeps the hostname that it has by itself.
 func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
-	host = spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID}
-	if id := reservedHost(m); id != "" {
-		host.Match.Agent = id
-	} else if m.Config != nil {
-		host.Match.InfraEnv = m.Config.Name
-	}
+	host = knownHost(c, m)
 	if m.Config == nil {
 		return host, true, nil
 	}
@@ -43,9 +38,6 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 		known.Hostname = cmp.Or(host.Hostname, m.Name)
 	case have != nil:
 		known.Hostname = have.Hostname
-	}
-	if archOf(c) == spec.Multi {
-		host.Arch = arch(config.CPUArchitecture)
 	}
 	host.Disk = diskOf(config)
 	host.Addresses, host.MachineConfigPool = config.AllowedAddresses, config.MachineConfigPool
@@ -79,6 +71,20 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 		return fail("fencing", err)
 	}
 	return host, ownName, nil
+}
+
+// knownHost is as much of a Machine's host as it is known by.
+func knownHost(c *Cluster, m Machine) spec.Host {
+	host := spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID}
+	if id := reservedHost(m); id != "" {
+		host.Match.Agent = id
+	} else if m.Config != nil {
+		host.Match.InfraEnv = m.Config.Name
+	}
+	if m.Config != nil && archOf(c) == spec.Multi {
+		host.Arch = arch(m.Config.Spec.CPUArchitecture)
+	}
+	return host
 }
 
 func roleOf(m Machine) spec.Role {

@@ -3,12 +3,14 @@ package desired
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -83,6 +85,106 @@ func TestInstalledIsAsItIs(t *testing.T) {
 		if err != nil || !d.Spec.Imported() || d.Options.Adopt != "ns/edge" {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
+	}
+}
+
+// TestOneMachineIsNotAll: a Machine of an installed cluster whose host cannot be made out is left alone, and the others
+// are not.
+func TestOneMachineIsNotAll(t *testing.T) {
+	list := moved(t)
+	for _, o := range list {
+		if c, is := o.(*bootstrapv1.OpenshiftAssistedConfig); is && c.Name == "w-0-config" {
+			c.Spec.NMStateConfigLabelSelector = metav1.LabelSelector{MatchLabels: map[string]string{"rack": "a"}}
+		}
+	}
+	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	for name, seen := range map[string]*install.Observed{"seen": observed, "not seen yet": nil} {
+		d, err := sourceOf(t, list).Desire(t.Context(), lab, seen)
+		left, is := errors.AsType[*installation.Partial](err)
+		if !is || len(left.Hosts) != 1 || !strings.Contains(left.Hosts["w-0"].Error(), "selects 0 NMStateConfigs") {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if d == nil || len(d.Spec.Spec.Hosts) != 4 {
+			t.Fatalf("%s: %+v", name, d)
+		}
+		if w := d.Spec.Host("w-0"); w == nil || w.Match.InfraEnv != "w-0-config" || d.Spec.Host("cp-0").Discovery == nil {
+			t.Errorf("%s: the hosts are %+v", name, d.Spec.Spec.Hosts)
+		}
+	}
+}
+
+// TestWhatIsNotUnderstoodIsObserved: a cluster that the service has is looked at, whatever is wrong with its objects.
+func TestWhatIsNotUnderstoodIsObserved(t *testing.T) {
+	for name, test := range map[string]struct {
+		list []client.Object
+		gone string
+	}{
+		"an installed one": {moved(t), "mirrors"},
+		"one on its way":   {claimed(t, "ns/edge"), "mirrors"},
+		"one with too few": {claimed(t, "ns/edge"), "cp-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := slices.DeleteFunc(test.list, func(o client.Object) bool { return o.GetName() == test.gone })
+			d, err := sourceOf(t, list).Desire(t.Context(), lab, nil)
+			if err == nil || d == nil {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			query := d.Query()
+			if query.Adopt != "ns/edge" || query.Name != "edge" || query.BaseDomain != "example.com" || len(query.Alone) < 3 {
+				t.Errorf("looked for is %+v", query)
+			}
+		})
+	}
+}
+
+// claimed are the objects of a cluster that has an id, and is not installed.
+func claimed(t *testing.T, id string) []client.Object {
+	t.Helper()
+	list := objects(t)
+	list[1].SetAnnotations(map[string]string{AnnotationClusterID: id})
+	return list
+}
+
+// TestControlPlanesThatJoinLater: while a cluster is installed it is no matter how many Machines its control plane is to
+// have by now.
+func TestControlPlanesThatJoinLater(t *testing.T) {
+	list := claimed(t, "ns/edge")
+	list[1].(*controlplanev1.OpenshiftAssistedControlPlane).Spec.Replicas = ptr.To[int32](5)
+	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterInstalling}}
+	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
+		observed.InfraEnvs = append(observed.InfraEnvs, install.InfraEnv{ID: "ns/" + name, Name: name + "-config"})
+		observed.Hosts = append(observed.Hosts, install.Host{ID: name, InfraEnvID: "ns/" + name, ClusterID: "ns/edge", State: model.HostInstalling})
+	}
+	source := sourceOf(t, list)
+	if d, err := source.Desire(t.Context(), lab, nil); d == nil || !errors.Is(err, installation.ErrNotYet) {
+		t.Errorf("before it is looked at: %+v, %v", d, err)
+	}
+	d, err := source.Desire(t.Context(), lab, observed)
+	if err != nil || d.Spec.ControlPlaneCount() != 3 || len(d.Spec.Spec.Hosts) != 3 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestClustersOfOtherNamespacesAreNobodys: an annotation does not give a control plane the cluster of another namespace
+// of a hub; a service beside the management cluster knows none.
+func TestClustersOfOtherNamespacesAreNobodys(t *testing.T) {
+	source := sourceOf(t, claimed(t, "other/edge"))
+	d, err := source.Desire(t.Context(), lab, nil)
+	if _, is := errors.AsType[*installation.Refusal](err); !is || d != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	source.Hub = false
+	if id, err := IDOf(claimed(t, openShiftID)[1].(*controlplanev1.OpenshiftAssistedControlPlane), false); id != openShiftID || err != nil {
+		t.Errorf("%s, %v", id, err)
+	}
+}
+
+// TestUnclaimedClustersAreNotLookedFor: before it is known which cluster of a hub is meant, none of its name is.
+func TestUnclaimedClustersAreNotLookedFor(t *testing.T) {
+	list := objects(t)
+	list[1].SetAnnotations(nil)
+	if d, err := sourceOf(t, list).Desire(t.Context(), lab, nil); d != nil || !errors.Is(err, installation.ErrNotYet) {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 

@@ -18,6 +18,7 @@ type part struct {
 	workers      int
 	arbiters     int
 	hold         bool // more are on their way: it is not to start
+	before       bool // the installation has not begun
 	installed    bool
 }
 
@@ -38,8 +39,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 		cluster = observed.Cluster
 	}
 	p.installed = isInstalled(c, observed)
-	before := !p.installed && (cluster == nil || cluster.State.BeforeInstall())
-	late := before && cluster != nil && isLate(c, known, observed.At)
+	p.before = !p.installed && (cluster == nil || cluster.State.BeforeInstall())
+	late := p.before && cluster != nil && isLate(c, known, observed.At)
 	waiting := 0
 	for _, m := range c.Machines {
 		host := known[m.Name]
@@ -58,9 +59,9 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			// somebody deleted it. Nothing is made for it that could install it again.
 			continue
 		case p.installed:
-		case before && late && isWorker && (host == nil || host.State != model.HostReady):
+		case p.before && late && isWorker && (host == nil || host.State != model.HostReady):
 			continue
-		case !before && (host == nil || host.Day2):
+		case !p.before && (host == nil || host.Day2):
 			continue
 		}
 		if host == nil || host.State != model.HostReady {
@@ -76,7 +77,7 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			p.arbiters++
 		}
 	}
-	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || before && !late && p.workers+p.arbiters < c.Workers
+	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || p.before && !late && p.workers+p.arbiters < c.Workers
 	return p
 }
 

@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +33,8 @@ type Config struct {
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
-	// beside it that there is no such Cluster any more: it is forgotten then.
+	// beside it that there is no such Cluster any more: it is forgotten then. A desired state beside a
+	// *Partial is whole but for some hosts; beside another error it is only enough to observe by.
 	Desire func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error)
 	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
 	// Desire asked each time.
@@ -54,6 +57,18 @@ var ErrGone = errors.New("it is gone")
 type Refusal struct{ Problems []string }
 
 func (r *Refusal) Error() string { return strings.Join(r.Problems, "; ") }
+
+// Partial says that some hosts could not be made out of the objects of a Cluster, by their names, and why: they
+// are known for what they are, and nothing is done to them.
+type Partial struct{ Hosts map[string]error }
+
+func (p *Partial) Error() string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(p.Hosts)) {
+		texts = append(texts, name+": "+p.Hosts[name].Error())
+	}
+	return strings.Join(texts, "; ")
+}
 
 // Set is the installations of all Clusters. It is safe for concurrent use.
 type Set struct {
@@ -103,13 +118,17 @@ type View struct {
 	Desired  *install.Desired
 	Observed *install.Observed
 	Plan     install.Plan
+	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
+	// empty then, and what is desired says no more than what was observed.
+	NoPlan error
 }
 
 // freshFor is how long a view is taken for the present where nothing is known to have changed, in real
 // time: a plan also depends on the time.
 const freshFor = time.Second
 
-// View is the installation of a Cluster as it is now.
+// View is the installation of a Cluster as it is now. Where it is not known what is desired of it, the view says
+// what was observed, and its error is NoPlan.
 func (s *Set) View(ctx context.Context, cluster Key) (*View, error) {
 	i, err := s.get(cluster)
 	if err != nil {
@@ -228,32 +247,71 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 			return nil, err
 		}
 		if fresh && mark == i.mark {
-			return i.view, nil
+			return i.view, i.view.NoPlan
 		}
 	}
-	desired, err := i.set.config.Desire(ctx, i.key, prior)
-	if err != nil {
+	desired, left, err := i.desire(ctx, prior)
+	if desired == nil {
 		return nil, err
 	}
 	i.mark = mark
 	now := i.set.config.Clock.Now()
-	if fresh && reflect.DeepEqual(desired, i.view.Desired) {
+	if fresh && err == nil && i.view.NoPlan == nil && reflect.DeepEqual(desired, i.view.Desired) {
 		return i.view, nil
 	}
-	observed, err := i.client.Observe(ctx, desired, prior)
-	if err != nil {
-		return nil, err
+	observed, failed := i.client.Observe(ctx, desired, prior)
+	if failed != nil {
+		return nil, errors.Join(err, failed)
 	}
-	if prior == nil || stateOf(prior) != stateOf(observed) { // what is desired depends on how far it is
-		if desired, err = i.set.config.Desire(ctx, i.key, observed); err != nil {
+	if prior == nil || err != nil || stateOf(prior) != stateOf(observed) { // what is desired depends on how far it is
+		if desired, left, err = i.desire(ctx, observed); desired == nil {
 			return nil, err
 		}
 	}
 	i.memory.Seen(observed, now)
-	plan := install.Decide(desired, observed, i.memory, observed.At)
-	i.memory.Decided(plan)
-	i.view, i.stale, i.looked = &View{Desired: desired, Observed: observed, Plan: plan}, false, clock.Real().Now()
-	return i.view, nil
+	view := &View{Desired: desired, Observed: observed, NoPlan: err}
+	if err == nil {
+		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
+		left.leaveAlone(view)
+		i.memory.Decided(view.Plan)
+	}
+	i.view, i.stale, i.looked = view, false, clock.Real().Now()
+	return view, err
+}
+
+// desire is what a Cluster shall become, and which hosts are left alone. Beside an error it is enough to observe by,
+// or nil.
+func (i *installation) desire(ctx context.Context, observed *install.Observed) (*install.Desired, *Partial, error) {
+	desired, err := i.set.config.Desire(ctx, i.key, observed)
+	if left, is := errors.AsType[*Partial](err); is && desired != nil {
+		return desired, left, nil
+	}
+	return desired, nil, err
+}
+
+// leaveAlone takes out of a plan what it would do to the hosts that could not be made out, and says why.
+func (p *Partial) leaveAlone(v *View) {
+	if p == nil {
+		return
+	}
+	alone := map[install.Scope]bool{}
+	for name := range p.Hosts {
+		alone[model.HostScope(name)] = true
+		if want := v.Desired.Spec.Host(name); want != nil && want.Match.InfraEnv != "" {
+			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
+		}
+	}
+	v.Plan.Actions = slices.DeleteFunc(v.Plan.Actions, func(a install.Action) bool { return alone[a.Scope] })
+	v.Plan.Blockers = slices.DeleteFunc(v.Plan.Blockers, func(b install.Blocker) bool { return alone[b.Scope] })
+	for _, name := range slices.Sorted(maps.Keys(p.Hosts)) {
+		if host := v.Host(name); host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
+			continue // it runs, and needs nothing of that any more
+		}
+		v.Plan.Blockers = append(v.Plan.Blockers, install.Blocker{
+			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
+			Message: p.Hosts[name].Error(), Hosts: []string{name},
+		})
+	}
 }
 
 func stateOf(o *install.Observed) install.ClusterState {
@@ -267,7 +325,7 @@ func stateOf(o *install.Observed) install.ClusterState {
 const rounds = 6
 
 // Act carries out the actions of some scopes of a Cluster's plan, in their order, and looks again
-// while that makes more of them possible. It returns the view afterwards, and what was done.
+// while that makes more of them possible. It returns the view afterwards, as View does, and what was done.
 // An action that fails ends it: the error is its own, and is remembered, so that it is not
 // tried again before its time. Others are looked at by the next call.
 func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*View, []install.Action, error) {
@@ -284,7 +342,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 		view, err := i.look(ctx)
 		i.mu.Unlock()
 		if err != nil {
-			return nil, done, err
+			return view, done, err
 		}
 		acted := false
 		for _, action := range view.Plan.Actions {

@@ -417,3 +417,66 @@ func TestDesireIsAskedOnceForAMark(t *testing.T) {
 		t.Error("nobody was asked after a change")
 	}
 }
+
+// TestWhatIsNotKnownIsLookedAt: where it cannot be told what is wanted, what there is is looked at, nothing is done, and
+// whoever it concerns hears of it; afterwards all goes on.
+func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
+	s := &service{}
+	set := newSet(t, s, nil)
+	if _, _, err := set.Act(t.Context(), lab, model.ScopeCluster); err != nil {
+		t.Fatal(err)
+	}
+	desire, trouble := set.config.Desire, errors.New("read ConfigMap mirrors: it is not there")
+	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+		d, _ := desire(ctx, key, o)
+		return d, trouble
+	}
+	s.mu.Lock()
+	s.cluster.State = model.ClusterFailed
+	acts := len(s.acts)
+	s.mu.Unlock()
+	set.Changed(lab)
+	view, done, err := set.Act(t.Context(), lab, model.ScopeCluster, model.InfraEnvScope("cp-0"))
+	if !errors.Is(err, trouble) || len(done) > 0 || view == nil || !errors.Is(view.NoPlan, trouble) || len(view.Plan.Actions) > 0 {
+		t.Fatalf("%+v, %v, %v", view, done, err)
+	}
+	if view.Observed.Cluster.State != model.ClusterFailed || len(s.kinds()) != acts {
+		t.Errorf("it is %s, and was told %v", view.Observed.Cluster.State, s.kinds())
+	}
+	if again, err := set.View(t.Context(), lab); again == nil || !errors.Is(err, trouble) {
+		t.Errorf("a moment later: %+v, %v", again, err)
+	}
+	blind := view.fingerprints()[model.ScopeCluster]
+	set.config.Desire = desire
+	set.Changed(lab)
+	if view, err = set.View(t.Context(), lab); err != nil || view.NoPlan != nil {
+		t.Errorf("afterwards: %+v, %v", view, err)
+	}
+	if view.fingerprints()[model.ScopeCluster] == blind {
+		t.Error("nobody hears that it is known again")
+	}
+}
+
+// TestHostsThatAreNotMadeOut: nothing is done to them, it is said why, and the others are looked after.
+func TestHostsThatAreNotMadeOut(t *testing.T) {
+	s := &service{}
+	set := newSet(t, s, nil)
+	desire := set.config.Desire
+	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+		d, _ := desire(ctx, key, o)
+		return d, &Partial{Hosts: map[string]error{"cp-1": errors.New("its selector selects 0 NMStateConfigs")}}
+	}
+	view, _, err := set.Act(t.Context(), lab, model.ScopeCluster, model.InfraEnvScope("cp-0"), model.InfraEnvScope("cp-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.InfraEnv("cp-0") == nil || view.InfraEnv("cp-1") != nil {
+		t.Errorf("its InfraEnvs are %+v", view.Observed.InfraEnvs)
+	}
+	said := slices.ContainsFunc(view.Plan.Blockers, func(b install.Blocker) bool {
+		return b.Scope == model.HostScope("cp-1") && b.Message == "its selector selects 0 NMStateConfigs"
+	})
+	if !said {
+		t.Errorf("its blockers are %+v", view.Plan.Blockers)
+	}
+}

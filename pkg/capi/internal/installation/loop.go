@@ -102,11 +102,11 @@ func (i *installation) follow(ctx context.Context) {
 			return
 		}
 		longest := seldom
+		if view != nil && i.tell(view) {
+			quiet = soonest
+		}
 		switch {
 		case err == nil:
-			if i.tell(view) {
-				quiet = soonest
-			}
 			longest = view.lasts(i.follows())
 		case errors.Is(err, ErrGone): // as after a move, which takes objects away without a word
 			i.set.drop(i)
@@ -310,6 +310,9 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 	cluster := of(model.ScopeCluster)
 	for _, b := range plan.Blockers { // whatever stands in the way, stands in that of the cluster
 		cluster.Blockers = append(cluster.Blockers, b.Message)
+	}
+	if v.NoPlan != nil {
+		cluster.Blockers = append(cluster.Blockers, v.NoPlan.Error())
 	}
 	if c := v.Observed.Cluster; c != nil {
 		of(ScopeState).Object = stateAspect{c.ID, c.State}

@@ -35,6 +35,9 @@ const (
 	UpgradeAvailableCondition = "UpgradeAvailable"
 	// UpgradeCompletedCondition says whether the cluster runs the wanted version.
 	UpgradeCompletedCondition = "UpgradeCompleted"
+	// ConfigurationAcceptedCondition says, of an installed cluster, whether what the objects want could be read and
+	// makes sense. It is there once that was not so.
+	ConfigurationAcceptedCondition = "ConfigurationAccepted"
 	// MachinesCreatedCondition says whether all Machines were made.
 	MachinesCreatedCondition = "MachinesCreated"
 )
@@ -74,6 +77,9 @@ const (
 	InfrastructureTemplateCloningFailedReason = "InfrastructureTemplateCloningFailed"
 	// BootstrapTemplateCloningFailedReason means that a machine's config could not be made.
 	BootstrapTemplateCloningFailedReason = "BootstrapTemplateCloningFailed"
+	// ConfigurationNotReadReason means that something that the objects refer to could not be read, or the service
+	// not be asked.
+	ConfigurationNotReadReason = "ConfigurationNotRead"
 	// MachineGenerationFailedReason means that a Machine could not be made.
 	MachineGenerationFailedReason = "MachineGenerationFailed"
 )
