@@ -129,14 +129,16 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 const runLength = 12
 
 // noView says why the installation cannot be looked at, or why it is not known what is wanted. A cluster that is
-// installed is not less available for it.
+// installed and available is not less so for it.
 func (s *scope) noView(err error) error {
 	if s.phase() == lifecycle.Installed {
 		s.showConfiguration(err)
-		if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
-			return nil
+		if conditions.IsTrue(s.plane, clusterv1.AvailableCondition) {
+			if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+				return nil
+			}
+			return err
 		}
-		return err
 	}
 	refusal, refused := errors.AsType[*installation.Refusal](err)
 	switch {

@@ -347,6 +347,12 @@ func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 			t.Errorf("Available is %+v", conditions.Get(s.plane, clusterv1.AvailableCondition))
 		}
 	}
+	moved, _ := observed()
+	moved.plane.Annotations, moved.Installations = s.plane.Annotations, s.Installations
+	_ = moved.noView(&installation.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
+	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
+		t.Errorf("where it was not available, it is %+v", c)
+	}
 	if s.showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
 		t.Error("it is not told that it is well again")
 	}
