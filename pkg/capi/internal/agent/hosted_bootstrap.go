@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
 )
 
 // bootstrapData is what the bootstrap data of a machine of a hosted cluster says: where its Ignition
@@ -50,9 +51,9 @@ func readBootstrap(data []byte) (bootstrapData, error) {
 	if len(merge) != 1 {
 		return out, fmt.Errorf("the bootstrap data has %d configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster", len(merge))
 	}
-	source, err := url.Parse(merge[0].Source)
-	if err != nil || source.Host == "" {
-		return out, errors.New("the bootstrap data merges a config whose source is no URL of a server")
+	source, err := endpoint.Parse(merge[0].Source)
+	if err != nil {
+		return out, fmt.Errorf("the source of the config that the bootstrap data merges %w", err)
 	}
 	if out.pool = path.Base(source.Path); out.pool == "." || out.pool == "/" {
 		out.pool = ""

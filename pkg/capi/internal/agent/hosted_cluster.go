@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
 )
 
 // labelAgentCluster is on the ClusterDeployment of a hosted cluster: the name of its AgentCluster, which
@@ -209,16 +209,16 @@ func (s *clusterScope) write(ctx context.Context, have, changed *unstructured.Un
 func (s *clusterScope) hostedInstall(ctx context.Context, key client.ObjectKey) error {
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindAgentClusterInstall))
-	endpoint, err := ignitionEndpoint(s.object.Spec.IgnitionEndpoint)
+	server, err := ignitionEndpoint(s.object.Spec.IgnitionEndpoint)
 	if err != nil {
-		return fmt.Errorf("AgentCluster %s: spec.ignitionEndpoint.url: %w", s.object.Name, err)
+		return fmt.Errorf("AgentCluster %s: spec.ignitionEndpoint.url %w", s.object.Name, err)
 	}
 	err = s.Live.Get(ctx, key, have)
 	if err == nil {
 		changed := have.DeepCopy()
 		disown(changed)
-		if endpoint != nil {
-			if err := unstructured.SetNestedMap(changed.Object, endpoint, "spec", "ignitionEndpoint"); err != nil {
+		if server != nil {
+			if err := unstructured.SetNestedMap(changed.Object, server, "spec", "ignitionEndpoint"); err != nil {
 				return err
 			}
 		}
@@ -232,8 +232,8 @@ func (s *clusterScope) hostedInstall(ctx context.Context, key client.ObjectKey) 
 		"networking":            map[string]any{"userManagedNetworking": true},
 		"provisionRequirements": map[string]any{"controlPlaneAgents": int64(3)},
 	}
-	if endpoint != nil {
-		fields["ignitionEndpoint"] = endpoint
+	if server != nil {
+		fields["ignitionEndpoint"] = server
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": fields}}
 	u.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindAgentClusterInstall))
@@ -247,42 +247,21 @@ func (s *clusterScope) hostedInstall(ctx context.Context, key client.ObjectKey) 
 }
 
 // ignitionEndpoint is where machines fetch their Ignition, as the service wants it: without the path, to
-// which it adds the pool of each machine itself, and with brackets around an IPv6 address, which some
-// leave out.
+// which it adds the pool of each machine itself.
 func ignitionEndpoint(from *agentv1.IgnitionEndpoint) (map[string]any, error) {
 	if from == nil || from.URL == "" {
 		return nil, nil
 	}
-	scheme, rest, both := strings.Cut(from.URL, "://")
-	if !both {
-		return nil, fmt.Errorf("%q is no URL", from.URL)
+	parsed, err := endpoint.Parse(from.URL)
+	if err != nil {
+		return nil, err
 	}
-	host, _, _ := strings.Cut(rest, "/")
-	host = bracketed(host)
-	parsed, err := url.Parse(scheme + "://" + host)
-	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("%q is no URL", from.URL)
-	}
-	out := map[string]any{"url": parsed.String()}
+	server := url.URL{Scheme: parsed.Scheme, User: parsed.User, Host: parsed.Host}
+	out := map[string]any{"url": server.String()}
 	if ca := from.CACertificateReference; ca != nil {
 		out["caCertificateReference"] = map[string]any{"namespace": ca.Namespace, "name": ca.Name}
 	}
 	return out, nil
-}
-
-// bracketed is a host with its port, in which an IPv6 address has brackets.
-func bracketed(host string) string {
-	if strings.HasPrefix(host, "[") || strings.Count(host, ":") < 2 {
-		return host
-	}
-	if at := strings.LastIndex(host, ":"); at > 0 {
-		// A port has more digits than a part of an address may have, or what is left is an address.
-		address, port := host[:at], host[at+1:]
-		if _, err := netip.ParseAddr(host); err != nil || len(port) > 4 {
-			return "[" + address + "]:" + port
-		}
-	}
-	return "[" + host + "]"
 }
 
 // deleteHosted deletes what was made for a hosted cluster. Its nodes go on running: the ClusterDeployment

@@ -34,7 +34,11 @@ func TestReadBootstrap(t *testing.T) {
 			t.Errorf("version %s: %+v, %v", version, got, err)
 		}
 	}
-	got, err := readBootstrap([]byte(config("3.2.0", `{"source": "https://ignition.example.com/"}`)))
+	got, err := readBootstrap([]byte(config("3.2.0", `{"source": "https://fd00::1:30443/ignition"}`)))
+	if err != nil || got.pool != "ignition" {
+		t.Errorf("an IPv6 address without brackets: %+v, %v", got, err)
+	}
+	got, err = readBootstrap([]byte(config("3.2.0", `{"source": "https://ignition.example.com/"}`)))
 	if err != nil || got.pool != "" || got.token != "" {
 		t.Errorf("neither pool nor token: %+v, %v", got, err)
 	}

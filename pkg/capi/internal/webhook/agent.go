@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -62,19 +62,19 @@ func agentClusterTemplates() validator[*agentv1.AgentClusterTemplate] {
 
 func checkAgentCluster(s *agentv1.AgentClusterSpec, at *field.Path) field.ErrorList {
 	var wrong field.ErrorList
-	endpoint := at.Child("controlPlaneEndpoint")
+	api := at.Child("controlPlaneEndpoint")
 	switch e := s.ControlPlaneEndpoint; {
 	case e.IsZero():
 	case e.Host == "":
-		wrong = append(wrong, field.Required(endpoint.Child("host"), "write the host name or address of the API, or leave the whole endpoint out"))
+		wrong = append(wrong, field.Required(api.Child("host"), "write the host name or address of the API, or leave the whole endpoint out"))
 	case e.Port == 0:
-		wrong = append(wrong, field.Required(endpoint.Child("port"), "write the port of the API, 6443 as a rule, or leave the whole endpoint out"))
+		wrong = append(wrong, field.Required(api.Child("port"), "write the port of the API, 6443 as a rule, or leave the whole endpoint out"))
 	case strings.ContainsAny(e.Host, "/[] "):
-		wrong = append(wrong, invalid(endpoint.Child("host"), fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
+		wrong = append(wrong, invalid(api.Child("host"), fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
 	}
 	if i := s.IgnitionEndpoint; i != nil && i.URL != "" {
-		if u, err := url.Parse(i.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			wrong = append(wrong, invalid(at.Child("ignitionEndpoint", "url"), "is no URL: write it as https://host:port/path, an IPv6 address in brackets"))
+		if _, err := endpoint.Parse(i.URL); err != nil {
+			wrong = append(wrong, invalid(at.Child("ignitionEndpoint", "url"), err.Error()))
 		}
 	}
 	for i := range s.FailureDomains {

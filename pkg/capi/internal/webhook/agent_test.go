@@ -19,6 +19,12 @@ func TestAgentClusterRefusals(t *testing.T) {
 			c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "https://api.example.com", Port: 6443}
 		}, "spec.controlPlaneEndpoint.host", "without scheme"},
 		{"Ignition endpoint", func(c cluster) { c.Spec.IgnitionEndpoint = &agentv1.IgnitionEndpoint{URL: "fd00::1:22623"} }, "spec.ignitionEndpoint.url", "in brackets"},
+		{"Ignition endpoint that cannot be repaired", func(c cluster) {
+			c.Spec.IgnitionEndpoint = &agentv1.IgnitionEndpoint{URL: "https://fd00::g:30443/ignition"}
+		}, "spec.ignitionEndpoint.url", "in brackets"},
+		{"Ignition endpoint of another protocol", func(c cluster) {
+			c.Spec.IgnitionEndpoint = &agentv1.IgnitionEndpoint{URL: "tftp://192.0.2.1/ignition"}
+		}, "spec.ignitionEndpoint.url", "https://host:port/path"},
 		{"empty failure domain", func(c cluster) { c.Spec.FailureDomains = []agentv1.AgentFailureDomain{{Name: "a"}} }, "spec.failureDomains[0].agentLabelSelector", "selects no Agent"},
 		{"failure domain", func(c cluster) {
 			c.Spec.FailureDomains = []agentv1.AgentFailureDomain{{Name: "a", AgentLabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}}}
@@ -30,6 +36,19 @@ func TestAgentClusterRefusals(t *testing.T) {
 			_, err := agentClusters().ValidateCreate(t.Context(), object)
 			expectRefusal(t, err, c.field, c.text)
 		})
+	}
+}
+
+// TestIgnitionEndpointsOfHyperShiftAreTaken admits addresses as HyperShift writes them, of before it put brackets around
+// those of IPv6, too.
+func TestIgnitionEndpointsOfHyperShiftAreTaken(t *testing.T) {
+	for _, url := range []string{
+		"https://ignition.apps.example.com/ignition", "https://192.0.2.1:30443/ignition", "https://[fd00::1]:30443/ignition", "https://fd00::1:30443/ignition",
+	} {
+		object := &agentv1.AgentCluster{Spec: agentv1.AgentClusterSpec{IgnitionEndpoint: &agentv1.IgnitionEndpoint{URL: url}}}
+		if _, err := agentClusters().ValidateCreate(t.Context(), object); err != nil {
+			t.Errorf("%s is refused: %v", url, err)
+		}
 	}
 }
 
