@@ -142,7 +142,8 @@ func (s *clusterScope) newDeployment(of *hosted) *unstructured.Unstructured {
 		metadata["adminPasswordSecretRef"] = map[string]any{"name": of.password}
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"clusterName": s.cluster.Name, "baseDomain": of.domain, "installed": true, "preserveOnDelete": true,
+		// HyperShift calls the Cluster by an id. The domain names have the name of the control plane.
+		"clusterName": s.cluster.Spec.ControlPlaneRef.Name, "baseDomain": of.domain, "installed": true, "preserveOnDelete": true,
 		"platform":        map[string]any{"agentBareMetal": map[string]any{"agentSelector": map[string]any{}}},
 		"pullSecretRef":   map[string]any{"name": of.pullSecret},
 		"clusterMetadata": metadata,

@@ -16,12 +16,15 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 )
 
-// addHosted makes a cluster whose control plane is hosted, as HyperShift does.
-func (x *site) addHosted(t *testing.T, name string) {
+// addHosted makes a cluster whose control plane is hosted, as HyperShift does: the Cluster is called by the
+// infrastructure id of the HostedCluster, and the other objects by its name. It is the Cluster's name.
+func (x *site) addHosted(t *testing.T, name string) string {
 	t.Helper()
+	infraID := name + "-x7k2p"
 	x.create(t, objectOf(t, fmt.Sprintf(`{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedControlPlane, metadata: {name: %s, namespace: %s},
 		spec: {dns: {baseDomain: example.com}, pullSecret: {name: pull-secret}}}`, name, x.namespace)))
-	x.addCluster(t, x.namespace, name, func(cluster *clusterv1.Cluster, infra *agentv1.AgentCluster) {
+	x.addCluster(t, x.namespace, infraID, func(cluster *clusterv1.Cluster, infra *agentv1.AgentCluster) {
+		infra.Name, cluster.Spec.InfrastructureRef.Name = name, name
 		cluster.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: "hypershift.openshift.io", Kind: "HostedControlPlane", Name: name}
 		infra.Spec.IgnitionEndpoint = &agentv1.IgnitionEndpoint{
 			URL: "https://2001:db8::7:30443/ignition", CACertificateReference: &agentv1.CACertificateReference{Namespace: x.namespace, Name: "ignition-ca"},
@@ -38,8 +41,9 @@ func (x *site) addHosted(t *testing.T, name string) {
 	}
 	eventually(t, "the ClusterDeployment", func() (bool, string) {
 		x.get(t, infra, x.namespace, name)
-		return infra.Status.ClusterDeploymentRef.Name == name && conditionOf(infra, clusterv1.ReadyCondition).Status == metav1.ConditionTrue, describe(infra)
+		return infra.Status.ClusterDeploymentRef.Name == infraID && conditionOf(infra, clusterv1.ReadyCondition).Status == metav1.ConditionTrue, describe(infra)
 	})
+	return infraID
 }
 
 func (x *site) hubObject(t *testing.T, kind, name string) *unstructured.Unstructured {
@@ -66,18 +70,18 @@ func asJSON(t *testing.T, value any) string {
 func TestHostedClusterIsInstalledAlready(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
-	x.addHosted(t, "hc")
+	name := x.addHosted(t, "hc")
 	cluster := &clusterv1.Cluster{}
-	x.get(t, cluster, x.namespace, "hc")
-	deployment, install := x.hubObject(t, hubapi.KindClusterDeployment, "hc"), x.hubObject(t, hubapi.KindAgentClusterInstall, "hc")
-	want := fmt.Sprintf(`{"baseDomain":"example.com","clusterInstallRef":{"group":"extensions.hive.openshift.io","kind":"AgentClusterInstall","name":"hc","version":"v1beta1"},`+
+	x.get(t, cluster, x.namespace, name)
+	deployment, install := x.hubObject(t, hubapi.KindClusterDeployment, name), x.hubObject(t, hubapi.KindAgentClusterInstall, name)
+	want := fmt.Sprintf(`{"baseDomain":"example.com","clusterInstallRef":{"group":"extensions.hive.openshift.io","kind":"AgentClusterInstall","name":%[2]q,"version":"v1beta1"},`+
 		`"clusterMetadata":{"adminKubeconfigSecretRef":{"name":"admin-kubeconfig"},"adminPasswordSecretRef":{"name":"password"},"clusterID":"%[1]s","infraID":"%[1]s"},`+
-		`"clusterName":"hc","installed":true,"platform":{"agentBareMetal":{"agentSelector":{}}},"preserveOnDelete":true,"pullSecretRef":{"name":"pull-secret"}}`, cluster.UID)
+		`"clusterName":"hc","installed":true,"platform":{"agentBareMetal":{"agentSelector":{}}},"preserveOnDelete":true,"pullSecretRef":{"name":"pull-secret"}}`, cluster.UID, name)
 	if got := asJSON(t, deployment.Object["spec"]); got != want {
 		t.Errorf("the ClusterDeployment has\n%s, want\n%s", got, want)
 	}
-	want = fmt.Sprintf(`{"clusterDeploymentRef":{"name":"hc"},"ignitionEndpoint":{"caCertificateReference":{"name":"ignition-ca","namespace":%q},"url":"https://[2001:db8::7]:30443"},`+
-		`"networking":{"userManagedNetworking":true},"provisionRequirements":{"controlPlaneAgents":3}}`, x.namespace)
+	want = fmt.Sprintf(`{"clusterDeploymentRef":{"name":%[2]q},"ignitionEndpoint":{"caCertificateReference":{"name":"ignition-ca","namespace":%[1]q},"url":"https://[2001:db8::7]:30443"},`+
+		`"networking":{"userManagedNetworking":true},"provisionRequirements":{"controlPlaneAgents":3}}`, x.namespace, name)
 	if got := asJSON(t, install.Object["spec"]); got != want {
 		t.Errorf("the AgentClusterInstall has\n%s, want\n%s", got, want)
 	}
@@ -95,7 +99,7 @@ func TestHostedClusterIsInstalledAlready(t *testing.T) {
 	x.get(t, infra, x.namespace, "hc")
 	x.patch(t, infra, `{"metadata": {"annotations": {"test": "look again"}}}`)
 	eventually(t, "the object to be safe again", func() (bool, string) {
-		deployment = x.hubObject(t, hubapi.KindClusterDeployment, "hc")
+		deployment = x.hubObject(t, hubapi.KindClusterDeployment, name)
 		preserves, _, _ := unstructured.NestedBool(deployment.Object, "spec", "preserveOnDelete")
 		return preserves && len(deployment.GetOwnerReferences()) == 0, fmt.Sprint(preserves, deployment.GetOwnerReferences())
 	})
@@ -103,7 +107,7 @@ func TestHostedClusterIsInstalledAlready(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "all to be gone", func() (bool, string) {
-		return !x.get(t, infra, x.namespace, "hc") && x.hubObject(t, hubapi.KindClusterDeployment, "hc") == nil && x.hubObject(t, hubapi.KindAgentClusterInstall, "hc") == nil, describe(infra)
+		return !x.get(t, infra, x.namespace, "hc") && x.hubObject(t, hubapi.KindClusterDeployment, name) == nil && x.hubObject(t, hubapi.KindAgentClusterInstall, name) == nil, describe(infra)
 	})
 }
 
@@ -134,17 +138,17 @@ func (x *site) ignition(t *testing.T, name, token string, merged int) {
 func TestHostsOfAHostedCluster(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
-	x.addHosted(t, "hc")
+	name := x.addHosted(t, "hc")
 	x.addAgent(t, "agent", func(a *agentinstall.Agent) { a.Spec.Hostname, a.Spec.Role = "as-a-person-said", "worker" })
 	x.ignition(t, "data-m", "secret-1", 1)
-	x.addMachine(t, x.namespace, "hc", "m")
+	x.addMachine(t, x.namespace, name, "m")
 	var agent *agentinstall.Agent
 	eventually(t, "the Agent to be bound", func() (bool, string) {
 		agent, _ = x.agent(t, "agent")
 		return agent.Spec.ClusterDeploymentName != nil, describe(x.machine(t, x.namespace, "m"))
 	})
 	spec := agent.Spec
-	if spec.ClusterDeploymentName.Name != "hc" || spec.ClusterDeploymentName.Namespace != x.namespace || spec.MachineConfigPool != "ignition" ||
+	if spec.ClusterDeploymentName.Name != name || spec.ClusterDeploymentName.Namespace != x.namespace || spec.MachineConfigPool != "ignition" ||
 		*spec.IgnitionEndpointTokenReference != (hubapi.FullReference{Namespace: x.namespace, Name: "agent-data-m"}) ||
 		asJSON(t, spec.IgnitionEndpointHTTPHeaders) != `{"NodePool":"ns/pool","TargetConfigVersionHash":"1234"}` {
 		t.Errorf("the Agent has %s", asJSON(t, spec))
@@ -210,10 +214,10 @@ func TestHostsOfAHostedCluster(t *testing.T) {
 func TestDataWithSeveralConfigsIsRefused(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
-	x.addHosted(t, "hc")
+	name := x.addHosted(t, "hc")
 	x.addAgent(t, "agent")
 	x.ignition(t, "data-m", "secret", 2)
-	x.addMachine(t, x.namespace, "hc", "m")
+	x.addMachine(t, x.namespace, name, "m")
 	want := "the Secret data-m: the bootstrap data has 2 configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster"
 	eventually(t, "the reason", func() (bool, string) {
 		c := conditionOf(x.machine(t, x.namespace, "m"), agentv1.AgentSpecSyncedCondition)
