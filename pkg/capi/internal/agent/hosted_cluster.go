@@ -183,16 +183,16 @@ func (s *clusterScope) preserve(ctx context.Context, have *unstructured.Unstruct
 	return s.write(ctx, have, changed)
 }
 
-// disown takes references to objects of Cluster API off an object of the service.
-func disown(u *unstructured.Unstructured) {
+// disown takes references to objects of Cluster API off an object.
+func disown(object metav1.Object) {
 	var kept []metav1.OwnerReference
-	for _, owner := range u.GetOwnerReferences() {
+	for _, owner := range object.GetOwnerReferences() {
 		group, _, _ := strings.Cut(owner.APIVersion, "/")
 		if group != agentv1.Group && !strings.HasSuffix(group, clusterv1.GroupVersion.Group) {
 			kept = append(kept, owner)
 		}
 	}
-	u.SetOwnerReferences(kept)
+	object.SetOwnerReferences(kept)
 }
 
 func (s *clusterScope) write(ctx context.Context, have, changed *unstructured.Unstructured) error {

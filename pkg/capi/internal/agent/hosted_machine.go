@@ -158,16 +158,18 @@ func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) er
 	return nil
 }
 
-// tokenSecret keeps a token where the service finds it, and backups do. It is the Secret's name.
+// tokenSecret keeps a token where the service finds it, and backups do. It is the Secret's name. Machines of one
+// NodePool have one bootstrap data, and one Secret: it stays while their cluster does, since the service reads it as
+// long as a host is bound.
 func (s *scope) tokenSecret(ctx context.Context, token string) (string, error) {
 	name := "agent-" + *s.machine.Spec.Bootstrap.DataSecretName
 	want := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.object.Namespace, Name: name,
 			Labels: map[string]string{hubapi.LabelWatch: "true", hubapi.LabelBackup: "true", clusterv1.ClusterNameLabel: s.key.Name},
-			// The AgentMachine is Cluster API's as the Secret is: they are moved together.
+			// The AgentCluster is Cluster API's as the Secret is: they are moved together.
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: agentv1.GroupVersion().String(), Kind: agentv1.MachineKind, Name: s.object.Name, UID: s.object.UID,
+				APIVersion: agentv1.GroupVersion().String(), Kind: agentv1.ClusterKind, Name: s.infra.Name, UID: s.infra.UID,
 			}},
 		},
 		Type: corev1.SecretTypeOpaque, Data: map[string][]byte{hubapi.KeyIgnitionToken: []byte(token)},
@@ -177,10 +179,13 @@ func (s *scope) tokenSecret(ctx context.Context, token string) (string, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		err = s.Client.Create(ctx, want)
-	case err == nil && string(have.Data[hubapi.KeyIgnitionToken]) != token:
+	case err == nil:
 		changed := have.DeepCopy()
-		changed.Data = want.Data
-		err = s.Client.Patch(ctx, changed, client.MergeFrom(have))
+		disown(changed)
+		changed.OwnerReferences, changed.Data = append(changed.OwnerReferences, want.OwnerReferences...), want.Data
+		if !equality.Semantic.DeepEqual(changed, have) {
+			err = s.Client.Patch(ctx, changed, client.MergeFrom(have))
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("write the Secret %s with the Ignition token: %w", name, err)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -232,4 +233,61 @@ func TestDataWithSeveralConfigsIsRefused(t *testing.T) {
 		agent, _ := x.agent(t, "agent")
 		return agent.Spec.ClusterDeploymentName != nil, describe(x.machine(t, x.namespace, "m"))
 	})
+}
+
+// TestTokenIsOfTheWholeNodePool keeps the Secret with the token, which the machines of a NodePool share, for as long
+// as their cluster is there, whichever of the machines goes.
+func TestTokenIsOfTheWholeNodePool(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	name := x.addHosted(t, "hc")
+	infra := &agentv1.AgentCluster{}
+	x.get(t, infra, x.namespace, "hc")
+	x.ignition(t, "data-pool", "secret", 1)
+	inPool := func(m *clusterv1.Machine, _ *agentv1.AgentMachine) {
+		m.Spec.Bootstrap.DataSecretName = ptr.To("data-pool")
+	}
+	bound := func(machine string) string {
+		x.addAgent(t, "agent-of-"+machine)
+		x.addMachine(t, x.namespace, name, machine, inPool)
+		host := x.reserved(t, x.namespace, machine)
+		eventually(t, host+" to be bound", func() (bool, string) {
+			agent, _ := x.agent(t, host)
+			return agent.Spec.ClusterDeploymentName != nil, describe(x.machine(t, x.namespace, machine))
+		})
+		return host
+	}
+	host := bound("first")
+	// A provider of before had the first machine own the Secret.
+	first := x.machine(t, x.namespace, "first")
+	owned := metav1.OwnerReference{APIVersion: agentv1.GroupVersion().String(), Kind: agentv1.MachineKind, Name: first.Name, UID: first.UID}
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "agent-data-pool"}}
+	x.patch(t, token, `{"metadata": {"ownerReferences": [`+asJSON(t, owned)+`]}}`)
+	other := bound("second")
+	x.get(t, token, x.namespace, token.Name)
+	if owners := token.OwnerReferences; len(owners) != 1 || owners[0].Kind != agentv1.ClusterKind || owners[0].UID != infra.UID {
+		t.Errorf("the Secret is owned by %s", asJSON(t, owners))
+	}
+	x.create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "of-first", OwnerReferences: []metav1.OwnerReference{owned}}})
+	leaves := func(machine, host string) {
+		x.deleteMachine(t, machine)
+		eventually(t, host+" to be given back", func() (bool, string) {
+			agent, _ := x.agent(t, host)
+			return agent.Spec.ClusterDeploymentName == nil, describe(x.machine(t, x.namespace, machine))
+		})
+		x.reports(t, host, func(a *agentinstall.Agent) { a.Status.DebugInfo.State = "known-unbound" })
+		x.gone(t, machine)
+	}
+	leaves("first", host)
+	eventually(t, "what the first machine owned to be collected", func() (bool, string) {
+		return !x.get(t, &corev1.ConfigMap{}, x.namespace, "of-first"), ""
+	})
+	if !x.get(t, token, x.namespace, token.Name) || string(token.Data["ignition-token"]) != "secret" {
+		t.Errorf("the second machine has lost its token")
+	}
+	leaves("second", other)
+	if err := x.client.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Secret to go with the cluster", func() (bool, string) { return !x.get(t, token, x.namespace, token.Name), "" })
 }
