@@ -38,6 +38,7 @@ const (
 	reasonNoDeployment     = "WaitingForClusterDeployment"
 	reasonBadBootstrapData = "BootstrapDataUnusable"
 	reasonNotOverREST      = "HubRequired"
+	reasonLeft             = "AgentLeftCluster"
 )
 
 // secretValue is the key of a Secret with bootstrap data.
@@ -55,6 +56,11 @@ func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 	if s.infra == nil || s.infra.Status.ClusterDeploymentRef.Name == "" {
 		s.show()
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNoDeployment, "waiting for the ClusterDeployment of AgentCluster "+s.cluster.Spec.InfrastructureRef.Name)
+		return ctrl.Result{}, nil
+	}
+	if s.isLeft(s.host) {
+		s.show()
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonLeft, s.howItGoesOn())
 		return ctrl.Result{}, nil
 	}
 	if s.changeable() {
@@ -76,6 +82,18 @@ func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	return s.nameNode(ctx)
+}
+
+// isLeft reports whether a person has taken the host out of its cluster after the machine was handed over: it is not
+// installed once more for the same Machine unless somebody asks for it.
+func (s *scope) isLeft(host *pool.Host) bool { return host.Cluster == "" && s.isProvisioned() }
+
+// howItGoesOn says what a person can do with a host that was taken out of its cluster.
+func (s *scope) howItGoesOn() string {
+	deployment := s.infra.Status.ClusterDeploymentRef
+	return fmt.Sprintf("Agent %s was taken out of its cluster after the machine had been handed over, and is not installed for it again: delete Machine %s to give the host back to its pool, "+
+		"or write clusterDeploymentName with the name %s and the namespace %s into spec of the Agent to have it installed again",
+		s.host.Name, s.machine.Name, deployment.Name, deployment.Namespace)
 }
 
 // changeable reports whether the service takes changes of the host: it is not being installed.
@@ -130,7 +148,7 @@ func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) er
 	}
 	var now pool.Host
 	found, err := hub.change(ctx, s.host.NamespacedName, func(u *unstructured.Unstructured, h *pool.Host) error {
-		if !h.IsOwnedBy(s.me()) || h.Cluster != "" && h.Cluster != idOf(deployment) {
+		if !h.IsOwnedBy(s.me()) || h.Cluster != "" && h.Cluster != idOf(deployment) || s.isLeft(h) {
 			return errTaken
 		}
 		spec, _, _ := unstructured.NestedMap(u.Object, "spec")

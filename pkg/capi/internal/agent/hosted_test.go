@@ -291,3 +291,57 @@ func TestTokenIsOfTheWholeNodePool(t *testing.T) {
 	}
 	eventually(t, "the Secret to go with the cluster", func() (bool, string) { return !x.get(t, token, x.namespace, token.Name), "" })
 }
+
+// TestHostsTakenOutOfAHostedClusterStayOut does not install a host again that a person has taken out of its cluster,
+// and says what that person can do, until it is bound again.
+func TestHostsTakenOutOfAHostedClusterStayOut(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	name := x.addHosted(t, "hc")
+	x.addAgent(t, "agent")
+	x.ignition(t, "data-m", "secret", 1)
+	x.addMachine(t, x.namespace, name, "m")
+	x.reserved(t, x.namespace, "m")
+	isBound := func() (bool, string) {
+		agent, _ := x.agent(t, "agent")
+		return agent.Spec.ClusterDeploymentName != nil && agent.Spec.MachineConfigPool != "", describe(x.machine(t, x.namespace, "m"))
+	}
+	eventually(t, "the Agent to be bound", isBound)
+	// Before it is handed over, it is bound as often as it takes.
+	unbind := func() {
+		x.reports(t, "agent", func(a *agentinstall.Agent) {
+			a.Spec.ClusterDeploymentName, a.Spec.MachineConfigPool, a.Status.DebugInfo.State = nil, "", "known-unbound"
+			conditionsOf(a, true, false)
+		})
+	}
+	unbind()
+	eventually(t, "the Agent to be bound again", isBound)
+	x.reports(t, "agent", func(a *agentinstall.Agent) {
+		a.Status.DebugInfo.State = "added-to-existing-cluster"
+		conditionsOf(a, true, true)
+	})
+	eventually(t, "the machine to be handed over", func() (bool, string) {
+		m := x.machine(t, x.namespace, "m")
+		return ptr.Deref(m.Status.Initialization.Provisioned, false), describe(m)
+	})
+	unbind()
+	want := "Agent agent was taken out of its cluster after the machine had been handed over, and is not installed for it again: delete Machine m to give the host back to its pool, " +
+		"or write clusterDeploymentName with the name " + name + " and the namespace " + x.namespace + " into spec of the Agent to have it installed again"
+	eventually(t, "the reason", func() (bool, string) {
+		m := x.machine(t, x.namespace, "m")
+		synced, ready := conditionOf(m, agentv1.AgentSpecSyncedCondition), conditionOf(m, clusterv1.ReadyCondition)
+		return synced.Reason == "AgentLeftCluster" && synced.Message == want && ready.Status == metav1.ConditionFalse && ready.Message == want, describe(m)
+	})
+	never(t, "the Agent was bound", isBound)
+	x.reports(t, "agent", func(a *agentinstall.Agent) {
+		a.Spec.ClusterDeploymentName, a.Status.DebugInfo.State = &hubapi.Reference{Namespace: x.namespace, Name: name}, "binding"
+		conditionsOf(a, true, false)
+	})
+	eventually(t, "what lets it in to be written again", isBound)
+	unbind()
+	x.deleteMachine(t, "m")
+	x.gone(t, "m")
+	if agent, _ := x.agent(t, "agent"); reservedFor(agent) != "" {
+		t.Errorf("the Agent is reserved for %s", reservedFor(agent))
+	}
+}
