@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -105,7 +106,7 @@ func (q *Question) isIll(m *Machine, member *model.EtcdMember) bool {
 }
 
 // votes counts the members of etcd, and those of them that are well. One that has not started does not
-// vote yet.
+// vote yet. That of a machine that is gone is not well, whether the operator has seen that or not.
 func (q *Question) votes() (all, well int) {
 	etcd := q.Spoke.Etcd
 	all, well = len(etcd.Members), len(etcd.Members)
@@ -114,7 +115,26 @@ func (q *Question) votes() (all, well int) {
 			well--
 		}
 	}
-	return all, well
+	return all, well - q.unseen()
+}
+
+// unseen counts the members of machines that are gone of which the operator does not say yet that they are not
+// well.
+func (q *Question) unseen() int {
+	etcd, count := q.Spoke.Etcd, 0
+	for _, member := range q.orphans() {
+		if !etcd.Ill("", []netip.Addr{member.Address}) {
+			count++
+		}
+	}
+	for _, name := range etcd.Unhealthy {
+		_, err := netip.ParseAddr(name)
+		owned := slices.ContainsFunc(q.Machines, func(m Machine) bool { return strings.EqualFold(nodeName(&m), name) })
+		if err != nil && !owned && q.Spoke.NodeByName(name) == nil {
+			count-- // it is named by a node that is gone, too
+		}
+	}
+	return max(0, count)
 }
 
 // isStarting reports whether the etcd operator names a member that was added and has not started: by its
@@ -129,38 +149,109 @@ const fewestLeft = 2
 
 func majority(members int) int { return members/2 + 1 }
 
-// loses says why etcd cannot do without the member of a Machine; "" where it can: most of the members that
-// stay are well.
-func (q *Question) loses(m *Machine) string {
+// loses says why etcd cannot do without the member of a Machine, once those that leave before it have gone; ""
+// where it can: most of the members that stay are well.
+func (q *Question) loses(m *Machine) string { return q.losesAfter(q.ahead(m), m) }
+
+// losesAfter is loses where some Machines leave before. With a member that is not well nothing is lost.
+func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 	all, well := q.votes()
 	if well < majority(all) {
 		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow", well, names.Counted(all, "member"))
 	}
-	ill := true // of which nothing is lost
-	if member := q.member(m); member != nil {
-		all--
-		if ill = q.isIll(m, member); !ill {
-			well--
+	if member := q.member(m); member != nil && !q.isIll(m, member) {
+		if why := q.losesVote(ahead, m, member); why != "" {
+			return why
 		}
 	}
-	if well < majority(all) || all == 0 {
-		return fmt.Sprintf("without %s etcd would have %s of which %d are well, and needs %d", m.Name, names.Counted(all, "member"), well, majority(all))
-	}
-	if !ill && all < fewestLeft {
-		return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first", m.Name, names.Counted(all, "member"))
-	}
-	if !q.servesWithout(m) {
-		return fmt.Sprintf("without %s no node of the control plane would be Ready", m.Name)
+	if !q.servesWithout(append(slices.Clone(ahead), m)) {
+		return fmt.Sprintf("without %s%s no node of the control plane would be Ready", m.Name, afterThem(ahead))
 	}
 	return ""
 }
 
-// servesWithout reports whether another node of the control plane is Ready.
-func (q *Question) servesWithout(m *Machine) bool {
-	name := nodeName(m)
+// losesVote says why etcd cannot do without a member that is well; "" where it can. Members of Machines that leave
+// before count as such that stay and are not well: until a member is out, its machine may be off already.
+func (q *Question) losesVote(ahead []*Machine, m *Machine, member *model.EtcdMember) string {
+	all, well := q.votes()
+	for _, other := range ahead {
+		if own := q.member(other); own != nil && !q.isIll(other, own) {
+			well--
+		}
+	}
+	all, well = all-1, well-1
+	switch {
+	case well < majority(all):
+		return fmt.Sprintf("without %s%s etcd would have %s of which %d are well, and needs %d", m.Name, afterThem(ahead), names.Counted(all, "member"), well, majority(all))
+	case well < majority(all+1) && q.goesOff(ahead, m, member):
+		return fmt.Sprintf("until the etcd operator has taken the member of %s away%s, etcd would have %s of which %d are well, and needs %d",
+			m.Name, afterThem(ahead), names.Counted(all+1, "member"), well, majority(all+1))
+	case all < fewestLeft:
+		return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first", m.Name, names.Counted(all, "member"))
+	}
+	return ""
+}
+
+// afterThem says which Machines leave before another one, in brackets.
+func afterThem(ahead []*Machine) string {
+	var leave []string
+	for _, m := range ahead {
+		leave = append(leave, m.Name)
+	}
+	if len(leave) == 0 {
+		return ""
+	}
+	return " (after " + names.Few(leave) + ")"
+}
+
+// servesWithout reports whether the node of another Machine than these, or of none, serves as control plane.
+func (q *Question) servesWithout(machines []*Machine) bool {
 	return slices.ContainsFunc(q.Spoke.Nodes, func(n model.Node) bool {
-		return n.ControlPlane() && n.Ready && !n.Deleting && !strings.EqualFold(n.Name, name)
+		return n.ControlPlane() && n.Ready && !n.Deleting &&
+			!slices.ContainsFunc(machines, func(m *Machine) bool { return strings.EqualFold(n.Name, nodeName(m)) })
 	})
+}
+
+// ahead are the Machines that leave before another one: of those that are being deleted, one after the other,
+// all that etcd can do without. Where the other one is not being deleted, these are all.
+func (q *Question) ahead(m *Machine) []*Machine {
+	leaving := q.which(func(other *Machine) bool {
+		return other.Name != m.Name && !other.DeletionTimestamp.IsZero() && (m.DeletionTimestamp.IsZero() || q.leavesSooner(other, m) < 0)
+	})
+	slices.SortFunc(leaving, q.leavesSooner)
+	var ahead []*Machine
+	for _, other := range leaving {
+		if !isHooked(other) || q.losesAfter(ahead, other) == "" {
+			ahead = append(ahead, other)
+		}
+	}
+	return ahead
+}
+
+// leavesSooner orders Machines that are being deleted: those that were let go of, those whose nodes are gone or
+// going, and those that were deleted first.
+func (q *Question) leavesSooner(a, b *Machine) int {
+	rank := func(m *Machine) int {
+		switch node := q.node(m); {
+		case !isHooked(m):
+			return 0
+		case node == nil, node.Deleting:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.DeletionTimestamp.Compare(b.DeletionTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+// isHooked reports whether a Machine that is being deleted is still held.
+func isHooked(m *Machine) bool {
+	_, is := m.Annotations[HookAnnotation]
+	return is
+}
+
+// awaitsAnother reports whether a Machine is to go, and etcd cannot do without it until another one has joined.
+func (q *Question) awaitsAnother(m *Machine) bool {
+	return (!m.DeletionTimestamp.IsZero() || IsUnhealthy(m.Machine)) && q.loses(m) != ""
 }
 
 // orphans are the members of etcd that belong to no node and no Machine: what is left of a machine that is
@@ -210,9 +301,13 @@ func (q *Question) unsettled(beside *Machine) []string {
 			}
 		}
 	}
+	// Such a node is drained, or does not get well, and stays until another one is there.
+	awaiting := func(name string) bool {
+		return slices.ContainsFunc(q.Machines, func(m Machine) bool { return strings.EqualFold(nodeName(&m), name) && q.awaitsAnother(&m) })
+	}
 	for i := range q.Spoke.Nodes {
 		n := &q.Spoke.Nodes[i]
-		if !n.Votes() || strings.EqualFold(n.Name, own) || q.Spoke.MemberOfNode(n) == nil {
+		if !n.Votes() || strings.EqualFold(n.Name, own) || q.Spoke.MemberOfNode(n) == nil || awaiting(n.Name) {
 			continue
 		}
 		switch {

@@ -98,11 +98,11 @@ func (q *Question) withoutMember(m *Machine) Held {
 
 // withMember is what a Machine waits for whose member of etcd is there.
 func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
-	byOperator := q.operatorTakes(m, member)
-	if byOperator && q.OnHub && !m.Pooled {
-		return Held{Release: true} // the hub deletes the cluster's own Machine, and the operator goes by that
+	ahead := q.ahead(m)
+	if q.goesOff(ahead, m, member) {
+		return Held{Release: true}
 	}
-	node := q.node(m)
+	byOperator, node := q.operatorTakes(ahead, m, member), q.node(m)
 	switch {
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
@@ -119,14 +119,26 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for somebody to take the member %s of %s (%s) out of etcd: %s", member.ID, nodeName(m), member.Address, q.command(nodeName(m), member.ID))}
 }
 
+// goesOff reports whether a Machine is let go of while its member is there, so that its machine may be off before
+// the member is out: the hub deletes the cluster's own Machine, and the operator goes by that.
+func (q *Question) goesOff(ahead []*Machine, m *Machine, member *model.EtcdMember) bool {
+	return q.OnHub && !m.Pooled && q.operatorTakes(ahead, m, member)
+}
+
 // operatorTakes reports whether the etcd operator takes a Machine's member away by itself once the cluster's
 // own Machine is deleted: where as many others stay as the cluster was installed with, or the member is dead.
-func (q *Question) operatorTakes(m *Machine, member *model.EtcdMember) bool {
+// Members of Machines that leave before do not stay, nor those of machines that are gone.
+func (q *Question) operatorTakes(ahead []*Machine, m *Machine, member *model.EtcdMember) bool {
 	etcd, node := q.Spoke.Etcd, q.node(m)
 	if !etcd.ByMachines || etcd.Desired == 0 || node == nil || q.Spoke.MachineOf(node.Name) == nil {
 		return false
 	}
-	others := len(etcd.Members) - 1
+	others := len(etcd.Members) - 1 - len(q.orphans())
+	for _, other := range ahead {
+		if q.member(other) != nil {
+			others--
+		}
+	}
 	if q.isIll(m, member) {
 		others++
 	}

@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -100,7 +102,102 @@ func neverJoined(p *plane) {
 // byMachines has the etcd operator go by the cluster's own Machines, of which it was installed with three.
 func (p *plane) byMachines() {
 	p.Spoke.MachineAPI, p.Spoke.Etcd.ByMachines, p.Spoke.Etcd.Desired = true, true, 3
-	p.Spoke.Machines = []model.Machine{{Name: "lab-0", Node: "cp-0", ControlPlane: true, Phase: "Running"}}
+	for i := range p.Spoke.Nodes {
+		p.ownMachine(i)
+	}
+}
+
+// ownMachine gives a node the cluster's own Machine.
+func (p *plane) ownMachine(i int) {
+	p.Spoke.Machines = append(p.Spoke.Machines, model.Machine{Name: fmt.Sprintf("lab-%d", i), Node: fmt.Sprintf("cp-%d", i), ControlPlane: true, Phase: "Running"})
+}
+
+// TestHoldsSeveral: of Machines that are being deleted at once, each is held against what etcd has once those
+// before it have gone, or are off and members still.
+func TestHoldsSeveral(t *testing.T) {
+	const released, quorum = "released", ReasonEtcdQuorum
+	onHub := func(p *plane) { p.byMachines(); p.OnHub = true }
+	for _, of := range []struct {
+		name    string
+		have    int
+		deleted []int // one second after the other
+		change  func(*plane)
+		want    []string // of each that was deleted
+	}{
+		{name: "two of three", have: 3, deleted: []int{0, 1}, want: []string{ReasonWaitingForNode, quorum}},
+		{name: "two of three, the later one first by name", have: 3, deleted: []int{1, 0}, want: []string{ReasonWaitingForNode, quorum}},
+		{name: "two of three at the same time", have: 3, deleted: []int{1, 0}, want: []string{quorum, ReasonWaitingForNode}, change: func(p *plane) {
+			p.machine(0).DeletionTimestamp = p.machine(1).DeletionTimestamp
+		}},
+		{name: "two of three, and the later one has lost its node", have: 3, deleted: []int{0, 1}, want: []string{quorum, ReasonRemovalRequired}, change: func(p *plane) { p.loseNode(1) }},
+		{name: "all of three", have: 3, deleted: []int{0, 1, 2}, want: []string{ReasonWaitingForNode, quorum, quorum}},
+		{name: "two of four", have: 4, deleted: []int{0, 1}, want: []string{ReasonWaitingForNode, ReasonWaitingForNode}},
+		{name: "three of five", have: 5, deleted: []int{0, 1, 2}, want: []string{ReasonWaitingForNode, ReasonWaitingForNode, quorum}},
+		{name: "two of five, and no other node is Ready", have: 5, deleted: []int{0, 1}, want: []string{ReasonWaitingForNode, quorum}, change: func(p *plane) {
+			p.node(2).Ready, p.node(3).Ready, p.node(4).Ready = false, false, false
+		}},
+		{name: "the first cannot leave", have: 3, deleted: []int{0, 1}, want: []string{quorum, ReasonRemovalRequired}, change: func(p *plane) { p.dies(1) }},
+		{name: "the first was never a member", have: 4, deleted: []int{0, 1}, want: []string{released, ReasonWaitingForNode}, change: neverJoined},
+		{name: "on a hub, two of four", have: 4, deleted: []int{0, 1}, want: []string{released, ReasonWaitingForNode}, change: onHub},
+		{name: "on a hub, two of five", have: 5, deleted: []int{0, 1}, want: []string{released, released}, change: onHub},
+		{name: "on a hub, three of five", have: 5, deleted: []int{0, 1, 2}, want: []string{released, released, quorum}, change: onHub},
+		{name: "on a hub, one of four while another is ill", have: 4, deleted: []int{0}, want: []string{quorum}, change: func(p *plane) { onHub(p); p.dies(3) }},
+		{name: "on a hub, the ill one of four", have: 4, deleted: []int{0}, want: []string{released}, change: func(p *plane) { onHub(p); p.dies(0) }},
+		{
+			name: "on a hub, the first was let go of", have: 4, deleted: []int{1, 0}, want: []string{ReasonWaitingForNode, released},
+			change: func(p *plane) { onHub(p); delete(p.machine(0).Annotations, HookAnnotation) },
+		},
+		{
+			name: "on a hub, the first was let go of, and another has died since", have: 4, deleted: []int{1}, want: []string{quorum},
+			change: func(p *plane) {
+				onHub(p)
+				delete(p.isDeleting(0, true).Annotations, HookAnnotation)
+				p.dies(3)
+				p.machine(1).Pooled = true // its member would be taken out before it is off
+			},
+		},
+		{
+			name: "on a hub, the first is gone and a member still", have: 4, deleted: []int{1}, want: []string{ReasonWaitingForNode},
+			change: func(p *plane) { onHub(p); p.loseMachine(0); p.loseNode(0) },
+		},
+		{
+			name: "on a hub, the first is gone and known to be ill", have: 4, deleted: []int{1}, want: []string{ReasonWaitingForNode},
+			change: func(p *plane) { onHub(p); p.dies(0); p.loseMachine(0); p.loseNode(0) },
+		},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(of.have)
+			for after, i := range of.deleted {
+				p.isDeleting(i, true).DeletionTimestamp.Time = present().Add(time.Duration(after) * time.Second)
+			}
+			if of.change != nil {
+				of.change(p)
+			}
+			for at, i := range of.deleted {
+				h := Hold(&p.Question, p.machine(i))
+				is := h.Reason
+				if h.Release {
+					is = released
+				}
+				if is != of.want[at] || h.DeleteNode && is == quorum {
+					t.Errorf("m-%d: got %+v, want %s", i, h, of.want[at])
+				}
+			}
+		})
+	}
+}
+
+// TestAnotherOneJoinsWhileOneCannotLeave: the node of a Machine that etcd cannot do without, which is drained
+// already, keeps none from being made.
+func TestAnotherOneJoinsWhileOneCannotLeave(t *testing.T) {
+	p := installed(2)
+	p.wants(3)
+	p.isDeleting(0, true)
+	p.node(0).Cordoned = true
+	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum {
+		t.Errorf("it is held by %+v", h)
+	}
+	p.decides(t, "Make", Scale)
 }
 
 // TestDrainedByCondition: Cluster API says by a condition, too, that it has come to the hook.
