@@ -21,17 +21,17 @@ const minHealthyPeriod = time.Hour
 // IsUnhealthy reports whether a Machine is unhealthy, and its owner is to do something about it.
 func IsUnhealthy(m *clusterv1.Machine) bool { return collections.IsUnhealthyAndOwnerRemediated(m) }
 
-// remediate has an unhealthy Machine deleted, one at a time: the one for which most speaks.
+// remediate has an unhealthy Machine deleted, one at a time: of those that may be, the one for which most speaks.
 func (d *decider) remediate() {
 	unhealthy := d.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() && IsUnhealthy(m.Machine) })
-	if len(unhealthy) == 0 {
-		return
-	}
-	m := slices.MinFunc(unhealthy, d.moreUrgent)
-	verdict, noted := d.judge(m)
-	d.Remediated = map[string]Verdict{m.Name: verdict}
-	if noted != nil {
-		d.Act, d.Cause, d.Machine, d.Remediation = Delete, Remediate, m.Name, noted
+	slices.SortFunc(unhealthy, d.moreUrgent)
+	d.Remediated = map[string]Verdict{}
+	for _, m := range unhealthy {
+		verdict, noted := d.judge(m)
+		d.Remediated[m.Name] = verdict
+		if noted != nil {
+			d.Act, d.Cause, d.Machine, d.Remediation = Delete, Remediate, m.Name, noted
+		}
 	}
 }
 
@@ -59,7 +59,11 @@ func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 		return Verdict{ReasonDeferred, fmt.Sprintf(format, args...)}, nil
 	}
 	cannot := func(text string) (Verdict, *Remediation) { return Verdict{ReasonCannotBeRemediated, text}, nil }
-	if leaving := d.leaving(); len(leaving) > 0 {
+	leaving := d.leaving()
+	if d.Act == Delete {
+		leaving = append(leaving, d.Machine)
+	}
+	if len(leaving) > 0 {
 		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", names.Few(leaving))
 	}
 	switch d.Phase {
@@ -108,9 +112,8 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	if why := d.unknown(); why != "" {
 		return why, ""
 	}
-	// The etcd operator takes no new member while another one is not well: such a one goes first, whoever
-	// waits to join.
-	if !d.isIll(m, d.member(m)) {
+	// What keeps others from joining, as a member that is not well does, goes first, whoever waits to join.
+	if len(d.unsettled(m)) == len(d.unsettled(nil)) {
 		if d.anyStuck() {
 			return "waiting for a Machine that is being deleted, and that etcd cannot do without yet", ""
 		}
@@ -126,7 +129,13 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 			return "waiting for the Machine that replaces the last one", ""
 		}
 	}
-	return "", d.loses(m)
+	if why := d.loses(m); why != "" {
+		return "", why
+	}
+	if all, well := d.votes(); well < all && d.member(m) != nil && !d.isIll(m, d.member(m)) {
+		return fmt.Sprintf("%d of %s of etcd are well, and none can join in its place before all are", well, names.Counted(all, "member")), ""
+	}
+	return "", ""
 }
 
 // retry holds the limits of spec.remediation. Without a result the Machine is not replaced, which the

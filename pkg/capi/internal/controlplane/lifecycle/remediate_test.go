@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,15 @@ func TestRemediates(t *testing.T) {
 		{name: "no majority without it", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonCannotBeRemediated, because: "without m-0 etcd would have 2 members of which 1 are well"},
 		{name: "nobody else serves", have: 3, change: func(p *plane) { p.node(1).Ready, p.node(2).Ready = false, false }, reason: ReasonCannotBeRemediated, because: "no node of the control plane would be Ready"},
 		{name: "another one is deleted", have: 4, change: func(p *plane) { p.isDeleting(1, true) }, reason: ReasonDeferred, because: "waiting for m-1 to be deleted"},
+		{
+			name: "another one was let go of, without which etcd would be since", have: 4, reason: ReasonDeferred, because: "waiting for m-1 to be deleted",
+			change: func(p *plane) {
+				p.byMachines()
+				p.OnHub = true
+				delete(p.isDeleting(1, true).Annotations, HookAnnotation)
+				p.dies(0)
+			},
+		},
 		{name: "another one is made", have: 3, change: func(p *plane) { p.addMachine(3) }, reason: ReasonDeferred, because: "m-3 is being made"},
 		{name: "dead, and another one is made that cannot join before", have: 4, change: func(p *plane) { p.dies(0); p.addMachine(4) }, act: "Delete m-0", reason: ReasonDeleting},
 		{name: "the last one has no successor yet", have: 3, change: func(p *plane) { p.wants(5) }, act: "Make", cause: Scale, reason: ReasonDeferred, because: "replaces the last one"},
@@ -68,6 +78,86 @@ func TestRemediates(t *testing.T) {
 			}
 			if (d.Act == Delete) != (d.Remediation != nil) {
 				t.Errorf("noted %+v", d.Remediation)
+			}
+		})
+	}
+}
+
+// TestUnhealthyKeepsOthersFromBeingMade: a Machine that another one would wait for to be well before it is made does not
+// wait for that one.
+func TestUnhealthyKeepsOthersFromBeingMade(t *testing.T) {
+	for _, of := range []struct {
+		name   string
+		have   int
+		change func(*plane)
+		whose  int
+		act    string
+		cause  Cause
+	}{
+		{name: "it never booted", have: 3, change: func(p *plane) { p.addMachine(3) }, whose: 3, act: "Delete m-3", cause: Remediate},
+		{name: "its node is no member", have: 4, change: func(p *plane) { p.loseMember(3) }, whose: 3, act: "Delete m-3", cause: Remediate},
+		{name: "its node is not Ready", have: 4, change: func(p *plane) { p.node(3).Ready = false }, whose: 3, act: "Delete m-3", cause: Remediate},
+		{name: "its node is not Ready while one that is made waits for it", have: 5, whose: 3, act: "Delete m-3", cause: Remediate, change: func(p *plane) {
+			p.node(3).Ready = false
+			p.loseMember(4)
+		}},
+		{name: "it never booted, and another one cannot leave before", have: 2, whose: 3, act: "Delete m-3", cause: Remediate, change: func(p *plane) {
+			p.isDeleting(0, true)
+			p.addMachine(3)
+		}},
+		{name: "its node is not Ready, and etcd needs it until another one has joined", have: 2, whose: 1, act: "Make", cause: Scale, change: func(p *plane) { p.node(1).Ready = false }},
+		{name: "its node is well", have: 4, whose: 3, act: "Make", cause: Scale},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(of.have)
+			p.wants(5)
+			if of.change != nil {
+				of.change(p)
+			}
+			p.isUnhealthy(of.whose)
+			p.decides(t, of.act, of.cause)
+		})
+	}
+}
+
+// TestOneThatStaysKeepsNoOthers: of several unhealthy Machines the first that may be deleted is, one at a time, and
+// of each is said what becomes of it.
+func TestOneThatStaysKeepsNoOthers(t *testing.T) {
+	tried := Note(Remediation{Machine: "m-9", Timestamp: metav1.Time{Time: present().Add(-time.Minute)}})
+	for _, of := range []struct {
+		name    string
+		change  func(*plane)
+		act     string
+		reasons map[string]string
+	}{
+		{
+			name: "the first was tried too often", act: "Delete m-1",
+			change:  func(p *plane) { p.dies(0); p.dies(1); p.isUnhealthy(1); p.isUnhealthy(2) },
+			reasons: map[string]string{"m-0": ReasonCannotBeRemediated, "m-1": ReasonDeleting, "m-2": ReasonDeferred},
+		},
+		{
+			name:    "a member that is well, in whose place none could join",
+			change:  func(p *plane) { p.dies(0); p.isUnhealthy(1) },
+			reasons: map[string]string{"m-0": ReasonCannotBeRemediated, "m-1": ReasonDeferred},
+		},
+		{
+			name:    "one that is deleted already",
+			change:  func(p *plane) { p.dies(0); p.isUnhealthy(1); p.isDeleting(2, false) },
+			reasons: map[string]string{"m-0": ReasonDeferred, "m-1": ReasonDeferred},
+		},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(5)
+			p.Spec.Remediation.MaxRetry = ptr.To[int32](0)
+			p.isUnhealthy(0).Annotations[RemediationForAnnotation] = tried
+			of.change(p)
+			d := p.decides(t, of.act, Remediate)
+			said := map[string]string{}
+			for name, v := range d.Remediated {
+				said[name] = v.Reason
+			}
+			if !maps.Equal(said, of.reasons) {
+				t.Errorf("is said %v", d.Remediated)
 			}
 		})
 	}
