@@ -4,10 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
@@ -81,5 +86,37 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	reconcile("")
 	if c := available(); c.Status != metav1.ConditionTrue || c.Message != "" || len(recorder.Events) != 1 {
 		t.Errorf("it is still said: %+v", c)
+	}
+}
+
+// TestWorkersThatAreUpdatedKeepTheirVersion: a Machine that Cluster API is updating in place has the version that it
+// is to come to, and is not taken back to that of its node; all others follow their nodes.
+func TestWorkersThatAreUpdatedKeepTheirVersion(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := clusterv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	machine := func(name string, annotations map[string]string) client.Object {
+		m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{clusterv1.ClusterNameLabel: "lab"}, Annotations: annotations,
+		}}
+		m.Spec.Version, m.Status.NodeInfo = "v1.34.1", &corev1.NodeSystemInfo{KubeletVersion: "v1.33.5"}
+		return m
+	}
+	s, _ := observed()
+	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		machine("updated", map[string]string{clusterv1.UpdateInProgressAnnotation: ""}), machine("other", nil),
+	).Build()
+	if err := s.followWorkers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"updated": "v1.34.1", "other": "v1.33.5"} {
+		m := &clusterv1.Machine{}
+		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Spec.Version != want {
+			t.Errorf("Machine %s has version %s, want %s", name, m.Spec.Version, want)
+		}
 	}
 }

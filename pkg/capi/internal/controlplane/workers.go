@@ -26,6 +26,9 @@ func (s *scope) followWorkers(ctx context.Context) error {
 		if machines.IsControlPlane(m) || !m.DeletionTimestamp.IsZero() || m.Status.NodeInfo == nil {
 			continue
 		}
+		if _, updating := m.Annotations[clusterv1.UpdateInProgressAnnotation]; updating {
+			continue // it has the version that its node is to come to
+		}
 		version := m.Status.NodeInfo.KubeletVersion // whole, as it is compared
 		if version == "" || m.Spec.Version == version {
 			continue
