@@ -191,7 +191,7 @@ func (m *managed) convertMetal3(t *testing.T) {
 		return fmt.Sprint(value)
 	}
 	for resource, text := range map[string]string{
-		"metal3machinetemplates": `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: old}, spec: {template: {spec: {image: {url: "http://i", format: live-iso}}}}}`,
+		"metal3machinetemplates": `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: old}, spec: {template: {spec: {image: {url: "http://i", checksum: "", format: live-iso}}}}}`,
 		"metal3clusters": `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Cluster, metadata: {name: old}, spec: {controlPlaneEndpoint: {host: h, port: 6443},
 			cloudProviderEnabled: false, failureDomains: {b: {controlPlane: true}, a: {}}}}`,
 	} {

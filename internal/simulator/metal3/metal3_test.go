@@ -311,7 +311,7 @@ func TestMachinesBootLiveISOs(t *testing.T) {
 	infraEnv, _, iso := s.infraEnv("live")
 	s.cluster()
 	s.secret("empty", nil)
-	s.machine("m", "empty", `{url: "`+iso+`", diskFormat: live-iso}`)
+	s.machine("m", "empty", `{url: "`+iso+`", checksum: "", diskFormat: live-iso}`)
 	s.eventually("the host has registered", func() bool { return len(s.registered(infraEnv)) == 1 && s.registered(infraEnv)[0] == "three ephemeral" })
 	if got := s.field("baremetalhosts", "three", "spec", "image", "format"); got != "live-iso" {
 		t.Errorf("its image's format is %s", got)

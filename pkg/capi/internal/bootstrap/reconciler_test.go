@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,44 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
+// liveISO has the Machine boot an image as a Metal3Machine.
+func liveISO(image map[string]any) func(map[string]client.Object) {
+	return func(o map[string]client.Object) {
+		o["Machine"].(*clusterv1.Machine).Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+			APIGroup: "infrastructure.cluster.x-k8s.io", Kind: machines.KindMetal3Machine, Name: "infra",
+		}
+		o["Metal3Machine"] = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": machines.KindMetal3Machine,
+			"metadata": map[string]any{"namespace": "ns", "name": "infra"}, "spec": map[string]any{"image": image},
+		}}
+		o["CustomResourceDefinition"] = &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+			Name: "metal3machines.infrastructure.cluster.x-k8s.io", Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"},
+		}}
+	}
+}
+
+// TestLiveISOKeepsTheRestOfAnImage: of an image only the URL is written. Its checksum stays as it was said, which some
+// releases of Metal3 need and others do not.
+func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
+	for name, checksum := range map[string]map[string]any{"an empty checksum": {"checksum": ""}, "none": {}} {
+		t.Run(name, func(t *testing.T) {
+			want := map[string]any{"url": "http://images/1", "diskFormat": "live-iso"}
+			maps.Copy(want, checksum)
+			image := maps.Clone(want)
+			image["url"] = "http://images/before"
+			b := start(t, liveISO(image))
+			b.mustReconcile()
+			infra := &unstructured.Unstructured{}
+			infra.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
+			infra.SetKind(machines.KindMetal3Machine)
+			b.get(infra, "infra")
+			if got, _, _ := unstructured.NestedMap(infra.Object, "spec", "image"); !maps.Equal(got, want) {
+				t.Errorf("the image is %v, not %v", got, want)
+			}
+		})
+	}
+}
+
 // TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well whatever discovery image there is now, or
 // whether there is any, as after a move; and none is given another one.
 func TestLiveISOOfAMachineThatRuns(t *testing.T) {
@@ -271,19 +310,8 @@ func TestLiveISOOfAMachineThatRuns(t *testing.T) {
 		"it was moved":    {func(o *install.Observed) { o.Hosts, o.InfraEnvs = nil, nil }, "metal3://ns/host/infra", metav1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
-			infrastructure := &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": machines.KindMetal3Machine,
-				"metadata": map[string]any{"namespace": "ns", "name": "infra"},
-				"spec":     map[string]any{"image": map[string]any{"url": "http://images/before", "diskFormat": "live-iso"}},
-			}}
-			b := start(t, func(o map[string]client.Object) {
-				m := o["Machine"].(*clusterv1.Machine)
-				m.Spec.ProviderID = test.provider
-				m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: machines.KindMetal3Machine, Name: "infra"}
-				o["Metal3Machine"] = infrastructure
-				o["CustomResourceDefinition"] = &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
-					Name: "metal3machines.infrastructure.cluster.x-k8s.io", Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"},
-				}}
+			b := start(t, liveISO(map[string]any{"url": "http://images/before", "checksum": "", "diskFormat": "live-iso"}), func(o map[string]client.Object) {
+				o["Machine"].(*clusterv1.Machine).Spec.ProviderID = test.provider
 			})
 			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
 			b.service.observed.Cluster.State = model.ClusterInstalled
