@@ -3,11 +3,14 @@ package components_test
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
@@ -279,6 +282,96 @@ func TestTemplatesOfMachines(t *testing.T) {
 		if class := strings.HasPrefix(name, "clusterclass-"); class && (strings.Contains(text, "${") || strings.Contains(text, "namespace:")) {
 			t.Errorf("%s has variables of clusterctl, or namespaces", name)
 		}
+	}
+}
+
+// TestImagesOfMetal3 holds templates of Metal3's machines to what its kinds ask of an image: before v1.14, a checksum
+// that may be empty for a live ISO.
+func TestImagesOfMetal3(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "test", "crds", "metal3", "metal3machinetemplates.infrastructure.cluster.x-k8s.io.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := map[any][]any{}
+	versions, _ := at(objectsOf(t, text)[0], "spec", "versions").([]any)
+	for _, version := range versions {
+		image := []any{"schema", "openAPIV3Schema", "properties", "spec", "properties", "template", "properties", "spec", "properties", "image", "required"}
+		required[at(version, "name")], _ = at(version, image...).([]any)
+	}
+	seen := 0
+	for name, content := range filesOf(t, components.Options{}) {
+		if !strings.HasPrefix(name, "cluster-template") && !strings.HasPrefix(name, "clusterclass-") {
+			continue
+		}
+		for _, o := range objectsOf(t, content) {
+			if at(o, "kind") != "Metal3MachineTemplate" {
+				continue
+			}
+			seen++
+			_, version, _ := strings.Cut(fmt.Sprint(o["apiVersion"]), "/")
+			fields := required[version]
+			if len(fields) == 0 {
+				t.Fatalf("%s: version %s of Metal3's kinds asks for nothing", name, version)
+			}
+			image, _ := at(o, "spec", "template", "spec", "image").(map[string]any)
+			for _, field := range fields {
+				if _, is := image[fmt.Sprint(field)].(string); !is {
+					t.Errorf("%s: the image of %v has no %v", name, at(o, "metadata", "name"), field)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no template has Metal3's machines")
+	}
+}
+
+// TestHealthChecksReplaceOne computes as Cluster API does up to how many unhealthy Machines of so many are replaced: one
+// of however many, and never more at once. A percentage is rounded down there, for few Machines to none.
+func TestHealthChecksReplaceOne(t *testing.T) {
+	var checks int
+	hold := func(what string, trigger any, counts ...int) {
+		t.Helper()
+		checks++
+		if at(trigger, "unhealthyInRange") != nil {
+			t.Fatalf("%s: a range comes before the limit", what)
+		}
+		text, err := yaml.Marshal(at(trigger, "unhealthyLessThanOrEqualTo"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limit intstr.IntOrString
+		if err := yaml.Unmarshal(text, &limit); err != nil {
+			t.Fatal(err)
+		}
+		for _, machines := range counts {
+			if most, err := intstr.GetScaledValueFromIntOrPercent(&limit, machines, false); err != nil || most != 1 {
+				t.Errorf("%s: up to %d unhealthy Machines of %d are replaced by %s, %v", what, most, machines, limit.String(), err)
+			}
+		}
+	}
+	workers, controlPlane := []int{1, 2, 3, 5, 10}, []int{2, 3, 4, 5}
+	for name, content := range filesOf(t, components.Options{}) {
+		if !strings.HasPrefix(name, "cluster-template") && !strings.HasPrefix(name, "clusterclass-") {
+			continue
+		}
+		for _, o := range objectsOf(t, content) {
+			trigger := []any{"remediation", "triggerIf"}
+			switch called := fmt.Sprintf("%s, %v", name, at(o, "metadata", "name")); o["kind"] {
+			case "MachineHealthCheck":
+				counts := workers
+				if strings.HasSuffix(called, "-control-plane") {
+					counts = controlPlane
+				}
+				hold(called, at(at(o, "spec"), trigger...), counts...)
+			case "ClusterClass":
+				hold(called+" of workers", at(at(o, "spec", "workers", "machineDeployments", 0, "healthCheck"), trigger...), workers...)
+				hold(called+" of the control plane", at(at(o, "spec", "controlPlane", "healthCheck"), trigger...), controlPlane...)
+			}
+		}
+	}
+	if checks < 13 {
+		t.Errorf("there are %d health checks", checks)
 	}
 }
 
