@@ -9,7 +9,7 @@ PACKAGES  ?= ./...
 IMG       ?= ghcr.io/oaictl/oaictl:dev
 CONTAINER ?= docker
 KUBECTL   ?= kubectl
-MANIFESTS ?= --layout apply
+MANIFESTS ?= --layout apply --webhook-self-managed
 
 export CGO_ENABLED ?= 0
 

@@ -277,3 +277,48 @@ func TestMakeHandsOnPatterns(t *testing.T) {
 		t.Error("RUN is expanded before it is handed to go test")
 	}
 }
+
+// TestMakeDeployNeedsNoCertManager holds the Makefile to what the page says of it: it deploys what the page makes
+// without cert-manager.
+func TestMakeDeployNeedsNoCertManager(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/capi.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^MANIFESTS +\?= (.+)$`).FindSubmatch(makefile)
+	said := regexp.MustCompile("oaictl controller manifests (--layout apply.*) --output-dir manifests\n[^`]*```\n\n`make docker-build docker-push deploy").FindSubmatch(page)
+	if flags == nil || said == nil {
+		t.Fatalf("the Makefile has %q, the page %q", flags, said)
+	}
+	if string(flags[1]) != string(said[1]) {
+		t.Errorf("make deploy has the flags %s, and the page says that it does what %s does", flags[1], said[1])
+	}
+}
+
+// TestImageIsOfItsPlatform holds the Containerfile to building for the platform that the image is for. BuildKit and
+// podman say it in ARGs that have no default: one would win over the platform. A builder that says none has Go build for
+// the machine that it runs on, and may not be given an empty --platform.
+func TestImageIsOfItsPlatform(t *testing.T) {
+	text, err := os.ReadFile("../Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"TARGETOS", "TARGETARCH"} {
+		arg := regexp.MustCompile(`(?m)^ARG `+name+`(.*)$`).FindSubmatch(text)
+		if arg == nil || len(arg[1]) > 0 {
+			t.Errorf("ARG %s is missing, or has a default: %q", name, arg)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^RUN .*GOOS=\$TARGETOS GOARCH=\$TARGETARCH go build `).Match(text) {
+		t.Error("the platform is not what is built for")
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM --platform=(\S+)`).FindAllSubmatch(text, -1) {
+		if string(from[1]) != "${BUILDPLATFORM:-linux}" {
+			t.Errorf("a stage is of the platform %s", from[1])
+		}
+	}
+}
