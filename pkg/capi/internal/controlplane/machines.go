@@ -24,6 +24,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 )
 
 // AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next
@@ -270,7 +271,7 @@ func nameLabel(name string) string {
 // always been said how its machines boot.
 func (s *scope) configAnnotations(template map[string]string) map[string]string {
 	out := maps.Clone(template)
-	for _, key := range []string{bootstrapv1.DiscoveryIgnitionOverrideAnnotation, bootstrapv1.IgnitionOverrideAnnotation} {
+	for _, key := range userdata.OverrideAnnotations() {
 		if value, said := s.plane.Annotations[key]; said {
 			if out == nil {
 				out = map[string]string{}

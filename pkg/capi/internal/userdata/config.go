@@ -50,6 +50,11 @@ type Config struct {
 	DiscoveryOverride, InstallOverride []byte
 }
 
+// OverrideAnnotations are the annotations of a config that hold Ignition configs of the user.
+func OverrideAnnotations() []string {
+	return []string{v1beta1.DiscoveryIgnitionOverrideAnnotation, v1beta1.IgnitionOverrideAnnotation}
+}
+
 // ConfigOf reads a config. The error names every field that cannot take effect.
 func ConfigOf(config *v1beta1.OpenshiftAssistedConfig) (Config, error) {
 	spec := &config.Spec

@@ -43,7 +43,7 @@ func configs() validator[*bootstrapv1.OpenshiftAssistedConfig] {
 	return validator[*bootstrapv1.OpenshiftAssistedConfig]{
 		kind: bootstrapKind(bootstrapv1.ConfigKind),
 		content: func(c *bootstrapv1.OpenshiftAssistedConfig) any {
-			return []any{c.Spec, c.Annotations[bootstrapv1.IgnitionOverrideAnnotation], c.Annotations[bootstrapv1.DiscoveryIgnitionOverrideAnnotation]}
+			return []any{c.Spec, overridesIn(c.Annotations)}
 		},
 		check: func(ctx context.Context, c *bootstrapv1.OpenshiftAssistedConfig) (admission.Warnings, field.ErrorList) {
 			return checkConfig(ctx, &c.Spec, c.Annotations, field.NewPath("spec"), field.NewPath("metadata", "annotations"))
@@ -75,7 +75,7 @@ func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec
 	w.addConfig(s, at)
 	wrong := w.problems(ctx)
 	wrong = append(wrong, checkLabels(s, at)...)
-	warnings, more := checkUserData(s, annotations, at, annotationsAt)
+	warnings, more := checkUserData(s, annotations, at, annotationsAt.Key)
 	return warnings, append(wrong, more...)
 }
 
@@ -90,20 +90,35 @@ func checkLabels(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) fie
 	return wrong
 }
 
-// checkUserData says what is wrong with what becomes Ignition.
-func checkUserData(s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
+// overridesIn are those of annotations that hold Ignition configs.
+func overridesIn(annotations map[string]string) map[string]string {
+	overrides := map[string]string{}
+	for _, key := range userdata.OverrideAnnotations() {
+		if text, said := annotations[key]; said {
+			overrides[key] = text
+		}
+	}
+	return overrides
+}
+
+// checkUserData says what is wrong with what becomes Ignition. annotationAt is where an annotation stands.
+func checkUserData(
+	s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at *field.Path, annotationAt func(key string) *field.Path,
+) (admission.Warnings, field.ErrorList) {
 	_, err := userdata.ConfigOf(&bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Spec: *s})
 	var wrong field.ErrorList
 	for _, each := range parts(err) {
-		wrong = append(wrong, toldByUserData(each, at, annotationsAt)...)
+		wrong = append(wrong, toldByUserData(each, at, annotationAt)...)
+	}
+	overrides := map[string]string{
+		at.Child("discoveryIgnitionOverride").String(): s.DiscoveryIgnitionOverride,
+		at.Child("ignitionOverride").String():          s.IgnitionOverride,
+	}
+	for key, text := range overridesIn(annotations) {
+		overrides[annotationAt(key).String()] = text
 	}
 	var warnings admission.Warnings
-	for where, text := range map[string]string{
-		annotationsAt.Key(bootstrapv1.DiscoveryIgnitionOverrideAnnotation).String(): annotations[bootstrapv1.DiscoveryIgnitionOverrideAnnotation],
-		annotationsAt.Key(bootstrapv1.IgnitionOverrideAnnotation).String():          annotations[bootstrapv1.IgnitionOverrideAnnotation],
-		at.Child("discoveryIgnitionOverride").String():                              s.DiscoveryIgnitionOverride,
-		at.Child("ignitionOverride").String():                                       s.IgnitionOverride,
-	} {
+	for where, text := range overrides {
 		if text == "" {
 			continue
 		}
@@ -130,7 +145,7 @@ func parts(err error) []error {
 
 // toldByUserData are the errors of a text "FIELD: what is wrong", or of an Ignition config that
 // is called by its field.
-func toldByUserData(err error, at, annotationsAt *field.Path) field.ErrorList {
+func toldByUserData(err error, at *field.Path, annotationAt func(key string) *field.Path) field.ErrorList {
 	name, text, _ := strings.Cut(err.Error(), ": ")
 	invalidConfig, isConfig := errors.AsType[*ignition.Invalid](err)
 	if isConfig {
@@ -139,8 +154,9 @@ func toldByUserData(err error, at, annotationsAt *field.Path) field.ErrorList {
 	where := name
 	if below, is := strings.CutPrefix(name, "spec."); is {
 		where = at.String() + "." + below
-	} else if below, is := strings.CutPrefix(name, "metadata.annotations"); is {
-		where = annotationsAt.String() + below
+	} else if below, is := strings.CutPrefix(name, "metadata.annotations["); is {
+		key, rest, _ := strings.Cut(below, "]")
+		where = annotationAt(key).String() + rest
 	}
 	if !isConfig {
 		return field.ErrorList{invalidAt(where, text)}

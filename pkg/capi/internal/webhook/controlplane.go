@@ -47,7 +47,7 @@ func controlPlanes() validator[*controlplanev1.OpenshiftAssistedControlPlane] {
 	return validator[*controlplanev1.OpenshiftAssistedControlPlane]{
 		kind: schema.GroupKind{Group: controlplanev1.Group, Kind: controlplanev1.ControlPlaneKind},
 		content: func(c *controlplanev1.OpenshiftAssistedControlPlane) any {
-			return []any{c.Spec, c.Annotations[controlplanev1.InstallConfigOverrideAnnotation]}
+			return []any{c.Spec, c.Annotations[controlplanev1.InstallConfigOverrideAnnotation], overridesIn(c.Annotations)}
 		},
 		check:  checkControlPlane,
 		change: changedControlPlane,
@@ -126,7 +126,8 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 	}
 	wrong := w.problems(ctx)
 	wrong = append(wrong, checkLabels(&s.OpenshiftAssistedConfigSpec, machine)...)
-	warnings, more := checkUserData(&s.OpenshiftAssistedConfigSpec, nil, machine, annotationsAt)
+	overrides, overrideAt := overridesOfMachines(annotations, annotationsAt, s.MachineTemplate.ObjectMeta.Annotations, at.Child("machineTemplate", "metadata", "annotations"))
+	warnings, more := checkUserData(&s.OpenshiftAssistedConfigSpec, overrides, machine, overrideAt)
 	wrong = append(wrong, more...)
 	wrong = append(wrong, s.MachineTemplate.ObjectMeta.Validate(at.Child("machineTemplate", "metadata"))...)
 	wrong = append(wrong, checkWaits(s, at)...)
@@ -134,6 +135,19 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 	told, wrongCapabilities := checkCapabilities(s, at.Child("config", "capabilities"))
 	warnings = append(append(warnings, told...), unknownOperators(s.Config.Operators, at.Child("config", "operators"))...)
 	return warnings, append(wrong, wrongCapabilities...)
+}
+
+// overridesOfMachines are the Ignition configs that annotations say for the machines of a control plane, and where each
+// stands: where its own annotations and those of its template of Machines say the same, its own count.
+func overridesOfMachines(own map[string]string, ownAt *field.Path, machines map[string]string, machinesAt *field.Path) (map[string]string, func(string) *field.Path) {
+	overrides, first := overridesIn(machines), overridesIn(own)
+	maps.Copy(overrides, first)
+	return overrides, func(key string) *field.Path {
+		if _, is := first[key]; is {
+			return ownAt.Key(key)
+		}
+		return machinesAt.Key(key)
+	}
 }
 
 func checkWaits(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) field.ErrorList {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -318,6 +319,81 @@ func TestControlPlaneChanges(t *testing.T) {
 			expectRefusal(t, err, c.field, c.text)
 		})
 	}
+}
+
+// TestOverridesByAnnotation: the annotations of a control plane, and of its template of Machines, are given to the configs
+// of its machines, and are refused where those would be. Of two that say the same the control plane's counts.
+func TestOverridesByAnnotation(t *testing.T) {
+	const own, machines = "metadata.annotations[%s]", "spec.machineTemplate.metadata.annotations[%s]"
+	const newer, broken = `{"ignition": {"version": "3.5.0"}}`, "{]"
+	discovery, install := bootstrapv1.DiscoveryIgnitionOverrideAnnotation, bootstrapv1.IgnitionOverrideAnnotation
+	for name, c := range map[string]struct {
+		own, machines   map[string]string
+		at, field, text string // at is "" for what is admitted
+	}{
+		"sound":                         {map[string]string{discovery: newer, install: soundIgnition}, map[string]string{discovery: soundIgnition, install: soundIgnition}, "", "", ""},
+		"other annotations":             {map[string]string{"a": broken}, map[string]string{"b": broken}, "", "", ""},
+		"no JSON":                       {map[string]string{install: broken}, nil, own, install, "is no Ignition config"},
+		"discovery":                     {map[string]string{discovery: broken}, nil, own, discovery, "is no Ignition config"},
+		"newer than the service takes":  {map[string]string{install: newer}, nil, own, install, "up to 3.2.0"},
+		"of machines":                   {nil, map[string]string{install: broken}, machines, install, "is no Ignition config"},
+		"of machines, discovery":        {map[string]string{install: soundIgnition}, map[string]string{discovery: broken}, machines, discovery, "is no Ignition config"},
+		"of machines, without effect":   {map[string]string{install: soundIgnition}, map[string]string{install: broken}, "", "", ""},
+		"taken back for machines":       {map[string]string{install: ""}, map[string]string{install: broken}, "", "", ""},
+		"in place of those of machines": {map[string]string{install: broken}, map[string]string{install: soundIgnition}, own, install, "is no Ignition config"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect := func(err error, below string) {
+				t.Helper()
+				if c.at != "" {
+					expectRefusal(t, err, below+fmt.Sprintf(c.at, c.field), c.text)
+				} else if err != nil {
+					t.Errorf("it is refused: %v", err)
+				}
+			}
+			before := compact()
+			plane := before.DeepCopy()
+			plane.Annotations, plane.Spec.MachineTemplate.ObjectMeta.Annotations = c.own, c.machines
+			_, err := controlPlanes().ValidateCreate(t.Context(), plane)
+			expect(err, "")
+			_, err = controlPlanes().ValidateUpdate(t.Context(), before, plane)
+			expect(err, "")
+
+			template := &controlplanev1.OpenshiftAssistedControlPlaneTemplate{}
+			template.Spec.Template.ObjectMeta.Annotations = c.own
+			template.Spec.Template.Spec.MachineTemplate.ObjectMeta.Annotations = c.machines
+			_, err = controlPlaneTemplates().ValidateCreate(t.Context(), template)
+			expect(err, "spec.template.")
+		})
+	}
+}
+
+// TestOverridesThatAreThereHoldNothingUp: a control plane that was taken with a wrong override can be changed in all other
+// ways, and be corrected.
+func TestOverridesThatAreThereHoldNothingUp(t *testing.T) {
+	type plane = *controlplanev1.OpenshiftAssistedControlPlane
+	key := bootstrapv1.IgnitionOverrideAnnotation
+	before := compact()
+	before.Annotations = map[string]string{key: "{]"}
+	before.Spec.MachineTemplate.ObjectMeta.Annotations = map[string]string{bootstrapv1.DiscoveryIgnitionOverrideAnnotation: "{]"}
+	for name, change := range map[string]func(plane){
+		"a finalizer":        func(c plane) { c.Finalizers = []string{controlplanev1.ControlPlaneFinalizer} },
+		"another annotation": func(c plane) { c.Annotations["oaictl.io/machines-made"] = "3" },
+		"a status":           func(c plane) { c.Status.Installation.State = "Installing" },
+		"more machines":      func(c plane) { c.Spec.Replicas = new(int32(5)) },
+		"a correction":       func(c plane) { c.Annotations[key] = soundIgnition },
+		"none any more":      func(c plane) { delete(c.Annotations, key) },
+	} {
+		after := before.DeepCopy()
+		change(after)
+		if _, err := controlPlanes().ValidateUpdate(t.Context(), before, after); err != nil {
+			t.Errorf("%s is refused: %v", name, err)
+		}
+	}
+	after := before.DeepCopy()
+	after.Annotations[key] = "{}"
+	_, err := controlPlanes().ValidateUpdate(t.Context(), before, after)
+	expectRefusal(t, err, "metadata.annotations["+key+"]", "is no Ignition config")
 }
 
 // TestNothingThatIsThereIsHeldUp changes what is wrong already in ways that do not make it
