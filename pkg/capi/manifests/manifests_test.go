@@ -169,3 +169,41 @@ func TestWebhooksOfEveryKind(t *testing.T) {
 		}
 	}
 }
+
+// TestOlderVersionsFillInNothing: an API server fills in the defaults of the version that an object is written by. What
+// one of them said would be a change of an object that was stored without, by whoever writes a label to it.
+func TestOlderVersionsFillInNothing(t *testing.T) {
+	for name, objects := range read(t, "crd") {
+		versions, _, _ := unstructured.NestedSlice(objects[0].Object, "spec", "versions")
+		for _, each := range versions {
+			version, _ := each.(map[string]any)
+			if version["storage"] == true {
+				continue
+			}
+			root, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+			for _, field := range defaults(root, "") {
+				t.Errorf("%s: version %s has a default of %s", name, version["name"], field)
+			}
+		}
+	}
+}
+
+// defaults are the fields of a schema that get a value where none is given. Empty text is no value.
+func defaults(of map[string]any, at string) []string {
+	var found []string
+	if value, said := of["default"]; said && value != "" {
+		found = append(found, at)
+	}
+	properties, _ := of["properties"].(map[string]any)
+	for name, property := range properties {
+		if below, is := property.(map[string]any); is {
+			found = append(found, defaults(below, at+"."+name)...)
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if below, is := of[key].(map[string]any); is {
+			found = append(found, defaults(below, at+"[]")...)
+		}
+	}
+	return found
+}

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,6 +88,7 @@ func TestOnAnAPIServer(t *testing.T) {
 	c, namespace := serve(t)
 	t.Run("older manifests", func(t *testing.T) { olderManifests(t, c, namespace) })
 	t.Run("every older field", func(t *testing.T) { everyOlderField(t, c, namespace) })
+	t.Run("edits by older versions", func(t *testing.T) { olderEdits(t, c, namespace) })
 	t.Run("everything is kept", func(t *testing.T) { everythingIsKept(t, c, namespace) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, c, namespace) })
 	t.Run("scale", func(t *testing.T) { scale(t, c, namespace) })
@@ -140,8 +143,8 @@ spec:
 	if template.InfrastructureRef.APIGroup != "infrastructure.cluster.x-k8s.io" || *template.Deletion.NodeDrainTimeoutSeconds != 300 || *stored.Spec.Replicas != 3 {
 		t.Errorf("it is stored as %+v", stored.Spec)
 	}
-	if got := stored.Spec.OpenshiftAssistedConfigSpec.CPUArchitecture; got != "x86_64" {
-		t.Errorf("the older default of the architecture is %q", got)
+	if got := stored.Spec.OpenshiftAssistedConfigSpec.CPUArchitecture; got != "" {
+		t.Errorf("the architecture is %q, which nobody has said", got)
 	}
 	again := manifest(t, namespace, "apiVersion: controlplane.cluster.x-k8s.io/v1alpha2\nkind: OpenshiftAssistedControlPlane")
 	if err := c.Get(t.Context(), key, again); err != nil {
@@ -155,6 +158,82 @@ spec:
 	middle := &controlplanev1alpha3.OpenshiftAssistedControlPlane{}
 	if err := c.Get(t.Context(), key, middle); err != nil || middle.Spec.MachineTemplate.InfrastructureRef.Name != "older" {
 		t.Errorf("v1alpha3 has %+v, %v", middle.Spec.MachineTemplate, err)
+	}
+}
+
+// olderEdits writes a label by every older version of each kind. Nothing else of the object changes: what such a version
+// filled in would be a change that nobody has asked for, which is refused, or has machines installed anew.
+func olderEdits(t *testing.T, c client.Client, namespace string) {
+	specs := map[string]string{
+		"OpenshiftAssistedConfig":         `{hostname: edited}`,
+		"OpenshiftAssistedConfigTemplate": `{template: {spec: {machineConfigPool: gpu}}}`,
+		"OpenshiftAssistedControlPlane": `{distributionVersion: 4.20.3, replicas: 3, config: {baseDomain: example.com, diskEncryption: {mode: tpmv2}}, ` +
+			`machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}}`,
+		"AgentCluster":         `{controlPlaneEndpoint: {host: api.example.com, port: 6443}}`,
+		"AgentMachine":         `{minCPUs: 4}`,
+		"AgentMachineTemplate": `{template: {spec: {minCPUs: 4}}}`,
+	}
+	definitions, err := filepath.Glob(filepath.Join("..", "..", "manifests", "crd", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range definitions {
+		var definition struct {
+			Spec struct {
+				Group    string
+				Names    struct{ Kind string }
+				Versions []struct {
+					Name    string
+					Storage bool
+				}
+			}
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(text, &definition); err != nil {
+			t.Fatal(err)
+		}
+		of, stored := definition.Spec, ""
+		var older []string
+		for _, version := range of.Versions {
+			if version.Storage {
+				stored = of.Group + "/" + version.Name
+			} else {
+				older = append(older, of.Group+"/"+version.Name)
+			}
+		}
+		if len(older) == 0 {
+			continue
+		}
+		head := func(version string) *unstructured.Unstructured {
+			return manifest(t, namespace, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: edited}}", version, of.Names.Kind))
+		}
+		object := manifest(t, namespace, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: edited}, spec: %s}", stored, of.Names.Kind, specs[of.Names.Kind]))
+		if err := c.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range older {
+			t.Run(of.Names.Kind+" "+version, func(t *testing.T) {
+				_, label, _ := strings.Cut(version, "/")
+				patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {%q: ""}}}`, label))
+				if err := c.Patch(t.Context(), head(version), patch); err != nil {
+					t.Fatal(err)
+				}
+				after := head(stored)
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(after), after); err != nil {
+					t.Fatal(err)
+				}
+				if _, labelled := after.GetLabels()[label]; !labelled {
+					t.Error("it has no label")
+				}
+				if diff := cmp.Diff(object.Object["spec"], after.Object["spec"]); diff != "" || after.GetGeneration() != object.GetGeneration() {
+					t.Errorf("generation %d became %d: %s", object.GetGeneration(), after.GetGeneration(), diff)
+				}
+				object = after
+			})
+		}
 	}
 }
 

@@ -31,8 +31,7 @@ type OpenshiftAssistedConfigSpec struct {
 	// +optional
 	NMStateConfigLabelSelector metav1.LabelSelector `json:"nmStateConfigLabelSelector,omitempty,omitzero"`
 
-	// cpuArchitecture of the machine.
-	// +kubebuilder:default=x86_64
+	// cpuArchitecture of the machine. Default is that of the cluster, else x86_64.
 	// +optional
 	CPUArchitecture string `json:"cpuArchitecture,omitempty"`
 

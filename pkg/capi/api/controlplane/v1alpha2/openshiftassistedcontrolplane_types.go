@@ -94,8 +94,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 
 // DiskEncryption is LUKS encryption of installation disks.
 type DiskEncryption struct {
-	// enableOn says on which machines.
-	// +kubebuilder:default=none
+	// enableOn says on which machines. Default is none.
 	// +optional
 	EnableOn controlplanev1.RoleSet `json:"enableOn,omitempty"`
 	// mode is where the key is kept: tpmv2 or tang.

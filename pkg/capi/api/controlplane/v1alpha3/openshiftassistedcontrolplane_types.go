@@ -39,7 +39,6 @@ type OpenshiftAssistedControlPlaneMachineTemplate struct {
 	InfrastructureRef clusterv1.ContractVersionedObjectReference `json:"infrastructureRef"`
 	// deletion says for how long a Machine that is deleted is drained.
 	// +optional
-	// +kubebuilder:default={nodeDeletionTimeoutSeconds: 10}
 	Deletion controlplanev1.MachineDeletionSpec `json:"deletion,omitempty,omitzero"`
 }
 
@@ -87,8 +86,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 
 // DiskEncryption is LUKS encryption of installation disks.
 type DiskEncryption struct {
-	// enableOn says on which machines.
-	// +kubebuilder:default=none
+	// enableOn says on which machines. Default is none.
 	// +optional
 	EnableOn controlplanev1.RoleSet `json:"enableOn,omitempty"`
 	// mode is where the key is kept: tpmv2 or tang.
