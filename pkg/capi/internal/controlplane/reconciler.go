@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
@@ -114,7 +115,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	s.was = *plane.Status.DeepCopy()
 	s.set(clusterv1.PausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "")
-	before := conditions.Get(plane, clusterv1.AvailableCondition)
 	step := s.reconcile
 	if !plane.DeletionTimestamp.IsZero() {
 		step = s.delete
@@ -122,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	result, err := step(ctx)
 	if controllerutil.ContainsFinalizer(plane, controlplanev1.ControlPlaneFinalizer) {
 		s.show()
-		s.report(before)
+		s.report()
 		again, failed := s.writeStatus(ctx)
 		result, err = util.LowestNonZeroResult(result, ctrl.Result{RequeueAfter: again}), errors.Join(err, failed)
 	}
@@ -198,8 +198,8 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 }
 
 // report tells of what newly stands in the way of the cluster.
-func (s *scope) report(before *metav1.Condition) {
-	now := conditions.Get(s.plane, clusterv1.AvailableCondition)
+func (s *scope) report() {
+	before, now := meta.FindStatusCondition(s.was.Conditions, clusterv1.AvailableCondition), conditions.Get(s.plane, clusterv1.AvailableCondition)
 	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {
 		return
 	}

@@ -234,10 +234,7 @@ func TestConflictsAreNobodysBusiness(t *testing.T) {
 
 // TestOnlyItsOwn: of a control plane without the label of the manager nothing is written, whatever wakes it.
 func TestOnlyItsOwn(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clusterv1.AddToScheme(scheme), controlplanev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := kindsOf(t)
 	for label, own := range map[string]bool{"": false, "theirs": false, "ours": true} {
 		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
 		plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{

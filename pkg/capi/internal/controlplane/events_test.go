@@ -1,0 +1,113 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
+)
+
+// kindsOf is a scheme of Clusters and control planes.
+func kindsOf(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clusterv1.AddToScheme(scheme), controlplanev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	return scheme
+}
+
+// TestChangesOfAvailableAreTold: a reconcile tells of what has become of Available since the last one, as a warning
+// where it was True, and of nothing that stays.
+func TestChangesOfAvailableAreTold(t *testing.T) {
+	waits := "waiting for the infrastructure of Cluster lab"
+	for name, test := range map[string]struct {
+		was  *metav1.Condition
+		told []string
+	}{
+		"nothing was said":  {nil, []string{"Normal ControlPlaneInstalling " + waits}},
+		"it was available":  {&metav1.Condition{Status: metav1.ConditionTrue, Reason: clusterv1.AvailableReason}, []string{"Warning ControlPlaneInstalling " + waits}},
+		"for other reasons": {&metav1.Condition{Status: metav1.ConditionFalse, Reason: "ClusterUnreachable"}, []string{"Normal ControlPlaneInstalling " + waits}},
+		"other words only":  {&metav1.Condition{Status: metav1.ConditionFalse, Reason: controlplanev1.ControlPlaneInstallingReason, Message: "it begins"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
+			plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "lab", UID: "plane",
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "lab", UID: "cluster"}},
+			}}
+			if test.was != nil {
+				test.was.Type = clusterv1.AvailableCondition
+				conditions.Set(plane, *test.was)
+			}
+			recorder := events.NewFakeRecorder(10)
+			c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, plane).WithStatusSubresource(plane).Build()
+			r := &Reconciler{Client: c, Clock: clock.Real(), Recorder: recorder, Status: status.New(clock.Real())}
+			for range 2 { // of which the second tells of nothing
+				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(plane)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(recorder.Events)
+			var told []string
+			for e := range recorder.Events {
+				told = append(told, e)
+			}
+			if !slices.Equal(told, test.told) {
+				t.Errorf("it was told %q, and not %q", told, test.told)
+			}
+		})
+	}
+}
+
+// TestStatusSurvivesNotes: a note on the control plane is answered with the status that the API server has, which is
+// not the one that is being put together.
+func TestStatusSurvivesNotes(t *testing.T) {
+	s, _ := observed()
+	s.plane.ResourceVersion = "7"
+	stored := s.plane.DeepCopy()
+	stored.APIVersion, stored.Kind = controlplanev1.GroupVersion().String(), "OpenshiftAssistedControlPlane"
+	(&scope{plane: stored}).notAvailable("Old", "as it was")
+	stored.Status.AvailableUpdates = []string{"4.20.1"}
+	data, err := json.Marshal(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+	}))
+	defer server.Close()
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"), meta.RESTScopeNamespace)
+	if s.Client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Scheme: kindsOf(t), Mapper: mapper}); err != nil {
+		t.Fatal(err)
+	}
+	s.plane.Status = *stored.Status.DeepCopy()
+	s.notAvailable("New", "as it is")
+	s.plane.Status.AvailableUpdates[0] = "4.20.2"
+	want := s.plane.Status.DeepCopy()
+	if err := s.noteMade(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	if c := conditions.Get(s.plane, clusterv1.AvailableCondition); c.Reason != "New" || s.plane.Status.AvailableUpdates[0] != want.AvailableUpdates[0] {
+		t.Errorf("the status is %+v, and not %+v", s.plane.Status, *want)
+	}
+}
