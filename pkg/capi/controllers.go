@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/predicates"
@@ -28,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -73,10 +75,15 @@ func (c *controllerManager) controller(name string, of client.Object) *builder.B
 		WithEventFilter(predicates.ResourceHasFilterLabel(c.GetScheme(), log, c.options.WatchFilter))
 }
 
+// events records the events of a controller.
+func (c *controllerManager) events(controller string) events.EventRecorder {
+	return words.Recorder{EventRecorder: c.GetEventRecorder(controller)}
+}
+
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
-		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
+		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
 		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,
 	}
@@ -144,7 +151,7 @@ func request(namespace, name string) []reconcile.Request {
 
 func (c *controllerManager) bootstrap() *bootstrap.Reconciler {
 	return &bootstrap.Reconciler{
-		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
+		Client: c.GetClient(), Installations: c.installations, Recorder: c.events("openshiftassistedconfig-controller"),
 		Clock: c.options.Clock, Status: status.New(c.options.Clock), Media: c.media, WatchFilter: c.options.WatchFilter,
 	}
 }
@@ -224,9 +231,9 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 		},
 	}
 	machines := &agent.MachineReconciler{
-		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Recorder: c.GetEventRecorder("agentmachine-controller"), Namespace: c.options.Namespace,
+		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Recorder: c.events("agentmachine-controller"), Namespace: c.options.Namespace,
 	}
-	clusters := &agent.ClusterReconciler{Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.GetEventRecorder("agentcluster-controller")}
+	clusters := &agent.ClusterReconciler{Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.events("agentcluster-controller")}
 	templates := &agent.TemplateReconciler{Client: c.GetClient(), Pool: hosts}
 	return errors.Join(machines.SetupWithManager(ctx, c.Manager, wiring), clusters.SetupWithManager(ctx, c.Manager, wiring), templates.SetupWithManager(ctx, c.Manager, wiring))
 }

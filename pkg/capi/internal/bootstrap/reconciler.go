@@ -208,7 +208,7 @@ func (s *scope) waitForData(reason, message string) {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }
 
 // summarize sets Ready by the other conditions. A host that is yet to register keeps nobody waiting:

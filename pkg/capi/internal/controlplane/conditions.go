@@ -228,7 +228,7 @@ func (s *scope) aggregate(of, into string, machines []*clusterv1.Machine, no, un
 		s.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
 		return
 	}
-	conditions.Set(s.plane, *condition)
+	s.set(into, condition.Status, condition.Reason, condition.Message)
 }
 
 // showEtcd says how etcd is: it works as long as its operator says so, though members of it may be ill.

@@ -262,5 +262,5 @@ func (s *scope) waiting() string {
 	if len(texts) == 0 {
 		return string(s.view.Observed.Cluster.State)
 	}
-	return strings.Join(texts, "; ")
+	return words.Lines(texts)
 }

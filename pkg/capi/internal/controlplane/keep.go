@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -265,6 +266,7 @@ func (s *scope) judged(q *lifecycle.Question) {
 // setOn sets a condition of a Machine that says something else. Of which generation it is alone is nothing to
 // be written: others change the Machine's spec.
 func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, reason, message string) {
+	message = words.Message(message)
 	if c := conditions.Get(m, kind); c != nil && c.Status == status && c.Reason == reason && c.Message == message {
 		return
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -218,7 +219,7 @@ func cmpText(text, otherwise string) string {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }
 
 func (s *scope) notAvailable(reason, message string) {

@@ -159,7 +159,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionUnknown, "ClusterVersionUnavailable", err.Error())
 		return ctrl.Result{}, fmt.Errorf("upgrade the cluster %s: %w", s.key(), err)
 	}
-	s.plane.Status.AvailableUpdates = state.Updates()
+	s.plane.Status.AvailableUpdates = newest(state.Updates())
 	s.showUpgrade(&decision)
 	if decision.Request != nil && decision.Request.Update != nil {
 		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested", "Upgrade", "asked the cluster for version %s", decision.Request.Update.Version)
@@ -169,6 +169,12 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	}
 	return ctrl.Result{RequeueAfter: askAgain}, nil
 }
+
+// mostUpdates is how many updates a status may list.
+const mostUpdates = 100
+
+// newest are the first of updates that are listed newest first, as many as a status may list.
+func newest(updates []string) []string { return updates[:min(len(updates), mostUpdates)] }
 
 // notUpgraded says that the cluster stays what it is, since what is wanted is not of one release.
 func (s *scope) notUpgraded() {

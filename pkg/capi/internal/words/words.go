@@ -79,7 +79,10 @@ func Error(err error) string { return Sentence(err.Error(), install.NextOf(err))
 const longest = 8192
 
 // Lines are several sentences in one text, as a condition says them.
-func Lines(sentences []string) string { return Short(strings.Join(sentences, "; "), longest) }
+func Lines(sentences []string) string { return Message(strings.Join(sentences, "; ")) }
+
+// Message is a text as a condition may say it.
+func Message(text string) string { return Short(text, longest) }
 
 // Short is a text of so many bytes at most.
 func Short(text string, most int) string {

@@ -2,7 +2,10 @@ package words
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/events"
 
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -39,5 +42,26 @@ func TestReference(t *testing.T) {
 		if got := Reference(test[0], test[1]); got.Namespace != test[2] || got.Name != test[3] {
 			t.Errorf("%v: %v", test, got)
 		}
+	}
+}
+
+// TestLongTexts: nothing is longer than an API server takes, and what is cut says so.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("the disk is too small; ", 2000)
+	recorder := events.NewFakeRecorder(2)
+	Recorder{recorder}.Eventf(nil, nil, "Warning", "Small", "Install", "%s of %d%%", long, 3)
+	Recorder{recorder}.Eventf(nil, nil, "Warning", "Small", "Install", "%s of %d%%", "a disk", 3)
+	note, whole := strings.CutPrefix(<-recorder.Events, "Warning Small ")
+	if !whole || len(note) > 1024 || len(note) < 1000 || !strings.HasSuffix(note, "…") {
+		t.Errorf("the note has %d bytes: %q", len(note), note)
+	}
+	if note := <-recorder.Events; note != "Warning Small a disk of 3%" {
+		t.Errorf("a short note is %q", note)
+	}
+	if message := Message(long); len(message) > 32768 || !strings.HasSuffix(message, "…") || Message("as it is") != "as it is" {
+		t.Errorf("the message has %d bytes", len(message))
+	}
+	if lines := Lines([]string{long, long}); lines != Message(long+"; "+long) {
+		t.Errorf("lines have %d bytes", len(lines))
 	}
 }

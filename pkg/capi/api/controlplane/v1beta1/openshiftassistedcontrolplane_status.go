@@ -67,7 +67,7 @@ type OpenshiftAssistedControlPlaneStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	DistributionVersion string `json:"distributionVersion,omitempty"`
-	// availableUpdates are the versions that the update graph recommends, newest first.
+	// availableUpdates are the versions that the update graph recommends, newest first, 100 at most.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
