@@ -132,11 +132,23 @@ func TestControlPlaneIsKept(t *testing.T) {
 
 	x.checkPaused()
 
-	// Of two releases, nothing is upgraded.
+	// Of two releases, nothing is upgraded: neither where the image stays that is named,
 	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) {
-		c.Spec.Version, c.Spec.DistributionVersion = "v1.34.1", newer
+		c.Spec.DistributionVersion, c.Spec.Config.ReleaseImage = newer, installedImage()
 	})
-	x.says(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason)
+	if c := x.says(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason); !strings.Contains(c.Message, "is OpenShift "+version+", and distributionVersion is "+newer) {
+		t.Errorf("it says %s", c.Message)
+	}
+	x.never("the cluster is asked for another version", func() (bool, string) { return x.desiredUpdate() != "", x.desiredUpdate() })
+
+	// nor where another version of Kubernetes is written.
+	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) {
+		c.Spec.Version, c.Spec.Config.ReleaseImage = "v1.34.1", ""
+	})
+	x.eventually("the version of Kubernetes to be named", func() (bool, string) {
+		c := conditions.Get(x.plane(), controlplanev1.UpgradeCompletedCondition)
+		return c.Reason == controlplanev1.VersionMismatchReason && strings.Contains(c.Message, "version v1.34.1 and"), c.Message
+	})
 	x.never("the cluster is asked for another version", func() (bool, string) { return x.desiredUpdate() != "", x.desiredUpdate() })
 	x.says(clusterv1.AvailableCondition, metav1.ConditionTrue, clusterv1.AvailableReason)
 	x.patch(func(c *controlplanev1.OpenshiftAssistedControlPlane) { c.Spec.Version = "v1.33.4" })

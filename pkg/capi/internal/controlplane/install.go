@@ -63,7 +63,7 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	if err := s.claim(ctx); err != nil {
 		return nil, err
 	}
-	if s.plane.Spec.Version != "" {
+	if s.namesReleaseTwice() {
 		view, err := s.Installations.View(ctx, s.key())
 		if err == nil {
 			err = s.checkVersions(ctx, view, view.Desired.Spec.Spec.OpenShift.ReleaseImage)

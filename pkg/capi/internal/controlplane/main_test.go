@@ -69,6 +69,9 @@ const (
 	within  = 100 * time.Second
 )
 
+// installedImage is the release image of the installed version, of which alone it is said which version it is.
+func installedImage() string { return "mirror.example.com/ocp@sha256:" + strings.Repeat("b", 64) }
+
 // root is the folder of the project.
 func root() string { return filepath.Join("..", "..", "..", "..") }
 
@@ -270,8 +273,12 @@ func (x *site) manage() {
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
 		Answers: x.answer, Workloads: &controlplane.Workloads{}, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
-		ReadRelease: func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
-			return upgrade.Payload{Kubernetes: "1.33.5"}, nil // of all of them
+		ReadRelease: func(_ context.Context, _ *controlplanev1.OpenshiftAssistedControlPlane, _ *spec.Cluster, image string) (upgrade.Payload, error) {
+			payload := upgrade.Payload{Kubernetes: "1.33.5"} // of all of them
+			if image == installedImage() {
+				payload.Version = version
+			}
+			return payload, nil
 		},
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("controlplane").For(&controlplanev1.OpenshiftAssistedControlPlane{}).Owns(&clusterv1.Machine{}).

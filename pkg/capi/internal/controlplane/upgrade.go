@@ -95,11 +95,18 @@ func (s *scope) want() *upgrade.Want {
 	}
 }
 
-// checkVersions holds version and distributionVersion against each other, by the release image where it is known:
-// what is not of one release is an *upgrade.VersionMismatch, and then nothing is installed and nothing upgraded.
+// namesReleaseTwice reports whether version or config.releaseImage say, beside distributionVersion, which release it is.
+func (s *scope) namesReleaseTwice() bool {
+	spec := &s.plane.Spec
+	return spec.DistributionVersion != "" && (spec.Version != "" || spec.Config.ReleaseImage != "")
+}
+
+// checkVersions holds version, distributionVersion and config.releaseImage against each other, by the release image
+// where it is known: what is not of one release is an *upgrade.VersionMismatch, and then nothing is installed and
+// nothing upgraded.
 func (s *scope) checkVersions(ctx context.Context, view *installation.View, image string) error {
 	spec := &s.plane.Spec
-	if spec.Version == "" || spec.DistributionVersion == "" {
+	if !s.namesReleaseTwice() {
 		return nil
 	}
 	asking := upgrade.Asking{
@@ -112,6 +119,9 @@ func (s *scope) checkVersions(ctx context.Context, view *installation.View, imag
 		}
 	}
 	_, err := s.Versions.Resolve(ctx, asking)
+	if spec.Version == "" && errors.Is(err, upgrade.ErrNoRule) {
+		return nil // nobody asks which version of Kubernetes it is
+	}
 	return err
 }
 

@@ -17,8 +17,8 @@ import (
 // kubernetesAhead is how many minor versions Kubernetes is ahead of OpenShift 4: 4.y is made of 1.(y+13).
 const kubernetesAhead = 13
 
-// errNoRule is returned for versions that the rule says nothing of.
-var errNoRule = errors.New("only of OpenShift 4 is known which Kubernetes it is made of, without reading its release image")
+// ErrNoRule is wrapped in errors of versions that the rule says nothing of.
+var ErrNoRule = errors.New("only of OpenShift 4 is known which Kubernetes it is made of, without reading its release image")
 
 // KubernetesOf is the version of Kubernetes that a version of OpenShift is made of, by the rule: its
 // patch is not known that way, and is 0.
@@ -28,7 +28,7 @@ func KubernetesOf(distribution string) (string, error) {
 		return "", err
 	}
 	if v.Major() != 4 {
-		return "", fmt.Errorf("%s: %w", distribution, errNoRule)
+		return "", fmt.Errorf("%s: %w", distribution, ErrNoRule)
 	}
 	return fmt.Sprintf("v1.%d.0", v.Minor()+kubernetesAhead), nil
 }
@@ -41,7 +41,7 @@ func DistributionOf(kubernetes string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%q is no version of Kubernetes such as v1.33.5", kubernetes)
 	case v.Major() != 1 || v.Minor() < kubernetesAhead:
-		return "", fmt.Errorf("%s: %w", kubernetes, errNoRule)
+		return "", fmt.Errorf("%s: %w", kubernetes, ErrNoRule)
 	}
 	return fmt.Sprintf("4.%d", v.Minor()-kubernetesAhead), nil
 }

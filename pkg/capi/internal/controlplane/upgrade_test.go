@@ -1,0 +1,45 @@
+package controlplane
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestOfOneRelease: whatever says which release it is, is held against distributionVersion, by the release image where
+// that is named.
+func TestOfOneRelease(t *testing.T) {
+	image := "mirror.example.com/ocp@sha256:" + strings.Repeat("a", 64) // of 4.20.5
+	for name, test := range map[string]struct {
+		distribution, kubernetes, image, says string
+	}{
+		"nothing else is said":                {distribution: "4.20.6"},
+		"a version":                           {distribution: "4.20.5", kubernetes: "v1.33.5"},
+		"a version of another one":            {distribution: "4.20.5", kubernetes: "v1.34.1", says: "version v1.34.1 and distributionVersion 4.20.5 are not of one release"},
+		"an image":                            {distribution: "4.20.5", image: image},
+		"an image of another one":             {distribution: "4.20.6", image: image, says: "is OpenShift 4.20.5, and distributionVersion is 4.20.6: write distributionVersion: 4.20.5, or name the image of 4.20.6"},
+		"an image that cannot be read":        {distribution: "4.20.6", image: "mirror.example.com/ocp:4.20.6"},
+		"one of a version that nothing rules": {distribution: "5.0.1", image: "mirror.example.com/ocp:5.0.1"},
+		"an image, and no other version":      {image: image},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := observed()
+			s.view.Desired = &install.Desired{}
+			s.Versions = &upgrade.Mapping{Clock: clock.Real()}
+			s.ReadRelease = func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
+				return upgrade.Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
+			}
+			s.plane.Spec.DistributionVersion, s.plane.Spec.Version, s.plane.Spec.Config.ReleaseImage = test.distribution, test.kubernetes, test.image
+			err := s.checkVersions(t.Context(), s.view, test.image)
+			if mismatch := s.noteMismatch(err); mismatch != (test.says != "") || !mismatch && err != nil || !strings.Contains(s.mismatch, test.says) {
+				t.Errorf("it says %v, and should say %q", err, test.says)
+			}
+		})
+	}
+}
