@@ -121,6 +121,15 @@ type View struct {
 	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
 	// empty then, and what is desired says no more than what was observed.
 	NoPlan error
+
+	tried   map[string]tried // what is remembered of the plan's actions, by their keys
+	retries bool             // an action that failed is to be tried again
+}
+
+// tried is what is remembered of an action when it is decided on.
+type tried struct {
+	Refused model.Refusal
+	Done    model.Success
 }
 
 // freshFor is how long a view is taken for the present where nothing is known to have changed, in real
@@ -274,6 +283,7 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
 		left.leaveAlone(view)
 		i.memory.Decided(view.Plan)
+		view.tried, view.retries = i.triedOf(view.Plan), i.memory.RefusalOf(view.Plan) != nil
 	}
 	i.view, i.stale, i.looked = view, false, clock.Real().Now()
 	return view, err
@@ -312,6 +322,19 @@ func (p *Partial) leaveAlone(v *View) {
 			Message: p.Hosts[name].Error(), Hosts: []string{name},
 		})
 	}
+}
+
+// triedOf is what is remembered of the actions of a plan.
+func (i *installation) triedOf(plan install.Plan) map[string]tried {
+	of := map[string]tried{}
+	for _, a := range plan.Actions {
+		refused, failed := i.memory.Refused[a.Key]
+		done, succeeded := i.memory.Done[a.Key]
+		if failed || succeeded {
+			of[a.Key] = tried{Refused: refused, Done: done}
+		}
+	}
+	return of
 }
 
 func stateOf(o *install.Observed) install.ClusterState {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -25,7 +26,9 @@ type service struct {
 	envs     []install.InfraEnv
 	acts     []install.Action
 	refuse   error
+	failures int // how many acts fail before one is carried out
 	observed int
+	at       func() time.Time // nil: it stands still
 	changed  chan struct{}
 	closed   atomic.Int32
 }
@@ -35,6 +38,9 @@ func (s *service) Observe(context.Context, install.Query, *install.Observed) (*i
 	defer s.mu.Unlock()
 	s.observed++
 	o := &install.Observed{At: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC), Cluster: s.cluster, InfraEnvs: slices.Clone(s.envs)}
+	if s.at != nil {
+		o.At = s.at()
+	}
 	return o, nil
 }
 
@@ -44,6 +50,10 @@ func (s *service) Act(_ context.Context, desired *install.Desired, a install.Act
 	s.acts = append(s.acts, a)
 	if s.refuse != nil {
 		return s.refuse
+	}
+	if s.failures > 0 {
+		s.failures--
+		return errors.New("it is busy")
 	}
 	switch a.Kind {
 	case model.RegisterCluster:
@@ -222,6 +232,37 @@ func TestRefusalIsRemembered(t *testing.T) {
 	if err != nil || len(done) > 0 || len(s.acts) != 1 || len(view.Plan.Blockers) == 0 {
 		t.Errorf("%v, %v, acts %d, blockers %v", done, err, len(s.acts), view.Plan.Blockers)
 	}
+}
+
+// TestFailedActionsAreTriedAgain: an action that failed is done within its back-off's time though nothing else changes, by
+// a reconciler that only acts when it is woken.
+func TestFailedActionsAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{failures: 4, at: time.Now}
+		var set *Set
+		var acting sync.WaitGroup
+		set = newSet(t, s, func(_ Key, scopes []install.Scope) {
+			acting.Go(func() { _, _, _ = set.Act(context.Background(), lab, scopes...) })
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- set.Start(ctx) }()
+		if _, err := set.View(t.Context(), lab); err != nil {
+			t.Fatal(err)
+		}
+		backoff := 2*time.Second + 4*time.Second + 8*time.Second + 16*time.Second
+		time.Sleep(backoff + 4*seldom)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		acting.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.cluster == nil || s.failures > 0 || len(s.envs) != 3 {
+			t.Errorf("it was tried %d times: cluster %v, %d InfraEnvs", len(s.acts), s.cluster, len(s.envs))
+		}
+	})
 }
 
 // TestWakes: whom a change concerns is told, and told once.

@@ -126,6 +126,8 @@ func (i *installation) follow(ctx context.Context) {
 func (v *View) lasts(told bool) time.Duration {
 	ended, _ := v.Plan.Ended()
 	switch {
+	case v.retries:
+		return seldom
 	case ended && v.Installed() && told: // no host is being added
 		return idly
 	case ended && v.Installed():
@@ -207,12 +209,19 @@ func (i *installation) tell(view *View) bool {
 
 // aspect is what of a view concerns one scope: what its reconciler acts on, or shows.
 type aspect struct {
-	Actions  []string
+	Actions  []actionAspect
 	Waits    []string
 	Blockers []string
 	Warnings []string
 	Object   any
 	Spoke    any `json:",omitempty"` // what of the installed cluster concerns the control plane
+}
+
+// actionAspect is an action that is to be carried out now. One that was tried is another one after each try: whoever it
+// failed for, or was in vain for, is told of it once it is time to try it again.
+type actionAspect struct {
+	Key   string
+	Tried *tried `json:",omitempty"`
 }
 
 type spokeAspect struct {
@@ -278,7 +287,11 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 	plan := &v.Plan
 	for _, a := range plan.Actions {
 		at := of(a.Scope)
-		at.Actions = append(at.Actions, a.Key)
+		action := actionAspect{Key: a.Key}
+		if before, was := v.tried[a.Key]; was {
+			action.Tried = &before
+		}
+		at.Actions = append(at.Actions, action)
 	}
 	for _, w := range plan.Waits {
 		at := of(w.Scope)
