@@ -205,7 +205,7 @@ func collect(groups map[groupKey]*Cause, key groupKey, n *node) {
 // cause alone would not. What only says that something else fails is left out.
 func (cause *Cause) hold(n *node) {
 	said := func(m Message) bool { return m.Text == n.Message }
-	if n.ID == allHosts || n.Message == "" || slices.ContainsFunc(cause.Messages, said) || slices.ContainsFunc(cause.Holds, said) {
+	if n.ID == AllHosts || n.Message == "" || slices.ContainsFunc(cause.Messages, said) || slices.ContainsFunc(cause.Holds, said) {
 		return
 	}
 	cause.Holds = append(cause.Holds, Message{Text: n.Message, Hosts: appendHost(nil, n.Host)})

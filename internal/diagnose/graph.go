@@ -9,7 +9,8 @@ import (
 
 const (
 	mastersCount = "sufficient-masters-count"
-	allHosts     = "all-hosts-are-ready-to-install"
+	// AllHosts is the check of a cluster that each of its hosts is ready.
+	AllHosts = "all-hosts-are-ready-to-install"
 )
 
 // node is a check that does not pass, with what is known of it.
@@ -160,7 +161,7 @@ func (g *graph) roots(n *node) []*node {
 // keyOf is the group that a root is told with.
 func (g *graph) keyOf(n *node) groupKey {
 	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
-		(!n.failing() || n.ID == mastersCount || n.ID == allHosts) {
+		(!n.failing() || n.ID == mastersCount || n.ID == AllHosts) {
 		return groupKey{catalogue.Ref{Subject: catalogue.SubjectCluster, ID: NoHosts}, PassHosts}
 	}
 	return groupKey{n.ref(), g.passOf(n)}

@@ -66,6 +66,9 @@ type Options struct {
 	// Exact has the cluster known by its id (Adopt) or, until that is known, by the mark of whoever
 	// registered it (Run), and never by its name: clusters of the same name are somebody else's.
 	Exact bool
+	// LeftOut are hosts that the cluster is installed without although they may have registered: such a one is taken out
+	// of the cluster before the installation starts. Of each its name and its match count.
+	LeftOut []spec.Host
 	// Labels and Annotations are put on the objects that are made for the cluster on a hub, beside
 	// oaictl's own. They go with what is written anyhow, and are no differences by themselves.
 	Labels, Annotations map[string]string

@@ -105,8 +105,8 @@ func (d *Desired) Query() Query {
 		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
-	for i := range d.Spec.Spec.Hosts {
-		match := &d.Spec.Spec.Hosts[i].Match
+	for _, host := range slices.Concat(d.Spec.Spec.Hosts, d.Options.LeftOut) {
+		match := &host.Match
 		if match.InfraEnv != "" {
 			query.Alone = append(query.Alone, match.InfraEnv)
 		}

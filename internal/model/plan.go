@@ -192,6 +192,10 @@ type Warning struct {
 	Next    Advice
 }
 
+// ReasonLeftOut is the reason of a warning that a host which has registered takes no part in the installation
+// (Options.LeftOut): its message says what is wrong with the host.
+const ReasonLeftOut = "LeftOut"
+
 // Wipe is a disk that the install will write over.
 type Wipe struct {
 	Host    string

@@ -98,6 +98,7 @@ func (s *scope) showPlan() {
 			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
+	blockers = append(blockers, words.LeftOut(&s.view.Plan, s.machine.Name)...)
 	if len(blockers) > 0 && !s.host.Installed {
 		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", words.Lines(blockers))
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // showHost writes down what the plan says of the InfraEnv and the host. acted is why the last action
@@ -29,6 +31,10 @@ func (s *scope) showHost(acted error) {
 		return
 	}
 	s.showInfraEnv(acted)
+	if s.host == nil && s.wasLeftOut() {
+		s.config.Status.AgentRef = nil
+		return // what was wrong with it stays
+	}
 	if s.host == nil {
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
 		s.config.Status.AgentRef = nil
@@ -41,7 +47,7 @@ func (s *scope) showHost(acted error) {
 			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
-	blockers = append(blockers, others...)
+	blockers = append(append(blockers, words.LeftOut(&s.view.Plan, s.machine.Name)...), others...)
 	switch {
 	case s.settlesIn() > 0:
 		message := words.Lines(append([]string{"the service is checking the host"}, blockers...))
@@ -57,28 +63,32 @@ func (s *scope) showHost(acted error) {
 	}
 }
 
-// settles is how long a host is checked before what fails is told: machines that have just registered have not
-// found each other yet.
-const settles = time.Minute
+// showLeftOut says why the machine was taken out of the cluster this moment, before the installation started.
+func (s *scope) showLeftOut(done []install.Action) {
+	for _, a := range done {
+		if a.Kind == model.RemoveHost {
+			s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Short(words.Text(a.Reason), longestReason)+
+				"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
+		}
+	}
+}
+
+// longestReason is how much is said of why a machine was left out.
+const longestReason = 500
+
+// wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.
+func (s *scope) wasLeftOut() bool {
+	return conditions.GetReason(s.config, bootstrapv1.HostValidatedCondition) == bootstrapv1.HostLeftOutReason
+}
 
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.
-func (s *scope) settlesIn() time.Duration {
-	if s.host == nil {
-		return 0
-	}
-	switch s.host.State {
-	case model.HostBinding, model.HostDiscovering, model.HostBlocked:
-		if s.host.Since.IsZero() { // it is registering this moment
-			return settles
-		}
-		return max(0, settles-s.view.Observed.At.Sub(s.host.Since))
-	}
-	return 0
-}
+func (s *scope) settlesIn() time.Duration { return installation.SettlesIn(s.host, s.view.Observed.At) }
 
 // isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has
 // forgotten it: after a move.
-func (s *scope) isInstalledElsewhere() bool { return s.host == nil && s.machine.Spec.ProviderID != "" }
+func (s *scope) isInstalledElsewhere() bool {
+	return s.host == nil && s.machine.Spec.ProviderID != "" && !s.wasLeftOut()
+}
 
 // progress is what the host is doing, in the service's words.
 func (s *scope) progress() string {

@@ -69,7 +69,13 @@ func (s *service) Observe(context.Context, install.Query, *install.Observed) (*i
 	return &shown, nil
 }
 
-func (s *service) Act(context.Context, *install.Desired, install.Action) error { return nil }
+// Act forgets hosts, and does nothing else.
+func (s *service) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	if a.Kind == model.RemoveHost {
+		s.observed.Hosts = slices.DeleteFunc(s.observed.Hosts, func(h install.Host) bool { return h.ID == a.Target })
+	}
+	return nil
+}
 
 // DownloadInfraEnvFile says in the file which image it belongs to.
 func (s *service) DownloadInfraEnvFile(_ context.Context, id, file string, out io.Writer) error {
@@ -103,6 +109,7 @@ type bench struct {
 	client     client.Client
 	service    *service
 	set        *installation.Set
+	wanted     *spec.Cluster
 	options    install.Options // of what is desired
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
@@ -152,10 +159,11 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.wanted = wanted
 	b.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
 		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-			return &install.Desired{Spec: wanted, Options: b.options}, nil
+			return &install.Desired{Spec: b.wanted, Options: b.options}, nil
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})

@@ -20,9 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestDataSecret: it has the config's name whenever it is made, the label by which the managers of Cluster API
@@ -372,5 +375,66 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 				t.Errorf("it comes back in %s", result.RequeueAfter)
 			}
 		})
+	}
+}
+
+// TestMachineThatIsLeftOut: what is wrong with the host of a machine that the cluster is installed without is said before
+// and after its record is gone, until the machine registers again.
+func TestMachineThatIsLeftOut(t *testing.T) {
+	b := start(t)
+	const other = "other"
+	b.wanted.Spec.Hosts[0].Name, b.wanted.Spec.Hosts[0].Hostname, b.wanted.Spec.Hosts[0].Match.InfraEnv = other, other, other
+	b.wanted.Spec.Hold = true
+	b.options.LeftOut = []spec.Host{{Name: "m", Match: spec.Match{InfraEnv: "boot"}}}
+	o := &b.service.observed
+	o.Cluster.Settings, o.Cluster.State = setting.OfCluster(b.wanted), model.ClusterBlocked
+	plans, err := install.InfraEnvPlans(b.wanted, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{ID: other, Name: other, ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: install.Image{State: model.ImageReady, Created: made}})
+	registered := o.At.Add(-5 * time.Minute)
+	o.Hosts = []install.Host{
+		{
+			ID: other, InfraEnvID: other, ClusterID: "id", Hostname: other, State: model.HostReady, Role: model.RoleControlPlane, Registered: registered, Since: registered,
+			Inventory: install.Inventory{Known: true}, Settings: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(other)},
+		},
+		{
+			ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: model.HostBlocked, Registered: registered, Since: registered, Inventory: install.Inventory{Known: true},
+			Validations: []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
+		},
+	}
+	says := func(reason string, texts ...string) {
+		t.Helper()
+		b.mustReconcile()
+		c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason {
+			t.Fatalf("the condition is %+v, and not %s; the plan is %+v", c, reason, b.set.Last(installation.Key{Namespace: "ns", Name: "lab"}).Plan)
+		}
+		for _, text := range texts {
+			if !strings.Contains(c.Message, text) {
+				t.Errorf("it says %q, and not %q", c.Message, text)
+			}
+		}
+	}
+	says(bootstrapv1.ValidationsFailingReason, "it has 4 GiB")
+	b.wanted.Spec.Hold = false
+	b.wanted = ptr.To(*b.wanted)
+	says(bootstrapv1.HostLeftOutReason, "it has 4 GiB", "boot the machine again")
+	if len(o.Hosts) != 1 {
+		t.Errorf("the hosts are %+v", o.Hosts)
+	}
+	o.Cluster.State = model.ClusterInstalling
+	says(bootstrapv1.HostLeftOutReason, "it has 4 GiB")
+	if c := conditions.Get(b.config(), clusterv1.ReadyCondition); c.Reason != bootstrapv1.HostLeftOutReason {
+		t.Errorf("Ready is %+v", c)
+	}
+	b.options.LeftOut, o.Cluster.State = nil, model.ClusterAddingHosts
+	b.wanted.Spec.Hosts = append(b.wanted.Spec.Hosts, spec.Host{Name: "m", Role: spec.Worker, Match: spec.Match{InfraEnv: "boot"}})
+	says(bootstrapv1.HostLeftOutReason, "it has 4 GiB")
+	o.Hosts = append(o.Hosts, install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Day2: true, State: model.HostReady, Registered: o.At, Since: o.At})
+	b.mustReconcile()
+	if c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition); c.Status != metav1.ConditionTrue {
+		t.Errorf("it has registered again, and %+v", c)
 	}
 }

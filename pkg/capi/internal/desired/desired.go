@@ -279,8 +279,12 @@ func adoptedBy(c *Cluster, observed *install.Observed) string {
 }
 
 func (s *Source) options(c *Cluster, part part, adopt string) install.Options {
+	var leftOut []spec.Host
+	for _, m := range part.leftOut {
+		leftOut = append(leftOut, spec.Host{Name: m.Name, Match: matchOf(m)})
+	}
 	return install.Options{
-		Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
+		LeftOut: leftOut, Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}

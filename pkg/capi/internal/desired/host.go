@@ -75,16 +75,22 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 
 // knownHost is as much of a Machine's host as it is known by.
 func knownHost(c *Cluster, m Machine) spec.Host {
-	host := spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID}
-	if id := reservedHost(m); id != "" {
-		host.Match.Agent = id
-	} else if m.Config != nil {
-		host.Match.InfraEnv = m.Config.Name
-	}
+	host := spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID, Match: matchOf(m)}
 	if m.Config != nil && archOf(c) == spec.Multi {
 		host.Arch = arch(m.Config.Spec.CPUArchitecture)
 	}
 	return host
+}
+
+// matchOf is by what the host of a Machine is known.
+func matchOf(m Machine) spec.Match {
+	if id := reservedHost(m); id != "" {
+		return spec.Match{Agent: id}
+	}
+	if m.Config != nil {
+		return spec.Match{InfraEnv: m.Config.Name}
+	}
+	return spec.Match{}
 }
 
 func roleOf(m Machine) spec.Role {

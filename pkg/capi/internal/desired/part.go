@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -14,7 +15,8 @@ import (
 // part is which Machines take part in the installation as it is now.
 type part struct {
 	machines     []Machine
-	controlPlane int // of them
+	leftOut      []Machine // that take no part although their hosts have registered
+	controlPlane int       // of them
 	workers      int
 	arbiters     int
 	hold         bool // more are on their way: it is not to start
@@ -28,7 +30,7 @@ const workerWait = 10 * time.Minute
 
 // takePart says which Machines take part. Before the installation these are all, until the hosts of the
 // control plane have been ready for as long as workers are waited for: then only the workers
-// that are ready. While it runs they are those whose hosts are installed. Afterwards all are again:
+// that are ready; those that have registered and are not ready are left out. While it runs they are those whose hosts are installed. Afterwards all are again:
 // those that are missing are added. The same objects and the same observation give the same
 // answer, in whichever process.
 func takePart(c *Cluster, observed *install.Observed) part {
@@ -60,6 +62,9 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue
 		case p.installed:
 		case p.before && late && isWorker && (host == nil || host.State != model.HostReady):
+			if host != nil {
+				p.leftOut = append(p.leftOut, m)
+			}
 			continue
 		case !p.before && (host == nil || host.Day2):
 			continue
@@ -89,7 +94,7 @@ func isLeft(m Machine, host *install.Host) bool {
 }
 
 // isLate reports whether workers are waited for no more: the hosts of the control plane have been ready
-// for long enough, and enough workers are ready, but not all.
+// for long enough, and enough workers are ready, but not all. One that has just registered is still checked.
 func isLate(c *Cluster, known map[string]*install.Host, now time.Time) bool {
 	config := &c.ControlPlane.Spec.Config
 	var since time.Time
@@ -109,6 +114,8 @@ func isLate(c *Cluster, known map[string]*install.Host, now time.Time) bool {
 		case isReady:
 			ready++
 			workers++
+		case installation.SettlesIn(host, now) > 0:
+			return false
 		default:
 			workers++
 		}

@@ -2,6 +2,8 @@ package desired
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -79,6 +82,9 @@ func names(p part) string {
 	for _, m := range p.machines {
 		text += m.Name + " "
 	}
+	for _, m := range p.leftOut {
+		text += "without " + m.Name + " "
+	}
 	return text
 }
 
@@ -103,7 +109,17 @@ func TestTakePart(t *testing.T) {
 			w.controlPlaneReady(11 * time.Minute)
 			w.registers("w-0", model.HostReady, time.Minute)
 			w.registers("w-1", model.HostBlocked, time.Minute)
-		}, "cp-0 cp-1 cp-2 w-0 ", false},
+		}, "cp-0 cp-1 cp-2 w-0 without w-1 ", false},
+		"one of them does not answer": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(11 * time.Minute)
+			w.registers("w-0", model.HostReady, time.Minute)
+			w.registers("w-1", model.HostDisconnected, time.Second)
+		}, "cp-0 cp-1 cp-2 w-0 without w-1 ", false},
+		"one of them is still checked": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(11 * time.Minute)
+			w.registers("w-0", model.HostReady, time.Minute)
+			w.registers("w-1", model.HostBlocked, 59*time.Second)
+		}, all, false},
 		"and those whose Machines are not made neither": {model.ClusterReady, func(w *world) {
 			w.Workers = 3
 			w.controlPlaneReady(11 * time.Minute)
@@ -176,4 +192,78 @@ func TestArbitersAreNoWorkers(t *testing.T) {
 			t.Errorf("%s becomes %s, and should become %s", w.Machines[i].Name, got, want)
 		}
 	}
+}
+
+// TestUnwellWorkerIsLeftOut: a worker that has registered and is not ready once workers are waited for no more does not
+// keep the cluster from being installed, and is not wiped with it.
+func TestUnwellWorkerIsLeftOut(t *testing.T) {
+	source := sourceOf(t, objects(t))
+	d, err := source.Desire(t.Context(), lab, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, err := install.InfraEnvPlans(d.Spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := noon.Add(-time.Hour)
+	observed := &install.Observed{At: noon, Cluster: &install.Cluster{
+		ClusterRef: install.ClusterRef{ID: "c", Name: "edge", BaseDomain: "example.com", Owned: true, Created: long}, State: model.ClusterBlocked, Manifests: map[string]string{},
+		Validations: []install.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}},
+	}}
+	for _, file := range d.Spec.ManifestFiles() {
+		observed.Cluster.Manifests[string(file.Folder)+"/"+file.Name] = setting.Digest([]byte(file.Content))
+	}
+	for i := range plans {
+		p := &plans[i]
+		observed.InfraEnvs = append(observed.InfraEnvs, install.InfraEnv{
+			ID: "env-" + p.Name, Name: p.Name, ClusterID: "c", Owned: true, Created: long, Settings: p.Settings, Image: install.Image{State: model.ImageReady, Created: long},
+		})
+		host := install.Host{
+			ID: "host-" + p.Alone, InfraEnvID: "env-" + p.Name, ClusterID: "c", Hostname: p.Alone, State: model.HostReady, Registered: long, Since: noon.Add(-11 * time.Minute),
+			Inventory: install.Inventory{Known: true}, Settings: install.Settings{},
+		}
+		if p.Alone == "w-0" {
+			host.State = model.HostBlocked
+			host.Validations = []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}}
+		}
+		observed.Hosts = append(observed.Hosts, host)
+	}
+	var done []string
+	for range 20 { // what the service is told besides
+		if d, err = source.Desire(t.Context(), lab, observed); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range install.Decide(d, observed, install.Memory{}, noon).Blockers {
+			t.Errorf("it is blocked: %s", b.Message)
+		}
+		plan := install.Decide(d, observed, install.Memory{}, noon)
+		if len(plan.Actions) == 0 {
+			t.Fatalf("it does nothing, and waits for %+v", plan.Waits)
+		}
+		for _, a := range plan.Actions {
+			switch a.Kind {
+			case model.UpdateHost:
+				host := observed.HostByID(a.Target)
+				if host.Settings = a.Settings; host.ID == "host-w-0" {
+					t.Error("the worker that is not ready is configured")
+				}
+			case model.RemoveHost:
+				done = append(done, string(a.Scope))
+				observed.Hosts = slices.DeleteFunc(observed.Hosts, func(h install.Host) bool { return h.ID == a.Target })
+				observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
+			case model.StartInstall:
+				if want := []string{"host/w-0"}; !slices.Equal(done, want) || a.Settings[setting.Workers] != setting.ValueOf(0) {
+					t.Errorf("it is installed with %s workers; taken out are %v", a.Settings[setting.Workers], done)
+				}
+				return
+			default:
+				if observed.Cluster.Settings == nil {
+					observed.Cluster.Settings = install.Settings{}
+				}
+				maps.Copy(observed.Cluster.Settings, a.Settings)
+			}
+		}
+	}
+	t.Errorf("it is not installed; taken out are %v", done)
 }

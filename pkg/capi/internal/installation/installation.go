@@ -444,3 +444,22 @@ func (v *View) Installed() bool {
 func (v *View) BeforeInstall() bool {
 	return v.Observed.Cluster == nil || v.Observed.Cluster.State.BeforeInstall() || v.Observed.Cluster.State == model.ClusterDraft
 }
+
+// settles is how long a host is checked before what fails counts: machines that have just registered have not found each
+// other yet.
+const settles = time.Minute
+
+// SettlesIn is how long it takes from a moment on until what fails of a host counts; 0 where it does, and for none.
+func SettlesIn(host *install.Host, at time.Time) time.Duration {
+	if host == nil {
+		return 0
+	}
+	switch host.State {
+	case model.HostBinding, model.HostDiscovering, model.HostBlocked:
+		if host.Since.IsZero() { // it is registering this moment
+			return settles
+		}
+		return max(0, settles-at.Sub(host.Since))
+	}
+	return 0
+}

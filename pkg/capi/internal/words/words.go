@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/places"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -70,6 +71,18 @@ func Sentence(message string, remedy install.Advice) string {
 		return Text(message)
 	}
 	return Text(message) + ": " + Advise(remedy)
+}
+
+// LeftOut is why the cluster is about to be installed without a Machine whose host has registered, a sentence each; nil
+// where it takes part.
+func LeftOut(plan *install.Plan, machine string) []string {
+	var sentences []string
+	for _, w := range plan.Warnings {
+		if w.Reason == model.ReasonLeftOut && w.Scope == model.HostScope(machine) {
+			sentences = append(sentences, Sentence(w.Message, w.Next))
+		}
+	}
+	return sentences
 }
 
 // Error is an error with what to do about it.

@@ -95,7 +95,8 @@ func (p *planner) clusterChecks() {
 	if ready && !p.explains {
 		return
 	}
-	report := p.explain(p.matches.Part)
+	// What is wrong with hosts that are left out may be why something of the cluster fails.
+	report := p.explain(slices.Concat(p.matches.Part, p.matches.leftOut))
 	if ready { // what fails now did not hold it up
 		report.Causes, report.Waits = nil, nil
 	}
@@ -126,12 +127,20 @@ func (p *planner) causes(report diagnose.Report) {
 	}
 }
 
-// silent says whether a cause is of hosts only that do not answer, which is told of
-// each by itself.
+// silent says whether a cause is told of elsewhere: one of hosts only that do not answer or are left
+// out, and that those are not ready.
 func (p *planner) silent(cause diagnose.Cause) bool {
-	return len(cause.Hosts) > 0 && !slices.ContainsFunc(cause.Hosts, func(name string) bool {
-		return !slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return h.State == model.HostDisconnected && p.hostName(h) == name })
-	})
+	if len(cause.Hosts) == 0 {
+		return cause.ID == diagnose.AllHosts && len(p.matches.leftOut) > 0
+	}
+	for _, name := range cause.Hosts {
+		named := func(h *model.Host) bool { return p.hostName(h) == name }
+		mute := func(h *model.Host) bool { return named(h) && h.State == model.HostDisconnected }
+		if !slices.ContainsFunc(p.matches.Part, mute) && !slices.ContainsFunc(p.matches.leftOut, named) {
+			return false
+		}
+	}
+	return true
 }
 
 // ReasonValidation is the reason of blockers that are failing checks.

@@ -119,6 +119,7 @@ func (p *planner) beforeInstall() {
 	p.unknownHosts()
 	p.clusterChecks()
 	p.resend()
+	p.leaveOut()
 	p.start()
 	p.otherwise("the service to check the cluster and its hosts")
 }

@@ -38,10 +38,12 @@ type planner struct {
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
 	present := desired.At(observed)
-	return &planner{
+	p := &planner{
 		desired: present, spec: present.Spec, whole: desired.Spec, observed: observed, memory: memory, now: now, cluster: observed.Cluster,
-		matches: MatchHosts(present.Spec.Spec.Hosts, observed),
+		matches: MatchHosts(slices.Concat(present.Spec.Spec.Hosts, desired.Options.LeftOut), observed),
 	}
+	p.matches.leaveOut(desired.Options.LeftOut)
+	return p
 }
 
 func (p *planner) name() string          { return p.spec.Metadata.Name }
@@ -168,6 +170,7 @@ type Matches struct {
 	unknown []*model.Host // of the cluster, but no host of the file; their inventory is known
 	unread  []*model.Host // of the cluster, and cannot be told yet: no inventory
 	pool    []*model.Host // bound to no cluster, and not named: nobody's business until they are bound
+	leftOut []*model.Host // of the cluster, and it is installed without them
 	doubles map[string][]*model.Host
 	several map[string][]string // id of a machine → further names in the file that fit it
 	envs    map[string]string   // id of an InfraEnv → its name
@@ -228,6 +231,29 @@ func (m *Matches) add(hosts []spec.Host, host *model.Host, fits []int) {
 		m.Part = append(m.Part, host)
 		m.unknown = append(m.unknown, host)
 	}
+}
+
+// leaveOut takes hosts out of those that take part. They keep their names.
+func (m *Matches) leaveOut(hosts []spec.Host) {
+	if len(hosts) == 0 {
+		return
+	}
+	out := map[string]bool{}
+	for i := range hosts {
+		name := hosts[i].Name
+		for _, h := range append(m.doubles[name], m.ByName[name]) {
+			if h == nil {
+				continue
+			}
+			out[h.ID], m.Names[h.ID] = true, name
+			if !h.Unbound() {
+				m.leftOut = append(m.leftOut, h)
+			}
+		}
+		delete(m.ByName, name)
+		delete(m.doubles, name)
+	}
+	m.Part = slices.DeleteFunc(m.Part, func(h *model.Host) bool { return out[h.ID] })
 }
 
 // Call is what people call a host: by its name in the file, or else by the one

@@ -37,12 +37,14 @@ type NamedHost struct {
 func (s *Snapshot) Hosts() []NamedHost {
 	cluster, observed := s.planner.whole, s.planner.observed
 	found := s.planner.matches
-	if cluster != s.planner.spec { // also the hosts that are added later
-		found = MatchHosts(cluster.Spec.Hosts, observed)
+	leftOut := s.planner.desired.Options.LeftOut
+	hosts := slices.Concat(cluster.Spec.Hosts, leftOut)
+	if cluster != s.planner.spec || len(leftOut) > 0 { // also the hosts that are added later
+		found = MatchHosts(hosts, observed)
 	}
-	named := make([]NamedHost, 0, len(cluster.Spec.Hosts))
-	for i := range cluster.Spec.Hosts {
-		want := &cluster.Spec.Hosts[i]
+	named := make([]NamedHost, 0, len(hosts))
+	for i := range hosts {
+		want := &hosts[i]
 		named = append(named, NamedHost{Name: want.Name, Role: model.Role(want.Role), Host: found.ByName[want.Name]})
 	}
 	for i := range observed.Hosts {

@@ -21,6 +21,9 @@ func (p *planner) start() {
 	if p.cluster.Released && p.preparationFailed() {
 		return // it starts again by itself, as soon as the hosts are ready: that is no moment to be waited for
 	}
+	if len(p.matches.leftOut) > 0 {
+		return // it would be installed, too
+	}
 	for _, host := range p.matches.Part {
 		if host.State != model.HostReady || p.runsOldImage(host) {
 			return

@@ -59,6 +59,9 @@ const (
 	PullSecretNotFoundReason = "PullSecretNotFound"
 	// HostNotRegisteredReason means that the machine has not registered in the service yet.
 	HostNotRegisteredReason = "HostNotRegistered"
+	// HostLeftOutReason means that the machine was not ready when the installation started, so that it was taken out
+	// of the cluster. It joins once it is booted again after the installation.
+	HostLeftOutReason = "HostLeftOut"
 	// InstalledReason means that the machine is installed.
 	InstalledReason = "Installed"
 	// ValidationsPendingReason means that the service is still checking the host: what fails in the first minute
