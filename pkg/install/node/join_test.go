@@ -336,6 +336,19 @@ func TestOtherCluster(t *testing.T) {
 	}
 }
 
+// polls is how often it was read what is not watched.
+func (s *stage) polls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := 0
+	for _, c := range s.calls {
+		if strings.Contains(c.Path, "/clusterversions/") {
+			asked++
+		}
+	}
+	return asked
+}
+
 // TestAway: an API server that is away is waited for, and what was seen before stays.
 func TestAway(t *testing.T) {
 	s := newStage(t, nil)
@@ -360,6 +373,15 @@ func TestAway(t *testing.T) {
 	}
 	if err != nil || seen.TroubleKind != model.SpokeUnreachable || len(seen.Nodes) != 3 || seen.Since.IsZero() {
 		t.Errorf("away: %+v, %v", seen, err)
+	}
+	asked := s.polls()
+	for range 3 { // as many do at once that share what is seen
+		if again, err := p.Observe(t.Context(), nil, observed); err != nil || again.Trouble != seen.Trouble {
+			t.Errorf("at once: %+v, %v", again, err)
+		}
+	}
+	if now := s.polls(); now != asked {
+		t.Errorf("it is asked %d times at once although it is away", now-asked)
 	}
 	s.kube.Up(t)
 	for range 200 {

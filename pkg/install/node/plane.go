@@ -43,8 +43,9 @@ type Plane struct {
 	mu     sync.Mutex
 	at     *connection // nil before the first look
 	from   string      // where the kubeconfig is from
-	failed time.Time   // when a cluster could not be connected to last, and why
+	failed time.Time   // when a cluster could not be looked at last, and why; nil: it was
 	why    error
+	pause  time.Duration // how long it is not tried again from then on
 	spoke  *install.Spoke
 	closed bool
 }
@@ -75,8 +76,13 @@ func (p *Plane) disconnect() {
 	}
 }
 
-// againAfter is how long it is not tried to reach a cluster that could not be reached.
-const againAfter = 5 * time.Second
+// How long it is not tried to reach a cluster that could not be reached, at least and at most. One that does not even
+// refuse is waited for each time: that takes a share of the time, and not all of it.
+const (
+	againAfter   = 5 * time.Second
+	againAtMost  = time.Minute
+	againPerWait = 3
+)
 
 // Observe looks at the installed cluster of an observation. That it does not answer is said in
 // Spoke.Trouble, beside what was seen before.
@@ -127,17 +133,28 @@ func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *i
 		p.disconnect()
 		p.spoke, p.why = nil, nil
 	}
+	began := p.clock.Now()
+	if p.why != nil && began.Sub(p.failed) < p.pause {
+		return nil, p.why
+	}
+	p.why = nil
 	if p.at == nil {
 		if err := p.connect(ctx, observed.Cluster.ClusterRef); err != nil {
 			return nil, err
 		}
 	}
 	spoke, err := p.at.look(ctx, observed.At, removal, ofEtcd)
-	if err != nil && (kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero()) {
-		p.disconnect() // there may be another kubeconfig by now
-		p.failed, p.why = p.clock.Now(), err
+	if err == nil {
+		return spoke, nil
 	}
-	return spoke, err
+	if kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero() {
+		p.disconnect() // there may be another kubeconfig by now
+	}
+	if context.Cause(ctx) == nil {
+		p.failed, p.why = p.clock.Now(), err
+		p.pause = min(max(againAfter, againPerWait*p.failed.Sub(began)), againAtMost)
+	}
+	return nil, err
 }
 
 // noAccess is the error of a cluster of which there is no kubeconfig.
@@ -146,10 +163,6 @@ type noAccess struct{ error }
 func (n noAccess) Unwrap() error { return n.error }
 
 func (p *Plane) connect(ctx context.Context, cluster install.ClusterRef) error {
-	if p.why != nil && p.clock.Now().Sub(p.failed) < againAfter {
-		return p.why
-	}
-	p.why = nil
 	data, from, err := p.config.Kubeconfig(ctx, cluster)
 	if fault, is := errors.AsType[*install.Fault](err); is && !fault.Permanent && fault.Code != install.CodeNotFound {
 		return err // it passes
