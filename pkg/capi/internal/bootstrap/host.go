@@ -90,6 +90,14 @@ func (s *scope) isInstalledElsewhere() bool {
 	return s.host == nil && s.machine.Spec.ProviderID != "" && !s.wasLeftOut()
 }
 
+// bootsFromDisk reports whether the machine has left the discovery system for good, whatever image there is now.
+func (s *scope) bootsFromDisk() bool {
+	if s.isInstalledElsewhere() || s.machine.Status.NodeRef.IsDefined() {
+		return true
+	}
+	return s.host != nil && (s.host.HasRebooted() || s.host.State == model.HostInstalled || s.host.State == model.HostAdded)
+}
+
 // progress is what the host is doing, in the service's words.
 func (s *scope) progress() string {
 	if s.host.Progress.Stage != "" {
@@ -105,24 +113,36 @@ func (s *scope) showInfraEnv(acted error) {
 	} else {
 		s.config.Status.InfraEnvRef = words.Reference(env.ID, "")
 	}
+	ready := metav1.Condition{Type: bootstrapv1.InfraEnvReadyCondition, Status: metav1.ConditionFalse}
+	ready.Reason, ready.Message = s.imageTrouble(env, acted)
+	switch {
+	case ready.Reason == "":
+		ready.Status, ready.Reason = metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition
+	case s.bootsFromDisk(): // a node that runs is Ready
+		ready.Status, ready.Reason = metav1.ConditionTrue, bootstrapv1.InstalledReason
+		ready.Message = "the machine boots from its disk, and needs no discovery image"
+	}
+	conditions.Set(s.config, ready)
+}
+
+// imageTrouble is why the machine cannot boot its discovery image; no reason where it can.
+func (s *scope) imageTrouble(env *install.InfraEnv, acted error) (reason, message string) {
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.InfraEnvScope(s.config.Name) {
-			s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy))
-			return
+			return bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy)
 		}
 	}
 	switch {
 	case env == nil && acted != nil:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, words.Error(acted))
+		return bootstrapv1.InfraEnvFailedReason, words.Error(acted)
 	case env == nil:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, s.notMade())
+		return bootstrapv1.WaitingForInfraEnvReason, s.notMade()
 	case env.Image.State == model.ImageReady:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition, "")
+		return "", ""
 	case env.Image.State == model.ImageFailed:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, env.Image.Info)
-	default:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made")
+		return bootstrapv1.InfraEnvFailedReason, env.Image.Info
 	}
+	return bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made"
 }
 
 // notMade says that there is no InfraEnv, and what stands in the way of the cluster or of the host, which may be why.

@@ -18,8 +18,8 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	if err := s.detach(ctx, infrastructure); err != nil {
 		return err
 	}
-	if s.isInstalledElsewhere() || s.host != nil && s.host.HasRebooted() {
-		return s.emptySecret(ctx) // it boots from its disk, whatever the image is now
+	if s.bootsFromDisk() {
+		return s.emptySecret(ctx)
 	}
 	env, ready := s.image()
 	if !ready || infrastructure == nil {

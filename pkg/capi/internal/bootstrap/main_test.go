@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -27,6 +28,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -111,8 +113,11 @@ type bench struct {
 	set        *installation.Set
 	wanted     *spec.Cluster
 	options    install.Options // of what is desired
+	refuses    error           // why nothing is desired
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
+	// patched is told of objects that the reconciler has patched, and what came of it, which it may make something else.
+	patched func(client.Object, error) error
 }
 
 // start makes the objects, which change may alter, or take out by their kinds.
@@ -163,12 +168,36 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	b.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
 		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+			if b.refuses != nil {
+				return nil, b.refuses
+			}
 			return &install.Desired{Spec: b.wanted, Options: b.options}, nil
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})
 	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
 	return b
+}
+
+// startLiveISO is start with a Machine whose Metal3Machine has an image that it boots by live ISO, and a BareMetalHost.
+func startLiveISO(t *testing.T, change ...func(objects map[string]client.Object)) *bench {
+	t.Helper()
+	return start(t, append([]func(map[string]client.Object){func(o map[string]client.Object) {
+		o["Machine"].(*clusterv1.Machine).Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+			APIGroup: "infrastructure.cluster.x-k8s.io", Kind: machines.KindMetal3Machine, Name: "infra",
+		}
+		o["CustomResourceDefinition"] = &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+			Name: "metal3machines.infrastructure.cluster.x-k8s.io", Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"},
+		}}
+		o["Metal3Machine"] = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": machines.KindMetal3Machine,
+			"metadata": map[string]any{"namespace": "ns", "name": "infra", "annotations": map[string]any{"metal3.io/BareMetalHost": "ns/bare"}},
+			"spec":     map[string]any{"image": map[string]any{"url": "http://images/before", "checksum": "", "diskFormat": "live-iso"}},
+		}}
+		o["BareMetalHost"] = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": map[string]any{"namespace": "ns", "name": "bare"},
+		}}
+	}}, change...)...)
 }
 
 // watched is the reconciler's client, whose writes are noted.
@@ -191,7 +220,11 @@ func (b *bench) watched() client.Client {
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
 			note("patch", o)
-			return c.Patch(ctx, o, patch, options...)
+			err := c.Patch(ctx, o, patch, options...)
+			if b.patched != nil {
+				err = b.patched(o, err)
+			}
+			return err
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 			note("patch "+name+" of", o)

@@ -2,16 +2,13 @@ package bootstrap_test
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -257,77 +254,71 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// liveISO has the Machine boot an image as a Metal3Machine.
-func liveISO(image map[string]any) func(map[string]client.Object) {
-	return func(o map[string]client.Object) {
-		o["Machine"].(*clusterv1.Machine).Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
-			APIGroup: "infrastructure.cluster.x-k8s.io", Kind: machines.KindMetal3Machine, Name: "infra",
-		}
-		o["Metal3Machine"] = &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": machines.KindMetal3Machine,
-			"metadata": map[string]any{"namespace": "ns", "name": "infra"}, "spec": map[string]any{"image": image},
-		}}
-		o["CustomResourceDefinition"] = &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
-			Name: "metal3machines.infrastructure.cluster.x-k8s.io", Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"},
-		}}
+// TestRunningNodesAreReadyWhateverTheirImage: a hub makes images anew, or cannot any more, which is no matter of a
+// machine that boots from its disk; one that is yet to boot an image waits for it.
+func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
+	images := map[string]*install.Image{
+		"it is made anew":      {State: model.ImagePending},
+		"it can not be made":   {State: model.ImageFailed, Info: "the pull secret is not valid"},
+		"there is no InfraEnv": nil,
 	}
-}
-
-// TestLiveISOKeepsTheRestOfAnImage: of an image only the URL is written. Its checksum stays as it was said, which some
-// releases of Metal3 need and others do not.
-func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
-	for name, checksum := range map[string]map[string]any{"an empty checksum": {"checksum": ""}, "none": {}} {
-		t.Run(name, func(t *testing.T) {
-			want := map[string]any{"url": "http://images/1", "diskFormat": "live-iso"}
-			maps.Copy(want, checksum)
-			image := maps.Clone(want)
-			image["url"] = "http://images/before"
-			b := start(t, liveISO(image))
-			b.mustReconcile()
-			infra := &unstructured.Unstructured{}
-			infra.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
-			infra.SetKind(machines.KindMetal3Machine)
-			b.get(infra, "infra")
-			if got, _, _ := unstructured.NestedMap(infra.Object, "spec", "image"); !maps.Equal(got, want) {
-				t.Errorf("the image is %v, not %v", got, want)
-			}
-		})
-	}
-}
-
-// TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well whatever discovery image there is now, or
-// whether there is any, as after a move; and none is given another one.
-func TestLiveISOOfAMachineThatRuns(t *testing.T) {
-	for name, test := range map[string]struct {
-		service  func(*install.Observed)
-		provider string
-		ready    metav1.ConditionStatus
+	for name, machine := range map[string]struct {
+		state install.HostState // "" for no host
+		stage string
+		node  bool
+		runs  bool
 	}{
-		"it waits in the discovery system": {func(o *install.Observed) {
-			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterDiscovering, model.HostReady, ""
-		}, "", metav1.ConditionFalse},
-		"it has rebooted": {func(o *install.Observed) {
-			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterInstalling, model.HostInstalling, "Rebooting"
-		}, "", metav1.ConditionTrue},
-		"it is installed": {func(*install.Observed) {}, "metal3://ns/host/infra", metav1.ConditionTrue},
-		"it was moved":    {func(o *install.Observed) { o.Hosts, o.InfraEnvs = nil, nil }, "metal3://ns/host/infra", metav1.ConditionTrue},
+		"it is installed":                    {model.HostInstalled, "Done", true, true},
+		"it has joined":                      {model.HostAdded, "", false, true},
+		"it has rebooted":                    {model.HostInstalling, "Rebooting", false, true},
+		"its record is not what its node is": {model.HostReady, "", true, true},
+		"it writes its disk":                 {model.HostInstalling, "Writing image to disk", false, false},
+		"it waits in the discovery system":   {model.HostReady, "", false, false},
+		"it is yet to boot":                  {"", "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := start(t, liveISO(map[string]any{"url": "http://images/before", "checksum": "", "diskFormat": "live-iso"}), func(o map[string]client.Object) {
-				o["Machine"].(*clusterv1.Machine).Spec.ProviderID = test.provider
+			b := start(t, func(o map[string]client.Object) {
+				if machine.node {
+					o["Machine"].(*clusterv1.Machine).Status.NodeRef = clusterv1.MachineNodeReference{Name: "m"}
+				}
 			})
-			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
-			b.service.observed.Cluster.State = model.ClusterInstalled
-			test.service(&b.service.observed)
-			b.mustReconcile()
-			if c := conditions.Get(b.config(), clusterv1.ReadyCondition); c.Status != test.ready {
-				t.Errorf("Ready is %s: %s", c.Status, c.Message)
+			b.service.observed.Cluster.State = model.ClusterInstalling
+			if machine.state != "" {
+				b.service.observed.Hosts = []install.Host{{
+					ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: machine.state, Role: model.RoleControlPlane,
+					Registered: made, Since: made, Progress: install.HostProgress{Stage: machine.stage},
+				}}
 			}
-			if s := b.secret(); s == nil || len(s.Data["value"]) > 0 {
-				t.Errorf("its data is %v", s)
+			shows := func(kind string, status metav1.ConditionStatus, reason string) {
+				t.Helper()
+				b.mustReconcile()
+				if c := conditions.Get(b.config(), kind); c == nil || c.Status != status || reason != "" && c.Reason != reason {
+					t.Errorf("the condition is %+v", c)
+				}
 			}
-			if slices.Contains(b.written, "patch unstructured.Unstructured infra") {
-				t.Error("it is given another image")
+			shows(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition)
+			shows(clusterv1.ReadyCondition, metav1.ConditionTrue, "")
+			env := b.service.observed.InfraEnvs[0]
+			for what, image := range images {
+				t.Log(what)
+				switch env := env; {
+				case image != nil:
+					env.Image = *image
+					b.service.observed.InfraEnvs = []install.InfraEnv{env}
+				case machine.node:
+					b.service.observed.InfraEnvs = nil
+				default:
+					continue // whose host it was cannot be told any more
+				}
+				if machine.runs {
+					shows(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason)
+					if image != nil {
+						shows(clusterv1.ReadyCondition, metav1.ConditionTrue, "")
+					}
+					continue
+				}
+				shows(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, "")
+				shows(clusterv1.ReadyCondition, metav1.ConditionFalse, "")
 			}
 		})
 	}
