@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,40 +43,63 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	if err := unstructured.SetNestedField(patched.Object, url, "spec", "image", "url"); err != nil {
 		return fmt.Errorf("set the image of %s %s: %w", infrastructure.GetKind(), infrastructure.GetName(), err)
 	}
-	if err := s.Client.Patch(ctx, patched, client.MergeFrom(infrastructure)); err != nil {
-		s.waitForData(bootstrapv1.WaitingForImageReason, err.Error())
-		return fmt.Errorf("set the image of %s %s: %w", infrastructure.GetKind(), infrastructure.GetName(), err)
+	err := s.Client.Patch(ctx, patched, client.MergeFrom(infrastructure))
+	if now, _, _ := unstructured.NestedString(patched.Object, "spec", "image", "url"); err == nil && now != url {
+		err = errors.New("it has another one right after that: something else sets it, too")
 	}
-	s.waitForData(bootstrapv1.WaitingForImageReason, "waiting for the discovery image to be in "+infrastructure.GetKind()+" "+infrastructure.GetName())
-	return nil
+	if err != nil {
+		err = fmt.Errorf("set the image of %s %s: %w", infrastructure.GetKind(), infrastructure.GetName(), err)
+		s.waitForData(bootstrapv1.WaitingForImageReason, err.Error())
+		return err
+	}
+	return s.emptySecret(ctx) // the API server has answered that the image is there, whatever a cache still shows
 }
 
 // annotationDetached has the Bare Metal Operator leave a machine alone.
 const annotationDetached = "baremetalhost.metal3.io/detached"
 
 // detach has the Bare Metal Operator leave a machine alone once it boots from its disk: the operator would
-// have it boot the discovery image at each start. A machine that is given up is its own again.
+// have it boot the discovery image at each start.
 func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstructured) error {
-	givenUp := !s.machine.DeletionTimestamp.IsZero()
-	if infrastructure == nil || !givenUp && (s.host == nil || !s.host.HasRebooted()) {
+	if s.isGivenUp() || s.host == nil || !s.host.HasRebooted() {
 		return nil
 	}
+	return s.setDetached(ctx, infrastructure, true)
+}
+
+// takeBack has the Bare Metal Operator see to a machine again that is given up, since Metal3 waits for it to be
+// deprovisioned. It needs nothing of the installation, which there may be no way to look at any more.
+func (s *scope) takeBack(ctx context.Context) error {
+	if !s.isGivenUp() || machines.IsMoving(s.machine) || s.machine.Spec.InfrastructureRef.Kind != machines.KindMetal3Machine {
+		return nil
+	}
+	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
+	if err != nil || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by somebody else
+		return err
+	}
+	return s.setDetached(ctx, infrastructure, false)
+}
+
+// isGivenUp reports whether the Machine is being deleted.
+func (s *scope) isGivenUp() bool { return s.machine != nil && !s.machine.DeletionTimestamp.IsZero() }
+
+func (s *scope) setDetached(ctx context.Context, infrastructure *unstructured.Unstructured, detached bool) error {
 	host, err := machines.BareMetalHost(ctx, s.Client, infrastructure)
 	if err != nil || host == nil {
 		return err
 	}
 	notes := host.GetAnnotations()
-	if _, is := notes[annotationDetached]; is != givenUp {
+	if _, is := notes[annotationDetached]; is == detached {
 		return nil
 	}
 	changed := host.DeepCopy()
 	if notes = changed.GetAnnotations(); notes == nil {
 		notes = map[string]string{}
 	}
-	if givenUp {
-		delete(notes, annotationDetached)
-	} else {
+	if detached {
 		notes[annotationDetached] = ""
+	} else {
+		delete(notes, annotationDetached)
 	}
 	changed.SetAnnotations(notes)
 	if err := s.Client.Patch(ctx, changed, client.MergeFrom(host)); err != nil {

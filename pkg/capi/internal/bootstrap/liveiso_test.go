@@ -1,15 +1,22 @@
 package bootstrap_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -44,6 +51,109 @@ func TestLiveISOOfAMachineThatRuns(t *testing.T) {
 			}
 			if slices.Contains(b.written, "patch unstructured.Unstructured infra") {
 				t.Error("it is given another image")
+			}
+		})
+	}
+}
+
+// TestLiveISOBootsOnceItHasItsImage: the reconcile that has written the image lets the machine boot, since nothing wakes
+// a later one; and no machine boots before the API server has said that the image is there.
+func TestLiveISOBootsOnceItHasItsImage(t *testing.T) {
+	const gives, lets = "patch unstructured.Unstructured infra", "create v1.Secret boot"
+	for name, test := range map[string]struct {
+		patched func(client.Object, error) error
+		boots   bool
+		error   string
+	}{
+		"at once":           {nil, true, ""},
+		"it is not written": {func(client.Object, error) error { return errors.New("the API server is away") }, false, "set the image of Metal3Machine infra: the API server is away"},
+		"something else sets it": {func(o client.Object, err error) error {
+			return errors.Join(err, unstructured.SetNestedField(o.(*unstructured.Unstructured).Object, "http://images/before", "spec", "image", "url"))
+		}, false, "set the image of Metal3Machine infra: it has another one right after that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := startLiveISO(t)
+			b.patched = func(o client.Object, err error) error {
+				if test.patched == nil || o.GetName() != "infra" {
+					return err
+				}
+				return test.patched(o, err)
+			}
+			once := func() error {
+				_, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
+				return err
+			}
+			if err := once(); (err != nil) != (test.error != "") || err != nil && !strings.Contains(err.Error(), test.error) {
+				t.Errorf("the error is %v", err)
+			}
+			c := conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition)
+			if (b.secret() != nil) != test.boots || (c.Status == metav1.ConditionTrue) != test.boots || c.Message != test.error && !strings.HasPrefix(c.Message, test.error) {
+				t.Errorf("it boots: %t; the condition is %+v", b.secret() != nil, c)
+			}
+			if !test.boots { // it is tried again, and nothing keeps it then
+				test.patched = nil
+				if err := once(); err != nil || b.secret() == nil || !conditions.IsTrue(b.config(), bootstrapv1.DataSecretAvailableCondition) {
+					t.Errorf("the second time: %v; %+v", err, conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition))
+				}
+			}
+			if at := slices.Index(b.written, gives); at < 0 || at > slices.Index(b.written, lets) {
+				t.Errorf("written is %q", b.written)
+			}
+			infrastructure := &unstructured.Unstructured{}
+			infrastructure.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
+			infrastructure.SetKind(machines.KindMetal3Machine)
+			b.get(infrastructure, "infra")
+			if url, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", "url"); url != "http://images/1" {
+				t.Errorf("its image is %s", url)
+			}
+		})
+	}
+}
+
+// TestDetachedMachineThatIsGivenUpIsTakenBack: Metal3 waits for it to be deprovisioned, whether there is still an
+// installation to look at or not. What somebody else has detached stays so.
+func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
+	gone := func(o map[string]client.Object) {
+		m := o["Machine"].(*clusterv1.Machine)
+		m.DeletionTimestamp, m.Finalizers = ptr.To(metav1.NewTime(made)), []string{clusterv1.MachineFinalizer}
+	}
+	for name, test := range map[string]struct {
+		change   []func(map[string]client.Object)
+		refuses  error
+		detached bool
+	}{
+		"it runs":                         {nil, nil, true},
+		"it runs, whatever is to be seen": {nil, errors.New("the ConfigMap mirrors is not there"), true},
+		"it is given up":                  {[]func(map[string]client.Object){gone}, nil, false},
+		"it is given up, and there is nothing to be seen": {[]func(map[string]client.Object){gone}, errors.New("the ConfigMap mirrors is not there"), false},
+		"its config is deleted, too": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+			o["Config"].SetFinalizers([]string{bootstrapv1.ConfigFinalizer})
+			o["Config"].SetDeletionTimestamp(ptr.To(metav1.NewTime(made)))
+		}}, nil, false},
+		"it boots otherwise": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+			unstructured.RemoveNestedField(o["Metal3Machine"].(*unstructured.Unstructured).Object, "spec", "image", "diskFormat")
+		}}, nil, true},
+		"its Cluster is paused": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+			o["Cluster"].(*clusterv1.Cluster).Spec.Paused = ptr.To(true)
+		}}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := startLiveISO(t, append([]func(map[string]client.Object){func(o map[string]client.Object) {
+				o["BareMetalHost"].SetAnnotations(map[string]string{"baremetalhost.metal3.io/detached": "", "other": "stays"})
+			}}, test.change...)...)
+			b.refuses = test.refuses
+			b.service.observed.Cluster.State = model.ClusterInstalled
+			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
+			if err := b.reconcile(); !errors.Is(err, test.refuses) {
+				t.Fatal(err)
+			}
+			host := &unstructured.Unstructured{}
+			host.SetAPIVersion("metal3.io/v1alpha1")
+			host.SetKind("BareMetalHost")
+			b.get(host, "bare")
+			notes := host.GetAnnotations()
+			if _, is := notes["baremetalhost.metal3.io/detached"]; is != test.detached || notes["other"] != "stays" {
+				t.Errorf("its annotations are %v", notes)
 			}
 		})
 	}

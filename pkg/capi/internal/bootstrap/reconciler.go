@@ -76,6 +76,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, config)
 		return ctrl.Result{}, err
 	}
+	if err := s.takeBack(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	if !config.DeletionTimestamp.IsZero() {
 		return s.delete(ctx)
 	}
