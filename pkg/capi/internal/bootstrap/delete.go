@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -42,21 +43,25 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 }
 
 func (s *scope) letGo(ctx context.Context) error {
-	ref := s.config.Status.InfraEnvRef
-	if ref == nil {
-		ref = s.lastInfraEnv()
-	}
-	if ref == nil {
-		return nil
+	ids, err := s.infraEnvs(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
 	service, err := s.Installations.Service(s.config.Namespace)
 	if err != nil {
 		return err
 	}
-	id := ref.Name
-	if ref.Namespace != "" {
-		id = ref.Namespace + "/" + ref.Name
+	for _, id := range ids {
+		if err := deleteInfraEnv(ctx, service, id); err != nil {
+			return err
+		}
 	}
+	s.Installations.Changed(s.key)
+	return nil
+}
+
+// deleteInfraEnv deletes an InfraEnv with its hosts.
+func deleteInfraEnv(ctx context.Context, service install.Backend, id string) error {
 	hosts, err := service.ListHosts(ctx, id)
 	if install.CodeOf(err) == install.CodeNotFound {
 		return nil
@@ -72,13 +77,45 @@ func (s *scope) letGo(ctx context.Context) error {
 	if err := service.DeleteInfraEnv(ctx, id, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
 		return fmt.Errorf("delete InfraEnv %s: %w", id, err)
 	}
-	s.Installations.Changed(s.key)
 	return nil
 }
 
-// lastInfraEnv is the InfraEnv of the config as it was last observed: one may have been made whose
-// reference did not get into the status any more.
-func (s *scope) lastInfraEnv() *bootstrapv1.ObjectReference {
+// infraEnvs are the ids of what was made for the config: the InfraEnv that its status refers to, or else those that
+// the service has. One may have been made whose reference did not get into the status any more.
+func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
+	switch ref := s.config.Status.InfraEnvRef; {
+	case ref != nil && ref.Namespace != "":
+		return []string{ref.Namespace + "/" + ref.Name}, nil
+	case ref != nil:
+		return []string{ref.Name}, nil
+	}
+	if env := s.lastInfraEnv(); env != nil {
+		return []string{env.ID}, nil
+	}
+	cluster, err := s.registeredCluster(ctx)
+	if err != nil || cluster == "" {
+		return nil, err // without a cluster none is made
+	}
+	service, err := s.Installations.Service(s.config.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	all, err := service.ListInfraEnvs(ctx, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("look for an InfraEnv of config %s: %w", s.config.Name, err)
+	}
+	var ids []string
+	for i := range all {
+		// Over REST nothing but the name and the cluster tells whose it is.
+		if all[i].Name == s.config.Name && (all[i].Owned || !s.OnHub) {
+			ids = append(ids, all[i].ID)
+		}
+	}
+	return ids, nil
+}
+
+// lastInfraEnv is the InfraEnv of the config as it was last observed; nil where none was.
+func (s *scope) lastInfraEnv() *install.InfraEnv {
 	view := s.Installations.Last(s.key)
 	if view == nil {
 		return nil
@@ -87,5 +124,19 @@ func (s *scope) lastInfraEnv() *bootstrapv1.ObjectReference {
 	if env == nil || !env.Owned {
 		return nil
 	}
-	return words.Reference(env.ID, "")
+	return env
+}
+
+// registeredCluster is the id of the Cluster's record in the service, which its control plane notes; "" where it is not
+// known.
+func (s *scope) registeredCluster(ctx context.Context) (string, error) {
+	if s.cluster == nil || s.cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
+		return "", nil
+	}
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: s.cluster.Spec.ControlPlaneRef.Name}, plane)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("read the control plane of Cluster %s: %w", s.cluster.Name, err)
+	}
+	return plane.Annotations[desired.AnnotationClusterID], nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -62,6 +63,7 @@ type service struct {
 	observed install.Observed
 	hosts    map[string][]install.Host // of InfraEnvs
 	fails    error                     // of deletions
+	lists    error                     // of lists of InfraEnvs
 	deleted  []string
 }
 
@@ -84,6 +86,13 @@ func (s *service) DownloadInfraEnvFile(_ context.Context, id, file string, out i
 	_, err := fmt.Fprintf(out, `{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/etc/%s-of-%s","contents":{"source":"data:,%d"}}]}}`,
 		file, id, s.observed.InfraEnvs[0].Image.Created.Unix())
 	return err
+}
+
+func (s *service) ListInfraEnvs(_ context.Context, cluster string) ([]install.InfraEnv, error) {
+	if s.lists != nil {
+		return nil, s.lists
+	}
+	return slices.DeleteFunc(slices.Clone(s.observed.InfraEnvs), func(e install.InfraEnv) bool { return e.ClusterID != cluster }), nil
 }
 
 func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {
@@ -124,7 +133,7 @@ type bench struct {
 func start(t *testing.T, change ...func(objects map[string]client.Object)) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}

@@ -37,9 +37,11 @@ import (
 type Reconciler struct {
 	Client        client.Client
 	Installations *installation.Set
-	Recorder      events.EventRecorder
-	Clock         clock.Clock
-	Status        *status.Writer
+	// OnHub says that the service is the management cluster's own.
+	OnHub    bool
+	Recorder events.EventRecorder
+	Clock    clock.Clock
+	Status   *status.Writer
 	// Media hands discovery images on to machines that boot by live ISO; nil has them read the service's own.
 	Media *media.Server
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for

@@ -19,8 +19,9 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -248,6 +249,62 @@ func TestDeletion(t *testing.T) {
 				t.Errorf("deleted is %q", b.service.deleted)
 			}
 			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != test.stays {
+				t.Errorf("the config is there: %t", there)
+			}
+		})
+	}
+}
+
+// TestInfraEnvWithoutReferenceIsLeftToNobody: one may have been made before the process ended, and its reference not
+// been written. Of what bears its name only what is the config's goes.
+func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
+	all, away := []string{"host env host", "InfraEnv env"}, errors.New("the service is away")
+	for name, test := range map[string]struct {
+		change  func(map[string]client.Object)
+		service func(*service)
+		deleted []string
+		err     error
+	}{
+		"on a hub":                  {nil, nil, all, nil},
+		"over REST":                 {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, all, nil},
+		"somebody else's":           {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, nil, nil},
+		"another config's":          {nil, func(s *service) { s.observed.InfraEnvs[0].Name = "boot-2" }, nil, nil},
+		"another cluster's":         {nil, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "ns/other" }, nil, nil},
+		"the service is away":       {nil, func(s *service) { s.lists = away }, nil, away},
+		"no cluster is registered":  {func(o map[string]client.Object) { o["ControlPlane"].SetAnnotations(nil) }, func(s *service) { s.lists = away }, nil, nil},
+		"the control plane is gone": {func(o map[string]client.Object) { delete(o, "ControlPlane") }, func(s *service) { s.lists = away }, nil, nil},
+		"the Cluster is gone":       {func(o map[string]client.Object) { delete(o, "Cluster") }, func(s *service) { s.lists = away }, nil, nil},
+		"it was moved": {func(o map[string]client.Object) {
+			o["Config"].SetAnnotations(map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""})
+		}, nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				config := o["Config"].(*bootstrapv1.OpenshiftAssistedConfig)
+				config.Finalizers, config.DeletionTimestamp = []string{bootstrapv1.ConfigFinalizer}, ptr.To(metav1.NewTime(made))
+				o["Cluster"].(*clusterv1.Cluster).Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{
+					APIGroup: controlplanev1.GroupVersion().Group, Kind: "OpenshiftAssistedControlPlane", Name: "plane",
+				}
+				o["ControlPlane"] = &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "ns", Name: "plane", Annotations: map[string]string{desired.AnnotationClusterID: "ns/lab"},
+				}}
+				if test.change != nil {
+					test.change(o)
+				}
+			})
+			b.reconciler.OnHub = name != "over REST"
+			b.service.observed.InfraEnvs[0].ClusterID = "ns/lab"
+			b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+			if test.service != nil {
+				test.service(b.service)
+			}
+			if err := b.reconcile(); !errors.Is(err, test.err) {
+				t.Errorf("the error is %v", err)
+			}
+			if !slices.Equal(b.service.deleted, test.deleted) {
+				t.Errorf("deleted is %q", b.service.deleted)
+			}
+			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != (test.err != nil) {
 				t.Errorf("the config is there: %t", there)
 			}
 		})
