@@ -50,7 +50,7 @@ func (s *scope) userData(ctx context.Context) error {
 	}
 	added, err := userdata.ConfigOf(s.config)
 	if err != nil {
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		s.failData(bootstrapv1.CreatingSecretFailedReason, err.Error())
 		return nil
 	}
 	added.DiscoveryOverride = nil // the service has merged it into what it hands out
@@ -68,12 +68,12 @@ func (s *scope) userData(ctx context.Context) error {
 	}
 	var discovery bytes.Buffer
 	if err := service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &discovery); err != nil {
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+words.Error(err))
+		s.failData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+words.Error(err))
 		return err
 	}
 	data, err := userdata.Discovery(discovery.Bytes(), added)
 	if err != nil {
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		s.failData(bootstrapv1.CreatingSecretFailedReason, err.Error())
 		return nil // what is wrong is in the config
 	}
 	return s.writeSecret(ctx, have, data, mark)
@@ -109,7 +109,7 @@ func (s *scope) image() (*install.InfraEnv, bool) {
 		s.waitForData(bootstrapv1.WaitingForInfraEnvReason, "waiting for the discovery image of InfraEnv "+s.config.Name)
 		return nil, false
 	case env.Image.State == model.ImageFailed:
-		s.waitForData(bootstrapv1.InfraEnvFailedReason, env.Image.Info)
+		s.failData(bootstrapv1.InfraEnvFailedReason, env.Image.Info)
 		return nil, false
 	}
 	return env, true
@@ -156,7 +156,7 @@ func (s *scope) secret(ctx context.Context) (*corev1.Secret, error) {
 	}
 	if !metav1.IsControlledBy(secret, s.config) {
 		message := fmt.Sprintf("Secret %s is there and is not the config's: delete it, or name the config otherwise", s.config.Name)
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, message)
+		s.failData(bootstrapv1.CreatingSecretFailedReason, message)
 		return nil, fmt.Errorf("write the data Secret: %s", message)
 	}
 	return secret, nil
@@ -183,7 +183,7 @@ func (s *scope) writeSecret(ctx context.Context, have *corev1.Secret, data []byt
 		err = s.Client.Update(ctx, want)
 	}
 	if err != nil {
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		s.failData(bootstrapv1.CreatingSecretFailedReason, err.Error())
 		return fmt.Errorf("write the data Secret %s: %w", want.Name, err)
 	}
 	s.dataIsThere()

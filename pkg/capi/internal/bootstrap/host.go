@@ -23,6 +23,7 @@ func (s *scope) showHost(acted error) {
 	pending, others := words.Node(&s.view.Plan, s.machine.Name)
 	if pending.Status == metav1.ConditionTrue || conditions.Has(s.config, pending.Type) { // none of most installations
 		conditions.Set(s.config, pending)
+		s.news = append(s.news, pending.Type)
 	}
 	if s.isInstalledElsewhere() {
 		const message = "the machine is installed, and the service has no record of it"
@@ -53,9 +54,10 @@ func (s *scope) showHost(acted error) {
 		message := words.Lines(append([]string{"the service is checking the host"}, blockers...))
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, words.Lines(blockers))
+		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, words.Lines(blockers))
 	case acted != nil:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
+		s.news = append(s.news, bootstrapv1.HostValidatedCondition)
 	case s.host.State == model.HostInstalled || s.host.State == model.HostAdded:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, s.progress())
 	default:
@@ -113,47 +115,49 @@ func (s *scope) showInfraEnv(acted error) {
 	} else {
 		s.config.Status.InfraEnvRef = words.Reference(env.ID, "")
 	}
-	ready := metav1.Condition{Type: bootstrapv1.InfraEnvReadyCondition, Status: metav1.ConditionFalse}
-	ready.Reason, ready.Message = s.imageTrouble(env, acted)
-	switch {
-	case ready.Reason == "":
-		ready.Status, ready.Reason = metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition
+	switch reason, message, passes := s.imageTrouble(env, acted); {
+	case reason == "":
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition, "")
 	case s.bootsFromDisk(): // a node that runs is Ready
-		ready.Status, ready.Reason = metav1.ConditionTrue, bootstrapv1.InstalledReason
-		ready.Message = "the machine boots from its disk, and needs no discovery image"
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, "the machine boots from its disk, and needs no discovery image")
+	case passes:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, reason, message)
+	default:
+		s.fail(bootstrapv1.InfraEnvReadyCondition, reason, message)
 	}
-	conditions.Set(s.config, ready)
 }
 
-// imageTrouble is why the machine cannot boot its discovery image; no reason where it can.
-func (s *scope) imageTrouble(env *install.InfraEnv, acted error) (reason, message string) {
+// imageTrouble is why the machine cannot boot its discovery image, and whether that passes by itself; no reason where
+// it can.
+func (s *scope) imageTrouble(env *install.InfraEnv, acted error) (reason, message string, passes bool) {
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.InfraEnvScope(s.config.Name) {
-			return bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy)
+			return bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy), false
 		}
 	}
 	switch {
 	case env == nil && acted != nil:
-		return bootstrapv1.InfraEnvFailedReason, words.Error(acted)
+		return bootstrapv1.InfraEnvFailedReason, words.Error(acted), false
 	case env == nil:
-		return bootstrapv1.WaitingForInfraEnvReason, s.notMade()
+		lines := append([]string{"the InfraEnv is not made yet"}, s.hindrances()...)
+		return bootstrapv1.WaitingForInfraEnvReason, words.Lines(lines), len(lines) == 1
 	case env.Image.State == model.ImageReady:
-		return "", ""
+		return "", "", true
 	case env.Image.State == model.ImageFailed:
-		return bootstrapv1.InfraEnvFailedReason, env.Image.Info
+		return bootstrapv1.InfraEnvFailedReason, env.Image.Info, false
 	}
-	return bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made"
+	return bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made", true
 }
 
-// notMade says that there is no InfraEnv, and what stands in the way of the cluster or of the host, which may be why.
-func (s *scope) notMade() string {
-	lines := []string{"the InfraEnv is not made yet"}
+// hindrances are what stands in the way of the cluster or of the host, which may be why there is no InfraEnv.
+func (s *scope) hindrances() []string {
+	var lines []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.ScopeCluster || model.HostOf(b.Scope) == s.machine.Name {
 			lines = append(lines, words.Sentence(b.Message, b.Remedy))
 		}
 	}
-	return words.Lines(lines)
+	return lines
 }
 
 // isUnmade reports whether the InfraEnv is waited for. What keeps it from being made is told to the control plane alone.

@@ -49,7 +49,7 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	}
 	if err != nil {
 		err = fmt.Errorf("set the image of %s %s: %w", infrastructure.GetKind(), infrastructure.GetName(), err)
-		s.waitForData(bootstrapv1.WaitingForImageReason, err.Error())
+		s.failData(bootstrapv1.WaitingForImageReason, err.Error())
 		return err
 	}
 	return s.emptySecret(ctx) // the API server has answered that the image is there, whatever a cache still shows

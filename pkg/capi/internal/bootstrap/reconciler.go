@@ -59,6 +59,7 @@ type scope struct {
 	way     machines.Way
 	view    *installation.View
 	host    *install.Host
+	news    []string // conditions whose messages tell of what a person has to see to
 }
 
 // Reconcile brings one config a step further.
@@ -98,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	s.summarize()
 	config.Status.Deprecated, config.Status.ObservedGeneration = nil, config.Generation
 	now := config.DeepCopy()
-	written, again, failed := r.Status.Write(ctx, r.Client, before, config)
+	written, again, failed := r.Status.Write(ctx, r.Client, before, config, status.Words{News: s.news})
 	if written {
 		s.config = now
 		s.report(before)
@@ -193,11 +194,15 @@ func (s *scope) scopes() []install.Scope {
 // only another object can cure wakes by itself.
 func (s *scope) noView(err error) error {
 	_, refused := errors.AsType[*installation.Refusal](err)
-	if refused || errors.Is(err, installation.ErrNotYet) {
+	if refused {
+		s.failData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
+		return nil
+	}
+	if errors.Is(err, installation.ErrNotYet) {
 		s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}
-	s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, words.Error(err))
+	s.failData(bootstrapv1.WaitingForAssistedInstallerReason, words.Error(err))
 	return err
 }
 
@@ -212,6 +217,18 @@ func (s *scope) waitForData(reason, message string) {
 		return // it stays
 	}
 	s.set(bootstrapv1.DataSecretAvailableCondition, metav1.ConditionFalse, reason, message)
+}
+
+// failData is waitForData for what a person has to see to.
+func (s *scope) failData(reason, message string) {
+	s.waitForData(reason, message)
+	s.news = append(s.news, bootstrapv1.DataSecretAvailableCondition)
+}
+
+// fail sets a condition that tells of what a person has to see to.
+func (s *scope) fail(kind, reason, message string) {
+	s.set(kind, metav1.ConditionFalse, reason, message)
+	s.news = append(s.news, kind)
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {

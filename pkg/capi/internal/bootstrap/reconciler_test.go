@@ -16,12 +16,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -379,6 +381,52 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// moved is a clock that stands until it is moved.
+type moved struct {
+	clock.Clock
+
+	now time.Time
+}
+
+func (m *moved) Now() time.Time { return m.now }
+
+// TestAnotherFaultOfAHostIsWrittenSoon: once it has stood for a moment; how far an installation is, only now and then.
+func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
+	now := &moved{Clock: clock.Real(), now: made}
+	b := start(t)
+	b.reconciler.Status = status.New(now)
+	host := &install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Role: model.RoleControlPlane, Registered: made, Since: made}
+	reconcile := func(later time.Duration, beginning string) {
+		t.Helper()
+		now.now = now.now.Add(later)
+		b.service.observed.Hosts = []install.Host{*host}
+		b.mustReconcile()
+		if got := conditions.GetMessage(b.config(), bootstrapv1.HostValidatedCondition); !strings.HasPrefix(got, beginning) {
+			t.Errorf("after %s more it says %q, not %q", later, got, beginning)
+		}
+	}
+	fails := func(checks ...string) {
+		host.State, host.Validations = model.HostBlocked, nil
+		for _, check := range checks {
+			host.Validations = append(host.Validations, install.Validation{ID: check, Category: "hardware", Status: "failure", Message: "no " + check})
+		}
+	}
+	fails("has-min-memory", "has-min-cpu-cores")
+	const both, one = "m: no has-min-cpu-cores: ", "m: no has-min-memory: "
+	reconcile(0, both)
+	fails("has-min-memory")
+	reconcile(time.Second, both)
+	reconcile(30*time.Second, one)
+	host.State, host.Validations = model.HostInstalling, nil
+	b.service.observed.Cluster.State = model.ClusterInstalling
+	host.Progress.Stage = "Starting installation"
+	reconcile(time.Second, "Installing: Starting installation")
+	host.Progress.Stage = "Writing image to disk"
+	reconcile(time.Second, "Installing: Starting installation")
+	reconcile(10*time.Minute, "Installing: Starting installation")
+	reconcile(5*time.Minute, "Installing: Writing image to disk")
 }
 
 // TestFirstMinuteOfAHost: what fails of a host that has just registered is told once it has lasted, and somebody

@@ -141,8 +141,20 @@ func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error
 	s.plane.Status.Deprecated, s.plane.Status.ObservedGeneration = nil, s.plane.Generation
 	before := s.plane.DeepCopy()
 	before.Status = s.was
-	_, again, err = s.Status.Write(ctx, s.Client, before, s.plane, "installation")
+	_, again, err = s.Status.Write(ctx, s.Client, before, s.plane, status.Words{Progress: []string{"installation.percentage"}, News: s.news()})
 	return again, err
+}
+
+// news are the conditions whose messages may tell of what a person has to see to: all but one that says how far an
+// upgrade is, and one that repeats what Machines say of themselves.
+func (s *scope) news() []string {
+	var kinds []string
+	for _, c := range s.plane.Status.Conditions {
+		if c.Reason != controlplanev1.UpgradeInProgressReason && c.Type != clusterv1.MachinesReadyCondition {
+			kinds = append(kinds, c.Type)
+		}
+	}
+	return kinds
 }
 
 func (s *scope) readMachines(ctx context.Context) (err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
@@ -279,5 +281,77 @@ func TestStatusOfMany(t *testing.T) {
 	}
 	if got := newest(updates[:3]); !slices.Equal(got, updates[:3]) {
 		t.Errorf("of few it says %v", got)
+	}
+}
+
+// moved is a clock that stands until it is moved.
+type moved struct {
+	clock.Clock
+
+	now time.Time
+}
+
+func (m *moved) Now() time.Time { return m.now }
+
+// TestTroubleIsWrittenSoon: which installation it is by its state is written at once, as webhooks ask for it; what
+// stands in the way as soon as it has stood for a moment; how far an installation or an upgrade is only now and then.
+func TestTroubleIsWrittenSoon(t *testing.T) {
+	s, _ := observed()
+	scheme := runtime.NewScheme()
+	if err := controlplanev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s.plane.UID = "plane"
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.plane).WithStatusSubresource(s.plane).Build()
+	now := &moved{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s.Reconciler = &Reconciler{Client: c, Clock: now, Status: status.New(now)}
+	shown := func() controlplanev1.OpenshiftAssistedControlPlaneStatus {
+		t.Helper()
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.plane), plane); err != nil {
+			t.Fatal(err)
+		}
+		return plane.Status
+	}
+	for name, test := range map[string]struct {
+		change func(text string)
+		now    bool // it is written at once
+		soon   bool // it is written once it has stood
+	}{
+		"state":      {func(text string) { s.plane.Status.Installation.State = text }, true, true},
+		"percentage": {func(text string) { s.plane.Status.Installation.Percentage = ptr.To(int32(len(text))) }, false, false},
+		"blockers":   {func(text string) { s.notAvailable(controlplanev1.ControlPlaneInstallingReason, text) }, false, true},
+		"an upgrade": {func(text string) {
+			s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.UpgradeInProgressReason, text)
+		}, false, false},
+		"no upgrade": {func(text string) {
+			s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, "AdminAckRequired", text)
+		}, false, true},
+		"of Machines": {func(text string) {
+			s.set(clusterv1.MachinesReadyCondition, metav1.ConditionFalse, clusterv1.NotReadyReason, text)
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write := func() (written bool, again time.Duration) {
+				t.Helper()
+				s.was = shown()
+				again, err := s.writeStatus(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return !reflect.DeepEqual(shown(), s.was), again
+			}
+			test.change("one")
+			now.now = now.now.Add(time.Hour)
+			write()
+			test.change("another")
+			if written, again := write(); written != test.now || (again > 0) == test.now {
+				t.Errorf("at once: %t, again in %s", written, again)
+			}
+			now.now = now.now.Add(30 * time.Second)
+			if written, _ := write(); written != (test.soon && !test.now) {
+				t.Errorf("soon: %t", written)
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,48 +35,107 @@ func served(t *testing.T) (*bootstrapv1.OpenshiftAssistedConfig, client.Client) 
 	return made, fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(made).Build()
 }
 
-// TestWordsWait: what is more than words is written at once, and words only so often.
+// TestWordsWait: what is more than words is written at once, news once they have stood for a while, and other words
+// only so often.
 func TestWordsWait(t *testing.T) {
-	_, c := served(t)
-	now := &still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-	w := New(now)
-	say := func(status metav1.ConditionStatus, message string) (bool, time.Duration) {
-		t.Helper()
-		before := &bootstrapv1.OpenshiftAssistedConfig{}
-		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "c"}, before); err != nil {
-			t.Fatal(err)
-		}
-		after := before.DeepCopy()
-		after.Status.Conditions = []metav1.Condition{{Type: "HostValidated", Status: status, Reason: "Any", Message: message}}
-		written, again, err := w.Write(t.Context(), c, before, after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return written, again
-	}
-	for _, step := range []struct {
+	const moment = 10 * time.Second
+	type step struct {
 		status  metav1.ConditionStatus
 		message string
 		later   time.Duration
 		written bool
+	}
+	for name, test := range map[string]struct {
+		news  bool
+		steps []step
 	}{
-		{metav1.ConditionFalse, "one", 0, true},
-		{metav1.ConditionFalse, "one", 0, false},
-		{metav1.ConditionFalse, "two", time.Second, false},
-		{metav1.ConditionTrue, "three", 0, true},
-		{metav1.ConditionTrue, "four", every - time.Second, false},
-		{metav1.ConditionTrue, "four", time.Second, true},
-		{metav1.ConditionTrue, "five", every, true},
-		{metav1.ConditionTrue, "six", seldom - time.Second, false},
-		{metav1.ConditionTrue, "six", time.Second, true},
-		{metav1.ConditionTrue, "seven", seldom, true},
-		{metav1.ConditionFalse, "eight", time.Second, true},
-		{metav1.ConditionFalse, "nine", every, true},
+		"progress": {false, []step{
+			{metav1.ConditionFalse, "one", 0, true},
+			{metav1.ConditionFalse, "one", 0, false},
+			{metav1.ConditionFalse, "two", time.Second, false},
+			{metav1.ConditionTrue, "three", 0, true},
+			{metav1.ConditionTrue, "four", every - time.Second, false},
+			{metav1.ConditionTrue, "four", time.Second, true},
+			{metav1.ConditionTrue, "five", every, true},
+			{metav1.ConditionTrue, "six", seldom - time.Second, false},
+			{metav1.ConditionTrue, "six", time.Second, true},
+			{metav1.ConditionTrue, "seven", seldom, true},
+			{metav1.ConditionFalse, "eight", time.Second, true},
+			{metav1.ConditionFalse, "nine", every, true},
+		}},
+		"news": {true, []step{
+			{metav1.ConditionFalse, "no release; no network", 0, true},
+			{metav1.ConditionFalse, "no network", time.Second, false},
+			{metav1.ConditionFalse, "no network", stands - time.Second, false},
+			{metav1.ConditionFalse, "no network", time.Second, true},
+			{metav1.ConditionFalse, "no network", 0, false},
+			// What comes and goes is not written, and waits from the start when it comes again.
+			{metav1.ConditionFalse, "no disk", moment, false},
+			{metav1.ConditionFalse, "no network", moment, false},
+			{metav1.ConditionFalse, "no disk", moment, false},
+			{metav1.ConditionFalse, "no memory", moment, false},
+			{metav1.ConditionFalse, "no disk", moment, false},
+			{metav1.ConditionFalse, "no disk", stands - time.Second, false},
+			{metav1.ConditionFalse, "no disk", time.Second, true},
+			// So much as all words are written after a while.
+			{metav1.ConditionFalse, "no memory", every - time.Second, false},
+			{metav1.ConditionFalse, "no clock", time.Second, true},
+			{metav1.ConditionTrue, "", 0, true},
+		}},
+		"news that are none any more": {false, []step{
+			{metav1.ConditionFalse, "Trouble: no network", 0, true},
+			{metav1.ConditionFalse, "2 of 3 hosts", time.Second, false},
+			{metav1.ConditionFalse, "3 of 3 hosts", stands - time.Second, false},
+			{metav1.ConditionFalse, "3 of 3 hosts", time.Second, true},
+			{metav1.ConditionFalse, "ready", stands, false},
+		}},
 	} {
-		now.now = now.now.Add(step.later)
-		written, again := say(step.status, step.message)
-		if written != step.written || !written && step.message != "one" && again <= 0 {
-			t.Errorf("%s %s: written %t, again in %s", step.status, step.message, written, again)
+		t.Run(name, func(t *testing.T) {
+			_, c := served(t)
+			now := &still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+			w := New(now)
+			for _, step := range test.steps {
+				now.now = now.now.Add(step.later)
+				before := &bootstrapv1.OpenshiftAssistedConfig{}
+				if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "c"}, before); err != nil {
+					t.Fatal(err)
+				}
+				after := before.DeepCopy()
+				after.Status.Conditions = []metav1.Condition{{Type: "HostValidated", Status: step.status, Reason: "Any", Message: step.message}}
+				var words Words
+				if test.news || strings.HasPrefix(step.message, "Trouble") {
+					words.News = []string{"HostValidated"}
+				}
+				written, again, err := w.Write(t.Context(), c, before, after, words)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same := reflect.DeepEqual(before.Status, after.Status)
+				if written != step.written || (again > 0) != (!written && !same) || test.news && again > stands+time.Second {
+					t.Errorf("%s %s: written %t, again in %s", step.status, step.message, written, again)
+				}
+			}
+		})
+	}
+}
+
+// TestFieldsThatAreProgress: what stands beside them is not.
+func TestFieldsThatAreProgress(t *testing.T) {
+	made, c := served(t)
+	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
+	for i, step := range []struct {
+		namespace, name string
+		writes          bool
+	}{{"a", "one", true}, {"a", "two", false}, {"b", "two", true}} {
+		before := &bootstrapv1.OpenshiftAssistedConfig{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(made), before); err != nil {
+			t.Fatal(err)
+		}
+		after := before.DeepCopy()
+		after.Status.AgentRef = &bootstrapv1.ObjectReference{Namespace: step.namespace, Name: step.name}
+		written, _, err := w.Write(t.Context(), c, before, after, Words{Progress: []string{"agentRef.name", "infraEnvRef.name"}})
+		if err != nil || written != step.writes {
+			t.Errorf("step %d: written %t, %v", i, written, err)
 		}
 	}
 }
@@ -95,7 +156,7 @@ func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 		after := stale.DeepCopy()
 		after.Status.DataSecretName = step.secret
 		after.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: metav1.NewTime(time.Unix(int64(step.came), 0))}}
-		written, again, err := w.Write(t.Context(), c, stale, after)
+		written, again, err := w.Write(t.Context(), c, stale, after, Words{})
 		if err != nil || written != step.writes || again != 0 {
 			t.Errorf("step %d: written %t, again in %s, %v", i, written, again, err)
 		}
@@ -119,7 +180,7 @@ func TestReadingsInBetween(t *testing.T) {
 		t.Helper()
 		after := shown.DeepCopy()
 		after.Status.DataSecretName = secret
-		if written, _, err := w.Write(t.Context(), c, shown, after); err != nil || written != writes {
+		if written, _, err := w.Write(t.Context(), c, shown, after, Words{}); err != nil || written != writes {
 			t.Errorf("%s: written %t, %v", secret, written, err)
 		}
 	}
