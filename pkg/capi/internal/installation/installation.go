@@ -99,15 +99,21 @@ type installation struct {
 	nodes install.Nodes
 	stop  context.CancelFunc // ends its loop; nil while it has none
 
-	mu      sync.Mutex // held while it is observed and decided on
 	client  *install.Client
+	brief   *install.Client // the same, that does not look at the installed cluster itself
 	service install.Backend
+
+	looking sync.Mutex // held while it is observed and decided on, which may take long
+
+	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
 	view    *View
 	memory  install.Memory
-	stale   bool   // something was written, or has changed, since the view
+	changed uint64 // how often something was written, or has changed
+	seen    uint64 // how often it had when the view was made
 	mark    uint64 // of the objects that the view's desired state is of
 	acting  map[install.Scope]*sync.Mutex
 	looked  time.Time // when that was made, in real time
+	waited  time.Time // when the installed cluster itself was waited for last
 
 	told map[install.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
 }
@@ -136,15 +142,17 @@ type tried struct {
 // time: a plan also depends on the time.
 const freshFor = time.Second
 
-// View is the installation of a Cluster as it is now. Where it is not known what is desired of it, the view says
-// what was observed, and its error is NoPlan.
+// waitsAgain is how long reconciles take an installed cluster that does not answer for away without waiting for it: that
+// is left to the loop, which looks more often than that.
+const waitsAgain = idly + time.Minute
+
+// View is the installation of a Cluster as it is now. An installed cluster that did not answer lately is not waited for.
+// Where it is not known what is desired of it, the view says what was observed, and its error is NoPlan.
 func (s *Set) View(ctx context.Context, cluster Key) (*View, error) {
 	i, err := s.get(cluster)
 	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	return i.look(ctx)
 }
 
@@ -156,6 +164,11 @@ func (s *Set) Last(cluster Key) *View {
 	if i == nil {
 		return nil
 	}
+	return i.last()
+}
+
+// last is the view that was made last, nil where there is none.
+func (i *installation) last() *View {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.view
@@ -195,6 +208,7 @@ func (s *Set) get(cluster Key) (*installation, error) {
 			}
 		}
 		i.client = install.New(service, options...)
+		i.brief = install.New(service, install.WithClock(s.config.Clock), install.WithTimeouts(0, 0))
 		s.of[cluster] = i
 		s.begin(i)
 	}
@@ -237,55 +251,112 @@ func (s *Set) Changed(cluster Key) {
 	s.mu.Unlock()
 	if i != nil {
 		i.mu.Lock()
-		i.stale = true
+		i.changed++
 		i.mu.Unlock()
 	}
 }
 
-// look observes and decides, unless nothing has changed since it last did.
+// look observes and decides, unless nothing has changed since it last did. It does not wait for an installed cluster that
+// did not answer lately.
 func (i *installation) look(ctx context.Context) (*View, error) {
-	var prior *install.Observed
-	if i.view != nil {
-		prior = i.view.Observed
+	if view, err := i.known(ctx); view != nil || err != nil {
+		return view, err
 	}
-	fresh := i.view != nil && !i.stale && clock.Real().Now().Sub(i.looked) < freshFor
+	i.looking.Lock()
+	defer i.looking.Unlock()
+	if view, err := i.known(ctx); view != nil || err != nil { // somebody else has looked meanwhile
+		return view, err
+	}
+	return i.observe(ctx, false)
+}
+
+// isFresh reports whether the view is taken for the present, as far as the objects are the same. i.mu is held.
+func (i *installation) isFresh() bool {
+	return i.view != nil && i.changed == i.seen && (clock.Real().Now().Sub(i.looked) < freshFor || i.isAway())
+}
+
+// isAway reports whether the installed cluster did not answer lately. i.mu is held.
+func (i *installation) isAway() bool {
+	if i.view == nil || i.set.config.Clock.Now().Sub(i.waited) >= waitsAgain {
+		return false
+	}
+	spoke := i.view.Observed.Spoke
+	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.SpokeUnreachable
+}
+
+// known is the view, where it is taken for the present by the mark of the objects; else nil.
+func (i *installation) known(ctx context.Context) (*View, error) {
+	i.mu.Lock()
+	view, fresh, of := i.view, i.isFresh(), i.mark
+	i.mu.Unlock()
+	if !fresh || i.set.config.Mark == nil {
+		return nil, nil
+	}
+	mark, err := i.set.config.Mark(ctx, i.key)
+	if err != nil || mark != of {
+		return nil, err
+	}
+	return view, view.NoPlan
+}
+
+// observe looks and decides; patient says that it waits for an installed cluster that did not answer lately, and takes
+// nothing that is known for the present. i.looking is held.
+func (i *installation) observe(ctx context.Context, patient bool) (*View, error) {
+	i.mu.Lock()
+	view, changed, fresh, away := i.view, i.changed, i.isFresh() && !patient, i.isAway() && !patient
+	i.mu.Unlock()
+	var prior *install.Observed
+	if view != nil {
+		prior = view.Observed
+	}
 	var mark uint64
 	if i.set.config.Mark != nil {
 		var err error
 		if mark, err = i.set.config.Mark(ctx, i.key); err != nil {
 			return nil, err
 		}
-		if fresh && mark == i.mark {
-			return i.view, i.view.NoPlan
-		}
 	}
 	desired, left, err := i.desire(ctx, prior)
 	if desired == nil {
 		return nil, err
 	}
-	i.mark = mark
 	now := i.set.config.Clock.Now()
-	if fresh && err == nil && i.view.NoPlan == nil && reflect.DeepEqual(desired, i.view.Desired) {
-		return i.view, nil
+	if fresh && err == nil && view.NoPlan == nil && reflect.DeepEqual(desired, view.Desired) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.mark = mark
+		return view, nil
 	}
-	observed, failed := i.client.Observe(ctx, desired, prior)
+	client := i.client
+	if away {
+		client = i.brief
+	}
+	observed, failed := client.Observe(ctx, desired, prior)
 	if failed != nil {
 		return nil, errors.Join(err, failed)
+	}
+	if away {
+		observed.Spoke = prior.Spoke
 	}
 	if prior == nil || err != nil || stateOf(prior) != stateOf(observed) { // what is desired depends on how far it is
 		if desired, left, err = i.desire(ctx, observed); desired == nil {
 			return nil, err
 		}
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.memory.Seen(observed, now)
-	view := &View{Desired: desired, Observed: observed, NoPlan: err}
+	view = &View{Desired: desired, Observed: observed, NoPlan: err}
 	if err == nil {
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
 		left.leaveAlone(view)
 		i.memory.Decided(view.Plan)
 		view.tried, view.retries = i.triedOf(view.Plan), i.memory.RefusalOf(view.Plan) != nil
 	}
-	i.view, i.stale, i.looked = view, false, clock.Real().Now()
+	i.view, i.seen, i.mark, i.looked = view, changed, mark, clock.Real().Now()
+	if !away {
+		i.waited = i.set.config.Clock.Now()
+	}
 	return view, err
 }
 
@@ -361,9 +432,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 	}
 	var done []install.Action
 	for range rounds {
-		i.mu.Lock()
 		view, err := i.look(ctx)
-		i.mu.Unlock()
 		if err != nil {
 			return view, done, err
 		}
@@ -378,7 +447,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 			}
 			i.mu.Lock()
 			i.memory.Note(action, err, view.Observed.At)
-			i.stale = true
+			i.changed++
 			i.mu.Unlock()
 			if err != nil {
 				return view, done, err

@@ -521,3 +521,87 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 		t.Errorf("its blockers are %+v", view.Plan.Blockers)
 	}
 }
+
+// away is an installed cluster that does not answer: who looks at it waits for as long as the test likes.
+type away struct {
+	install.Nodes
+	waiting chan struct{} // whoever waits says so
+	answer  chan struct{}
+}
+
+func (a *away) Observe(ctx context.Context, _ *install.Desired, observed *install.Observed) (*install.Spoke, error) {
+	select {
+	case a.waiting <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case <-a.answer:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return &install.Spoke{Trouble: "i/o timeout", TroubleKind: model.SpokeUnreachable, Since: observed.At}, nil
+}
+
+func (a *away) Changed() <-chan struct{} { return nil }
+
+// TestNobodyWaitsForAClusterThatIsAway but the loop: reconciles go by what is known of it, and see what else changes.
+func TestNobodyWaitsForAClusterThatIsAway(t *testing.T) {
+	s := &service{cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts}}
+	set, plane := newSet(t, s, nil), &away{waiting: make(chan struct{}), answer: make(chan struct{})}
+	desire := set.config.Desire
+	set.config.Desire = func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error) {
+		desired, err := desire(ctx, cluster, observed)
+		desired.Options = install.Options{AddNodes: true, AcceptControlPlane: true}
+		return desired, err
+	}
+	mark := atomic.Uint64{}
+	set.config.Mark = func(context.Context, Key) (uint64, error) { return mark.Load(), nil }
+	set.config.Nodes = func(Key) install.Nodes { return plane }
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- set.Start(ctx) }()
+	first := make(chan error)
+	go func() {
+		_, err := set.View(t.Context(), lab)
+		first <- err
+	}()
+	for range 2 { // that one, or the loop before it, and the loop once more
+		<-plane.waiting
+		select {
+		case plane.answer <- struct{}{}:
+		case <-t.Context().Done():
+		}
+	}
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	<-plane.waiting // the loop waits from now on
+	if view := set.Last(lab); view == nil || view.Observed.Spoke == nil || view.Observed.Spoke.Trouble == "" {
+		t.Fatalf("the view is %+v", view)
+	}
+	view, _, err := set.Act(t.Context(), lab, model.HostScope("cp-0"))
+	if err != nil || view.Observed.Spoke.Trouble == "" {
+		t.Errorf("%+v, %v", view, err)
+	}
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Error(err)
+	}
+	set.Changed(lab)
+	plane.answer <- struct{}{}
+	mark.Store(1) // whatever it is that has changed
+	before := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.observed }()
+	set.Changed(lab)
+	if view, err = set.View(t.Context(), lab); err != nil || view.Observed.Spoke.Trouble == "" {
+		t.Errorf("after a change: %+v, %v", view, err)
+	}
+	s.mu.Lock()
+	if s.observed == before {
+		t.Error("the service is not asked after a change")
+	}
+	s.mu.Unlock()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -92,12 +92,11 @@ func (s *Set) begin(i *installation) {
 func (i *installation) follow(ctx context.Context) {
 	quiet := soonest
 	for ctx.Err() == nil {
-		i.mu.Lock()
 		changed := i.changes() // before the look, so that none is lost
-		i.stale = true
-		view, err := i.look(ctx)
-		known := i.view != nil
-		i.mu.Unlock()
+		i.looking.Lock()
+		view, err := i.observe(ctx, true)
+		i.looking.Unlock()
+		known := i.last() != nil
 		if ctx.Err() != nil {
 			return
 		}
@@ -158,10 +157,11 @@ func (i *installation) follows() bool {
 // changes are channels that are closed once something is other than the next look finds it.
 func (i *installation) changes() []<-chan struct{} {
 	var all []<-chan struct{}
-	if service, watches := i.service.(install.Notifier); watches && i.view != nil {
-		all = append(all, service.Changed(i.view.Desired.Query()))
+	view := i.last()
+	if service, watches := i.service.(install.Notifier); watches && view != nil {
+		all = append(all, service.Changed(view.Desired.Query()))
 	}
-	if i.nodes != nil && i.view != nil && i.view.Observed.Spoke != nil {
+	if i.nodes != nil && view != nil && view.Observed.Spoke != nil {
 		all = append(all, i.nodes.Changed())
 	}
 	return all
