@@ -274,6 +274,14 @@ func checkTopology(t *testing.T, m *kubetest.Management, writer client.Client, c
 		}
 		return true, ""
 	})
+	eventually(t, "the control plane has hosts of the pool", func() (bool, string) {
+		hosts := list("capi-provider.agent-install.openshift.io", "v1beta2", "AgentMachine")
+		hosts = slices.DeleteFunc(hosts, func(o unstructured.Unstructured) bool {
+			_, is := o.GetLabels()["cluster.x-k8s.io/control-plane"]
+			return !is
+		})
+		return len(hosts) == 3, conditionsOf(list("controlplane.cluster.x-k8s.io", "v1beta1", "OpenshiftAssistedControlPlane"))
+	})
 	for _, o := range objects {
 		if isCluster(o) {
 			if err := writer.Delete(t.Context(), o); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
@@ -150,8 +151,8 @@ func TestComponents(t *testing.T) {
 }
 
 // TestForeignKindsAreTheManagersOfOthers: the API group of the infrastructure is no group of Cluster API's. Its own
-// managers, and the other providers, are given all that they do with the kinds by a role that is added to theirs,
-// subresources and so finalizers included.
+// managers are given all that they do with the kinds by a role that is added to theirs, subresources and so finalizers
+// included. It is added to nobody else's: the other providers have the roles that are written from their markers.
 func TestForeignKindsAreTheManagersOfOthers(t *testing.T) {
 	for _, options := range []components.Options{{}, {SelfManaged: true}, {Namespaced: true}} {
 		for _, name := range components.Names() {
@@ -172,9 +173,10 @@ func TestForeignKindsAreTheManagersOfOthers(t *testing.T) {
 			if !foreign {
 				continue
 			}
-			for _, to := range []string{"oaictl.io/aggregate-to-bootstrap-manager", "oaictl.io/aggregate-to-control-plane-manager"} {
-				if at(added[0], "metadata", "labels", to) != "true" {
-					t.Errorf("the role has not the label %s", to)
+			labels, _ := at(added[0], "metadata", "labels").(map[string]any)
+			for label := range labels {
+				if strings.HasPrefix(label, "oaictl.io/aggregate-to-") {
+					t.Errorf("%+v: the role is added to more than Cluster API's, by %s", options, label)
 				}
 			}
 			rule := at(added[0], "rules", 0)
@@ -187,6 +189,55 @@ func TestForeignKindsAreTheManagersOfOthers(t *testing.T) {
 					t.Errorf("nobody may %s", verb)
 				}
 			}
+		}
+	}
+}
+
+// TestRightsOnKindsOfThePool: the other providers have rights of their own on kinds of the infrastructure provider, by
+// their names. Both read them. The control plane's makes machines of a template, and writes labels and owners.
+func TestRightsOnKindsOfThePool(t *testing.T) {
+	const group = "capi-provider.agent-install.openshift.io"
+	reads := []string{"get", "list", "watch"}
+	for name, want := range map[string]map[string][]string{
+		"bootstrap": {"agentclusters": reads, "agentmachines": reads},
+		"control-plane": {
+			"agentclusters": reads, "agentmachines": {"create", "get", "list", "patch", "watch"}, "agentmachinetemplates": {"get", "list", "patch", "watch"},
+		},
+	} {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := map[string][]string{}
+		for _, o := range objectsOf(t, filesOf(t, components.Options{})[p.ComponentsFile()]) {
+			if at(o, "kind") != "ClusterRole" {
+				continue
+			}
+			text, err := yaml.Marshal(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var role rbacv1.ClusterRole
+			if err := yaml.Unmarshal(text, &role); err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range role.Rules {
+				for _, resource := range rule.Resources {
+					if slices.Contains(rule.APIGroups, group) {
+						given[resource] = append(given[resource], rule.Verbs...)
+					}
+				}
+			}
+		}
+		for resource, verbs := range want {
+			for _, verb := range verbs {
+				if !slices.Contains(given[resource], verb) {
+					t.Errorf("%s may not %s %s", name, verb, resource)
+				}
+			}
+		}
+		if verbs, all := given["*"]; all {
+			t.Errorf("%s may %v all kinds", name, verbs)
 		}
 	}
 }
