@@ -146,3 +146,26 @@ func TestFailedWritesAreTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsOfLostHostsAreTold says why a machine cannot have its host also where that cannot be taken back.
+func TestReasonsOfLostHostsAreTold(t *testing.T) {
+	broken := errors.New("nobody admits anything")
+	m := newMoved(t, "ns")
+	m.machine.Spec.ProviderID = "" // it was not handed over
+	if err := m.client.Update(t.Context(), m.machine); err != nil {
+		t.Fatal(err)
+	}
+	m.Client = interceptor.NewClient(m.client.(client.WithWatch), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return broken
+		},
+	})
+	m.Pool = &agent.HubPool{Client: m.client, Live: m.client}
+	if _, err := m.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.infra)}); !errors.Is(err, broken) {
+		t.Errorf("the reconcile says %v", err)
+	}
+	m.get(m.infra)
+	if c := conditionOf(m.infra, agentv1.AgentReservedCondition); c.Status != metav1.ConditionFalse || c.Reason != agentv1.AgentGoneReason || c.Message != "Agent moved is there no more" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -32,14 +35,17 @@ import (
 	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/pkg/capi/api"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -182,6 +188,7 @@ func open(t *testing.T, s setup) *site {
 	for range max(1, s.namespaces) {
 		x.namespaces = append(x.namespaces, x.Namespace(t))
 	}
+	x.admit(t)
 	x.namespace, x.agents = x.namespaces[0], x.namespaces[0]
 	if s.agents != "" {
 		x.agents = x.Namespace(t)
@@ -208,6 +215,73 @@ func open(t *testing.T, s setup) *site {
 		x.manage(ctx, t)
 	}
 	return x
+}
+
+// admit has the API server ask the provider's webhooks about what is written in the namespaces of Machines, until
+// the test's end.
+func (x *site) admit(t *testing.T) {
+	t.Helper()
+	hooks, err := x.NewWebhooks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := api.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Host: "127.0.0.1", Port: hooks.Port, CertDir: hooks.CertDir})
+	mgr, err := ctrl.NewManager(x.Config, ctrl.Options{Scheme: scheme, WebhookServer: server, Metrics: metrics.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.RegisterInfrastructure(mgr); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "webhook", "infrastructure-agent.yaml"))
+	if err == nil {
+		err = hooks.Point(objects...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, o := range objects {
+			if err := client.IgnoreNotFound(x.client.Delete(context.WithoutCancel(t.Context()), o)); err != nil {
+				t.Error(err)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the webhooks: %v", err)
+		}
+	})
+	values := make([]any, len(x.namespaces))
+	for i, namespace := range x.namespaces {
+		values[i] = namespace
+	}
+	for _, o := range objects {
+		o.SetName(o.GetName() + "-" + x.namespaces[0])
+		list, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+		for _, hook := range list {
+			hook.(map[string]any)["namespaceSelector"] = map[string]any{"matchExpressions": []any{map[string]any{
+				"key": corev1.LabelMetadataName, "operator": "In", "values": values,
+			}}}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, list, "webhooks"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Apply(t.Context(), objects...); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the webhooks to be asked", func() (bool, string) {
+		wrong := &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespaces[0], Name: "wrong"}, Spec: agentv1.AgentMachineSpec{CPUArchitecture: "none"}}
+		err := x.client.Create(t.Context(), wrong, client.DryRunAll)
+		return apierrors.IsInvalid(err), fmt.Sprint(err)
+	})
 }
 
 // manage starts one manager.

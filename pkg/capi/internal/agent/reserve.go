@@ -117,13 +117,13 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	switch {
-	case lost == "":
+	if lost == "" {
 		s.host = host
 		s.isReserved()
 		return true, s.hook(ctx)
-	case s.isProvisioned():
-		s.waitToReserve(reason, lost)
+	}
+	s.waitToReserve(reason, lost)
+	if s.isProvisioned() {
 		return false, nil
 	}
 	return false, s.giveUp(ctx)

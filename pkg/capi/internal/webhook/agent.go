@@ -12,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -102,11 +104,11 @@ func agentMachines() validator[*agentv1.AgentMachine] {
 	}
 }
 
-// changedAgentMachine says that a machine that has a host keeps it.
+// changedAgentMachine says that a machine that has a host keeps it, unless it gives it up.
 func changedAgentMachine(before, after *agentv1.AgentMachine) field.ErrorList {
 	at := field.NewPath("spec")
 	var wrong field.ErrorList
-	if was := before.Spec.ProviderID; was != "" && was != after.Spec.ProviderID {
+	if was := before.Spec.ProviderID; was != "" && was != after.Spec.ProviderID && !givesUp(before, after) {
 		wrong = append(wrong, immutable(at.Child("providerID"), "the node has it already: put %s back, or delete the Machine to get another host", was))
 	}
 	if before.Status.AgentRef != nil || before.Spec.ProviderID != "" {
@@ -114,6 +116,13 @@ func changedAgentMachine(before, after *agentv1.AgentMachine) field.ErrorList {
 			"the machine has its host, which was chosen by the old value: put it back, or delete the Machine to get another host")...)
 	}
 	return wrong
+}
+
+// givesUp reports whether a machine is left without a host and without its reservation, which its controller does before
+// it is handed over where the host cannot be had any more. It looks for another one then.
+func givesUp(before, after *agentv1.AgentMachine) bool {
+	_, reserved := after.Annotations[machines.AnnotationReservedHost]
+	return after.Spec.ProviderID == "" && !reserved && !ptr.Deref(before.Status.Initialization.Provisioned, false)
 }
 
 func agentMachineTemplates() validator[*agentv1.AgentMachineTemplate] {

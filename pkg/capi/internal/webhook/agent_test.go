@@ -8,6 +8,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
 func TestAgentClusterRefusals(t *testing.T) {
@@ -131,6 +132,44 @@ func TestAgentMachineChanges(t *testing.T) {
 	another.Spec.MinCPUs = new(int32(4))
 	_, err = agentMachines().ValidateUpdate(t.Context(), other, another)
 	expectRefusal(t, err, "spec.minCPUs", "delete the Machine to get another host")
+}
+
+// TestReservationsAreGivenUp: before a machine is handed over its controller takes a reservation back, as a whole.
+func TestReservationsAreGivenUp(t *testing.T) {
+	noted := map[string]string{machines.AnnotationReservedHost: "pool/agent", "other": "note"}
+	for _, c := range []struct {
+		name        string
+		provisioned bool
+		annotations map[string]string // afterwards
+		change      func(*agentv1.AgentMachine)
+		field, text string
+	}{
+		{name: "before it is handed over", annotations: map[string]string{"other": "note"}},
+		{name: "the reservation stays", annotations: noted, field: "spec.providerID", text: "put agent://agent back"},
+		{name: "after it was handed over", provisioned: true, field: "spec.providerID", text: "put agent://agent back"},
+		{name: "for another host at once", change: func(m *agentv1.AgentMachine) { m.Spec.ProviderID = "agent://another" }, field: "spec.providerID", text: "put agent://agent back"},
+		{name: "with another wish", change: func(m *agentv1.AgentMachine) { m.Spec.MinCPUs = new(int32(4)) }, field: "spec.minCPUs", text: "put it back"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := &agentv1.AgentMachine{}
+			before.Annotations, before.Spec.ProviderID = noted, "agent://agent"
+			before.Status.AgentRef = &agentv1.AgentReference{Namespace: "pool", Name: "agent"}
+			before.Status.Initialization.Provisioned = &c.provisioned
+			after := before.DeepCopy()
+			after.Annotations, after.Spec.ProviderID = c.annotations, ""
+			if c.change != nil {
+				c.change(after)
+			}
+			_, err := agentMachines().ValidateUpdate(t.Context(), before, after)
+			if c.field == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			expectRefusal(t, err, c.field, c.text)
+		})
+	}
 }
 
 func TestAgentMachineTemplates(t *testing.T) {
