@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -17,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -173,5 +175,64 @@ func TestMachinesThatWereMovedKeepTheirHostsOfAService(t *testing.T) {
 	m.reconcile()
 	if acted := m.service.actions(model.ReturnHost); len(acted) != 1 || acted[0].Target != "moved" || !m.isHeld() {
 		t.Errorf("the service was asked for %v; it is held: %t", acted, m.isHeld())
+	}
+}
+
+// TestControlPlaneHasTheSay gives the host of a control plane back once that has said that etcd can do without it, and
+// not before, whichever of its objects is deleted. Where nobody looks after etcd, nobody is waited for.
+func TestControlPlaneHasTheSay(t *testing.T) {
+	const hook = controlplanev1.EtcdMemberHookAnnotation
+	says := func(reason, message string) *metav1.Condition {
+		return &metav1.Condition{Type: controlplanev1.EtcdMemberRemovedCondition, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	for name, test := range map[string]struct {
+		hook  string
+		says  *metav1.Condition
+		waits string // the message; "" where the host goes back
+	}{
+		"nothing yet":                  {hook: hook, waits: "waiting for the control plane to say whether etcd can do without this machine"},
+		"etcd needs it":                {hook: hook, says: says("EtcdQuorum", "etcd needs it"), waits: "etcd needs it"},
+		"nothing is known of etcd":     {hook: hook, says: says("ClusterUnreachable", "it does not answer"), waits: "it does not answer"},
+		"etcd can do without it":       {hook: hook, says: says(controlplanev1.WaitingForOtherHooksReason, "waiting for the hooks of others")},
+		"its member is gone":           {hook: hook, says: &metav1.Condition{Type: controlplanev1.EtcdMemberRemovedCondition, Status: metav1.ConditionTrue, Reason: "EtcdMemberRemoved"}},
+		"a person has let go of it":    {says: says("EtcdQuorum", "etcd needs it")},
+		"another provider looks to it": {hook: clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/kcp-cleanup"},
+	} {
+		for deleted, both := range map[string]bool{"its Machine is deleted": false, "both are deleted": true} {
+			t.Run(name+", and "+deleted, func(t *testing.T) {
+				m := newMoved(t, "rack")
+				m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+				host := hostOfPool("moved", "x86_64")
+				host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
+				m.service.hosts = map[string][]install.Host{"rack": {host}}
+				m.reconcile()
+				if test.hook != "" {
+					m.machine.Annotations[test.hook] = ""
+					if err := m.client.Update(t.Context(), m.machine); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if test.says != nil {
+					conditions.Set(m.machine, *test.says)
+				}
+				if err := m.client.Status().Update(t.Context(), m.machine); err != nil {
+					t.Fatal(err)
+				}
+				m.delete()
+				if both {
+					if err := m.client.Delete(t.Context(), m.infra); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m.reconcile()
+				c := conditionOf(m.infra, clusterv1.DeletingCondition)
+				if returned := len(m.service.actions(model.ReturnHost)) > 0; returned != (test.waits == "") || !m.isHeld() {
+					t.Errorf("the host was given back: %t; it is held: %t, %+v", returned, m.isHeld(), c)
+				}
+				if test.waits != "" && (c.Reason != "WaitingForEtcd" || c.Message != test.waits) {
+					t.Errorf("it says %+v", c)
+				}
+			})
+		}
 	}
 }

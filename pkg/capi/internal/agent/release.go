@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -25,6 +27,7 @@ const (
 	reasonWaitingForDrain   = "WaitingForDrain"
 	reasonWaitingForMachine = "WaitingForMachine"
 	reasonWaitingForInstall = "WaitingForInstallComplete"
+	reasonWaitingForEtcd    = "WaitingForEtcd"
 	reasonReturning         = "ReturningAgent"
 	reasonReturned          = "AgentReturned"
 	reasonNotReturned       = "AgentNotReturned"
@@ -172,6 +175,9 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	case host.Cluster != "" && s.installs():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
 		return false, again, nil
+	case host.Cluster != "" && s.keptByEtcd() != "":
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForEtcd, s.keptByEtcd())
+		return false, ctrl.Result{}, nil // a change of the Machine wakes
 	case host.Cluster != "":
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the host leaves the cluster")
 		return false, again, s.returnHost(ctx)
@@ -184,6 +190,24 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		return false, again, nil
 	}
 	return true, ctrl.Result{}, s.Pool.Release(ctx, name, s.me())
+}
+
+// keptByEtcd says why a machine of a control plane that looks after etcd cannot be taken away: that has not said yet that
+// etcd can do without it. "" where it can be, and for any other machine.
+func (s *scope) keptByEtcd() string {
+	if s.machine == nil || s.machine.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	if _, looked := s.machine.Annotations[controlplanev1.EtcdMemberHookAnnotation]; !looked {
+		return ""
+	}
+	switch c := conditions.Get(s.machine, controlplanev1.EtcdMemberRemovedCondition); {
+	case c == nil:
+		return "waiting for the control plane to say whether etcd can do without this machine"
+	case c.Status != metav1.ConditionTrue && c.Reason != controlplanev1.WaitingForOtherHooksReason:
+		return c.Message
+	}
+	return ""
 }
 
 // statusByHand is the service's word for a host that has gone back, and that a person is to boot.

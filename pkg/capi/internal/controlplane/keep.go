@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -25,7 +26,7 @@ import (
 
 // MachineEtcdMemberRemoved is a condition of a Machine that is being deleted: whether its member of etcd is
 // gone, and what that waits for.
-const MachineEtcdMemberRemoved = "EtcdMemberRemoved"
+const MachineEtcdMemberRemoved = controlplanev1.EtcdMemberRemovedCondition
 
 // keepAgain is how soon it is looked again at what a Machine waits for.
 const keepAgain = 10 * time.Second

@@ -42,6 +42,19 @@ const (
 	MachinesCreatedCondition = "MachinesCreated"
 )
 
+// EtcdMemberHookAnnotation is on every Machine of a control plane: once its node is drained,
+// Cluster API waits with the end of its machine until the annotation is gone, so until its
+// member of etcd is.
+const EtcdMemberHookAnnotation = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/etcd-member"
+
+// EtcdMemberRemovedCondition is a condition of a Machine of a control plane that is being
+// deleted: whether its member of etcd is gone, and what that waits for.
+const EtcdMemberRemovedCondition = "EtcdMemberRemoved"
+
+// WaitingForOtherHooksReason is a reason of EtcdMemberRemoved: etcd can do without the Machine.
+// Its machine may be taken away, and the hooks of those who do so are waited for.
+const WaitingForOtherHooksReason = "WaitingForOtherHooks"
+
 // Reasons of the conditions of an OpenshiftAssistedControlPlane.
 const (
 	// ControlPlaneInstallingReason means that the installation is not over.

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,8 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// HookAnnotation is on every Machine of a control plane: once its node is drained, Cluster API waits with
-// the end of its machine until the annotation is gone, so until its member of etcd is.
-const HookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/etcd-member"
+// HookAnnotation is on every Machine of a control plane until its member of etcd is gone.
+const HookAnnotation = controlplanev1.EtcdMemberHookAnnotation
 
 // HookOwner is the value of the annotation.
 const HookOwner = "openshiftassistedcontrolplane"
@@ -24,6 +24,7 @@ const HookOwner = "openshiftassistedcontrolplane"
 const (
 	ReasonRemovalRequired    = controlplanev1.EtcdMemberRemovalRequiredReason
 	ReasonWaitingForDrain    = "WaitingForDrain"
+	ReasonWaitingForHooks    = controlplanev1.WaitingForOtherHooksReason
 	ReasonWaitingForNode     = "WaitingForNodeDeletion"
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	ReasonEtcdUnknown        = "EtcdUnknown"
@@ -51,19 +52,16 @@ func Hold(q *Question, m *Machine) Held {
 	case q.Gone, q.Phase != Installed, !others:
 		return Held{Release: true}
 	}
+	var member *model.EtcdMember
 	if q.unknown() == "" {
-		if member := q.member(m); member != nil {
-			if why := q.loses(m); why != "" {
+		if member = q.member(m); member != nil {
+			if why := q.needs(m, member); why != "" {
 				return Held{Reason: ReasonEtcdQuorum, Message: why, Member: member.ID}
 			}
 		}
 	}
-	switch {
-	case !isDrained(m):
+	if !isDrained(m) {
 		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for Cluster API to drain the node"}
-	}
-	if hooks := otherHooks(m); len(hooks) > 0 {
-		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for the hooks of others, which need the node: " + names.Few(hooks)}
 	}
 	if why := q.unreachable(); why != "" {
 		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: kubectl -n %s annotate machine %s %s-", why, m.Namespace, m.Name, HookAnnotation)}
@@ -74,13 +72,49 @@ func Hold(q *Question, m *Machine) Held {
 	if why := q.unknown(); why != "" {
 		return Held{Reason: ReasonEtcdUnknown, Message: why + ": oc get etcd cluster -o yaml"}
 	}
-	member := q.member(m)
+	// Only now may others take the machine away: what etcd can do without is known.
+	if hooks := otherHooks(m); len(hooks) > 0 {
+		held := Held{Reason: ReasonWaitingForHooks, Message: "waiting for the hooks of others, which need the node: " + names.Few(hooks)}
+		if member != nil {
+			held.Member = member.ID
+		}
+		return held
+	}
 	if member == nil {
 		return q.withoutMember(m)
 	}
 	held := q.withMember(m, member)
 	held.Member = member.ID
 	return held
+}
+
+// needs says why etcd needs the member of a Machine that is being deleted; "" where it can do without. Those go first
+// that were deleted before, and are taken for gone though they may be well still.
+func (q *Question) needs(m *Machine, member *model.EtcdMember) string {
+	if why := q.loses(m); why != "" || q.isIll(m, member) {
+		return why
+	}
+	var going []string
+	for _, other := range q.which(func(o *Machine) bool { return isDeletedBefore(o, m) }) {
+		if member := q.member(other); member != nil && !q.isIll(other, member) {
+			going = append(going, other.Name)
+		}
+	}
+	all, well := q.votes()
+	all, well = all-1, well-1-len(going)
+	if len(going) > 0 && well < majority(all) {
+		return fmt.Sprintf("waiting for %s, which goes first: without both etcd would have %s of which %d are well, and needs %d",
+			names.Few(going), names.Counted(all, "member"), well, majority(all))
+	}
+	return ""
+}
+
+// isDeletedBefore reports whether a Machine was deleted before another one.
+func isDeletedBefore(m, other *Machine) bool {
+	if m.DeletionTimestamp.IsZero() || other.DeletionTimestamp.IsZero() {
+		return false
+	}
+	return cmp.Or(m.DeletionTimestamp.Compare(other.DeletionTimestamp.Time), strings.Compare(m.Name, other.Name)) < 0
 }
 
 // withoutMember is what a Machine waits for of which no member of etcd is known.

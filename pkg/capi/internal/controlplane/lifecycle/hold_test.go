@@ -29,12 +29,15 @@ func TestHold(t *testing.T) {
 		node    string // that is deleted
 	}{
 		{name: "its node is not drained", have: 4, change: func(p *plane) { p.isDeleting(0, false) }, reason: ReasonWaitingForDrain},
-		{
-			name: "another hook needs the node", have: 4, reason: ReasonWaitingForDrain, message: "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine",
-			change: func(p *plane) {
-				p.machine(0).Annotations[clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/agentmachine"] = ""
-			},
-		},
+		{name: "another hook needs the node", have: 4, reason: ReasonWaitingForHooks, message: "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine", change: (*plane).isPooled},
+		{name: "another hook needs the node, and so does etcd", have: 3, reason: ReasonEtcdQuorum, change: func(p *plane) { p.isPooled(); p.dies(1) }},
+		{name: "another hook needs the node, and it is dead", have: 3, reason: ReasonWaitingForHooks, change: func(p *plane) { p.isPooled(); p.dies(0) }},
+		{name: "another hook needs the node, which has no member", have: 3, reason: ReasonWaitingForHooks, change: func(p *plane) { p.isPooled(); p.loseMember(0) }},
+		{name: "another hook needs the node, and the cluster does not answer", have: 3, reason: ReasonClusterUnreachable, change: func(p *plane) { p.isPooled(); p.Spoke.Trouble = "timeout" }},
+		{name: "another hook needs the node, and nobody has looked", have: 3, reason: ReasonClusterUnreachable, change: func(p *plane) { p.isPooled(); p.Spoke = nil }},
+		{name: "another hook needs the node, and the operator cannot tell", have: 3, reason: ReasonEtcdUnknown, change: func(p *plane) { p.isPooled(); p.Spoke.Etcd.Trouble = "it cannot tell" }},
+		{name: "another hook needs the node, and nobody looks after etcd", have: 3, release: true, change: func(p *plane) { p.isPooled(); p.Spoke.Etcd, p.Spoke.Operators = nil, nil }},
+		{name: "another hook needs the node, and the cluster goes as a whole", have: 3, release: true, change: func(p *plane) { p.isPooled(); p.Gone = true }},
 		{name: "its node runs, and goes first", have: 4, reason: ReasonWaitingForNode, node: "cp-0"},
 		{name: "its node is going", have: 4, change: func(p *plane) { p.node(0).Deleting = true }, reason: ReasonWaitingForNode},
 		{name: "its node is gone", have: 4, change: func(p *plane) { p.loseNode(0) }, reason: ReasonRemovalRequired, message: command},
@@ -91,6 +94,54 @@ func TestHold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// isPooled has the first Machine have a hook of the provider whose pool its host is of.
+func (p *plane) isPooled() {
+	p.machine(0).Annotations[clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/agentmachine"] = ""
+}
+
+// TestMachinesLeaveEtcdOneAfterTheOther: of two that are deleted, and without both of which etcd would have no majority,
+// the one that was deleted first goes first, though nobody sees yet that its machine was taken away.
+func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
+	deleted := func(have int) *plane {
+		p := installed(have)
+		p.isPooled()
+		p.isDeleting(0, true).DeletionTimestamp.Time = present().Add(time.Second)
+		p.isDeleting(1, false)
+		return p
+	}
+	reasons := func(p *plane, first, second string) {
+		t.Helper()
+		one, two := Hold(&p.Question, p.machine(1)), Hold(&p.Question, p.machine(0))
+		if one.Reason != first || two.Reason != second || second == ReasonEtcdQuorum && first != second && !strings.Contains(two.Message, "waiting for m-1, which goes first") {
+			t.Errorf("of %d: %+v; %+v", len(p.Spoke.Etcd.Members), one, two)
+		}
+	}
+	p := deleted(3)
+	reasons(p, ReasonWaitingForDrain, ReasonEtcdQuorum)
+	p.isDeleting(1, true)
+	reasons(p, ReasonWaitingForNode, ReasonEtcdQuorum)
+	p.loseNode(1)
+	reasons(p, ReasonRemovalRequired, ReasonEtcdQuorum)
+	p.loseMember(1)
+	p.loseMachine(1)
+	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another one has to join first") {
+		t.Errorf("got %+v", h)
+	}
+	p.addMachine(3)
+	p.addNode(3)
+	p.addMember(3)
+	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonWaitingForHooks {
+		t.Errorf("got %+v", h)
+	}
+	reasons(deleted(4), ReasonWaitingForDrain, ReasonWaitingForHooks)
+	p = deleted(3)
+	p.dies(0)
+	reasons(p, ReasonEtcdQuorum, ReasonWaitingForHooks) // of the dead one nothing is lost
+	p = deleted(3)
+	p.dies(2)
+	reasons(p, ReasonEtcdQuorum, ReasonEtcdQuorum)
 }
 
 func neverJoined(p *plane) {
