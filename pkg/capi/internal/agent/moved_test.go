@@ -236,3 +236,43 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesThatAreNewAreKept does not take a node away from a Machine that lives because the AgentMachine was deleted while
+// it was being installed: it waits for the installation, and for the Machine then.
+func TestNodesThatAreNewAreKept(t *testing.T) {
+	m := newMoved(t, "rack")
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.machine.Spec.ProviderID = "" // it is not handed over
+	if err := m.client.Update(t.Context(), m.machine); err != nil {
+		t.Fatal(err)
+	}
+	host := hostOfPool("moved", "x86_64")
+	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
+	m.service.hosts = map[string][]install.Host{"rack": {host}}
+	m.service.observed.Cluster.State = model.ClusterInstalling
+	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
+	if _, err := m.Installations.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	m.reconcile()
+	if err := m.client.Delete(t.Context(), m.infra); err != nil {
+		t.Fatal(err)
+	}
+	says := func(reason string, returns int) {
+		t.Helper()
+		m.reconcile()
+		if c := conditionOf(m.infra, clusterv1.DeletingCondition); c.Reason != reason || len(m.service.actions(model.ReturnHost)) != returns || !m.isHeld() {
+			t.Errorf("the service was asked for %v; held: %t; it says %+v", m.service.acted, m.isHeld(), c)
+		}
+	}
+	says("WaitingForInstallComplete", 0)
+	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
+	says("WaitingForMachine", 0)
+	m.delete()
+	m.service.observed.Cluster.State = model.ClusterAddingHosts
+	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
+	if _, err := m.Installations.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	says("ReturningAgent", 1)
+}

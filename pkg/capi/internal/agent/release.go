@@ -102,8 +102,8 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	}
 	if !machines.IsMoving(s.object) {
 		switch {
-		case s.machine != nil && s.machine.DeletionTimestamp.IsZero() && s.isProvisioned():
-			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
+		case s.lives() && s.isProvisioned():
+			s.waitForMachine()
 			return ctrl.Result{}, nil
 		case s.machine != nil && !s.machine.DeletionTimestamp.IsZero() && !s.isDrained():
 			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
@@ -113,13 +113,21 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 		if err != nil || !done {
 			return result, err
 		}
-		if s.machine != nil && !s.machine.DeletionTimestamp.IsZero() {
+		if s.machine != nil { // which would wait for what is there no more, though it is deleted later
 			if err := s.unhook(ctx); err != nil {
 				return ctrl.Result{}, err
 			}
 		}
 	}
 	return ctrl.Result{}, s.forget(ctx)
+}
+
+// lives reports whether the Machine is there, and nobody deletes it.
+func (s *scope) lives() bool { return s.machine != nil && s.machine.DeletionTimestamp.IsZero() }
+
+// waitForMachine says that the host is not given back for as long as the Machine lives.
+func (s *scope) waitForMachine() {
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
 }
 
 // forget notes that the AgentMachine has no host any more.
@@ -172,6 +180,9 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		return true, ctrl.Result{}, nil
 	case host.Cluster != "" && !s.isBoundHere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
+	case host.Installed && s.lives(): // since the AgentMachine was deleted it has become a node
+		s.waitForMachine()
+		return false, ctrl.Result{}, nil
 	case host.Cluster != "" && s.installs():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
 		return false, again, nil

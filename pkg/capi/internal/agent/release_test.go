@@ -304,6 +304,13 @@ func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 		agent, _ := x.agent(t, host)
 		return reservedFor(agent) == "" && x.machine(t, x.namespace, "early") == nil, reservedFor(agent)
 	})
+	machine := &clusterv1.Machine{}
+	x.get(t, machine, x.namespace, "early")
+	if _, hooked := machine.Annotations[agentv1.PreTerminateHookAnnotation]; hooked {
+		t.Error("its Machine still waits for it")
+	}
+	x.deleteMachine(t, "early")
+	x.gone(t, "early")
 }
 
 // TestDeletionEndsWithoutAnAgent deletes a Machine whose Agent is gone, or is another cluster's by now.

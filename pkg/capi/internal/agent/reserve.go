@@ -263,9 +263,6 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {
 		return false, err
 	}
-	if err := s.hook(ctx); err != nil {
-		return false, err
-	}
 	if err := s.patch(ctx, func(m *agentv1.AgentMachine) {
 		controllerutil.AddFinalizer(m, agentv1.AgentMachineFinalizer)
 		m.Spec.ProviderID = agentv1.ProviderIDPrefix + host.Name
@@ -275,6 +272,9 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 		m.Annotations[machines.AnnotationReservedHost] = host.Namespace + "/" + host.Name
 		m.Annotations[clusterctlv1.BlockMoveAnnotation] = "" // until it is handed over: a move would have it take another host
 	}); err != nil {
+		return false, err
+	}
+	if err := s.hook(ctx); err != nil {
 		return false, err
 	}
 	switch err := s.Pool.Reserve(ctx, host.NamespacedName, s.me()); {
