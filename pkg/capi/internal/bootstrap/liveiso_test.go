@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -156,5 +158,49 @@ func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
 				t.Errorf("its annotations are %v", notes)
 			}
 		})
+	}
+}
+
+// TestLiveISOKeepsTheRestOfAnImage: of an image only the URL is written. Its checksum stays as it was said, which some
+// releases of Metal3 need and others do not.
+func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
+	for name, checksum := range map[string]map[string]any{"an empty checksum": {"checksum": ""}, "none": {}} {
+		t.Run(name, func(t *testing.T) {
+			want := map[string]any{"url": "http://images/1", "diskFormat": "live-iso"}
+			maps.Copy(want, checksum)
+			b := startLiveISO(t, func(o map[string]client.Object) {
+				image := maps.Clone(want)
+				image["url"] = "http://images/before"
+				o["Metal3Machine"].(*unstructured.Unstructured).Object["spec"] = map[string]any{"image": image}
+			})
+			b.mustReconcile()
+			infra := &unstructured.Unstructured{}
+			infra.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
+			infra.SetKind(machines.KindMetal3Machine)
+			b.get(infra, "infra")
+			if got, _, _ := unstructured.NestedMap(infra.Object, "spec", "image"); !maps.Equal(got, want) {
+				t.Errorf("the image is %v, not %v", got, want)
+			}
+		})
+	}
+}
+
+// TestMachinesAreDetachedWhateverIsWanted: while it cannot be told what a cluster shall become, a machine that boots from its
+// disk is still kept from booting the discovery image again, and it is said why nothing else is done.
+func TestMachinesAreDetachedWhateverIsWanted(t *testing.T) {
+	b := startLiveISO(t)
+	b.refuses, b.observes = &installation.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true
+	b.service.observed.Cluster.State = model.ClusterInstalling
+	b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalling, Progress: install.HostProgress{Stage: "Rebooting"}}}
+	b.mustReconcile()
+	host := &unstructured.Unstructured{}
+	host.SetAPIVersion("metal3.io/v1alpha1")
+	host.SetKind("BareMetalHost")
+	b.get(host, "bare")
+	if _, is := host.GetAnnotations()["baremetalhost.metal3.io/detached"]; !is {
+		t.Error("it is not detached")
+	}
+	if c := conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition); c == nil || c.Message != "the ConfigMap mirrors is not there" {
+		t.Errorf("the condition is %+v", c)
 	}
 }

@@ -123,6 +123,7 @@ type bench struct {
 	wanted     *spec.Cluster
 	options    install.Options // of what is desired
 	refuses    error           // why nothing is desired
+	observes   bool            // what there is can be observed all the same
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
 	// patched is told of objects that the reconciler has patched, and what came of it, which it may make something else.
@@ -177,10 +178,10 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	b.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
 		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-			if b.refuses != nil {
+			if b.refuses != nil && !b.observes {
 				return nil, b.refuses
 			}
-			return &install.Desired{Spec: b.wanted, Options: b.options}, nil
+			return &install.Desired{Spec: b.wanted, Options: b.options}, b.refuses
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})

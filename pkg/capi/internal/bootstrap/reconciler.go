@@ -156,10 +156,16 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if !planned && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, s.emptySecret(ctx) // a host is reserved for it only then
 	}
-	if !planned {
-		return ctrl.Result{}, s.noView(err)
+	if s.view != nil {
+		s.host = s.view.Host(s.machine.Name)
 	}
-	s.host = s.view.Host(s.machine.Name)
+	if !planned {
+		err = s.noView(err)
+		if s.way == machines.LiveISO { // whatever is wanted of the cluster, a machine boots the discovery image once
+			err = errors.Join(err, s.detach(ctx, infrastructure))
+		}
+		return ctrl.Result{}, err
+	}
 	s.showHost(err)
 	s.showLeftOut(done)
 	var result ctrl.Result
