@@ -126,7 +126,8 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 	}
 	wrong := w.problems(ctx)
 	wrong = append(wrong, checkLabels(&s.OpenshiftAssistedConfigSpec, machine)...)
-	overrides, overrideAt := overridesOfMachines(annotations, annotationsAt, s.MachineTemplate.ObjectMeta.Annotations, at.Child("machineTemplate", "metadata", "annotations"))
+	overrides, overrideAt := overridesOfMachines(
+		annotations, annotationsAt, s.MachineTemplate.ObjectMeta.Annotations, at.Child("machineTemplate", "metadata", "annotations"))
 	warnings, more := checkUserData(&s.OpenshiftAssistedConfigSpec, overrides, machine, overrideAt)
 	wrong = append(wrong, more...)
 	wrong = append(wrong, s.MachineTemplate.ObjectMeta.Validate(at.Child("machineTemplate", "metadata"))...)
@@ -139,7 +140,9 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 
 // overridesOfMachines are the Ignition configs that annotations say for the machines of a control plane, and where each
 // stands: where its own annotations and those of its template of Machines say the same, its own count.
-func overridesOfMachines(own map[string]string, ownAt *field.Path, machines map[string]string, machinesAt *field.Path) (map[string]string, func(string) *field.Path) {
+func overridesOfMachines(
+	own map[string]string, ownAt *field.Path, machines map[string]string, machinesAt *field.Path,
+) (map[string]string, func(key string) *field.Path) {
 	overrides, first := overridesIn(machines), overridesIn(own)
 	maps.Copy(overrides, first)
 	return overrides, func(key string) *field.Path {
