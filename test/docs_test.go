@@ -308,7 +308,7 @@ func TestImageIsOfItsPlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"TARGETOS", "TARGETARCH"} {
-		arg := regexp.MustCompile(`(?m)^ARG `+name+`(.*)$`).FindSubmatch(text)
+		arg := regexp.MustCompile(`(?m)^ARG ` + name + `(.*)$`).FindSubmatch(text)
 		if arg == nil || len(arg[1]) > 0 {
 			t.Errorf("ARG %s is missing, or has a default: %q", name, arg)
 		}
