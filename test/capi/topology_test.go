@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,13 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/simulator/spoke"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// kubeVersion and newerKubeVersion are those of Kubernetes in version and newer.
-const kubeVersion, newerKubeVersion = "v1.33.32", "v1.33.33"
+// kubeVersion is that of Kubernetes in version, without the commit that kubelets name.
+const kubeVersion = "v1.33.32"
 
 // TestTopologyUpgrade upgrades a cluster that a ClusterClass describes, by one edit of its version. Cluster API asks
-// before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end.
+// before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end. It begins with a
+// version that is less than kubelets say, as somebody writes it who does not know better.
 func TestTopologyUpgrade(t *testing.T) {
 	r := newRig(t, 5, func(r *rig) {
 		r.Management = kubetest.StartManagement(t, kubetest.ManagementConfig{
@@ -41,6 +45,8 @@ func TestTopologyUpgrade(t *testing.T) {
 	r.untilAvailable(aWhile)
 	r.untilWorkers(2)
 	before := r.identities()
+	r.nameCommit()
+	newerKubeVersion := spoke.KubeletOf(newer)
 	r.checkUpgrade(2, func() {
 		r.patch(&clusterv1.Cluster{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
 			topology := &o.(*clusterv1.Cluster).Spec.Topology
@@ -53,14 +59,12 @@ func TestTopologyUpgrade(t *testing.T) {
 		})
 	})
 	r.until("nothing waits for the next version", aWhile, func() (bool, string) {
-		cluster := &clusterv1.Cluster{}
-		r.get("lab", cluster)
 		for _, m := range append(r.machines(true), r.machines(false)...) {
 			if m.Spec.Version != newerKubeVersion || !conditions.IsTrue(&m, clusterv1.MachineUpToDateCondition) {
 				return false, fmt.Sprintf("%s %s: %s", m.Name, m.Spec.Version, conditions.GetMessage(&m, clusterv1.MachineUpToDateCondition))
 			}
 		}
-		return conditions.IsTrue(cluster, clusterv1.ClusterTopologyReconciledCondition), conditions.GetMessage(cluster, clusterv1.ClusterTopologyReconciledCondition)
+		return r.topologyReconciled()
 	})
 	if after := r.identities(); !maps.Equal(before, after) {
 		t.Errorf("the Machines were %v, and are %v", before, after)
@@ -70,6 +74,51 @@ func TestTopologyUpgrade(t *testing.T) {
 	if left := r.serviceObjects(); len(left) != 6 || !slices.Contains(left, "InfraEnv pool") {
 		t.Errorf("left are %v, and should be a pool of five", left)
 	}
+}
+
+// topologyReconciled reports whether Cluster API waits for nothing before it takes the next version.
+func (r *rig) topologyReconciled() (bool, string) {
+	r.t.Helper()
+	cluster := &clusterv1.Cluster{}
+	r.get("lab", cluster)
+	return conditions.IsTrue(cluster, clusterv1.ClusterTopologyReconciledCondition), conditions.GetMessage(cluster, clusterv1.ClusterTopologyReconciledCondition)
+}
+
+// nameCommit has the topology say the version that the kubelets say, in the way that the control plane tells. Without it,
+// Cluster API takes no version.
+func (r *rig) nameCommit() {
+	r.t.Helper()
+	runs := spoke.KubeletOf(version)
+	r.until("it is told what to write", aWhile, func() (bool, string) {
+		message := conditions.GetMessage(r.plane(), controlplanev1.UpgradeAvailableCondition)
+		return strings.Contains(message, "waits for nodes of version "+kubeVersion+", and they run "+runs+": kubectl -n "+r.namespace), message
+	})
+	setVersion := func(unchecked bool) error {
+		cluster := &clusterv1.Cluster{}
+		r.get("lab", cluster)
+		before := cluster.DeepCopy()
+		if unchecked {
+			cluster.Annotations[clusterv1.ClusterTopologyUnsafeUpdateVersionAnnotation] = ""
+		}
+		cluster.Spec.Topology.Version = runs
+		return r.client.Patch(r.t.Context(), cluster, client.MergeFrom(before))
+	}
+	if err := setVersion(false); err == nil || !strings.Contains(err.Error(), "there are still MachineDeployments completing a previous upgrade") {
+		r.t.Errorf("Cluster API takes it as it is: %v", err)
+	}
+	if reconciled, _ := r.topologyReconciled(); reconciled {
+		r.t.Error("Cluster API waits for nothing")
+	}
+	if err := setVersion(true); err != nil {
+		r.t.Fatal(err)
+	}
+	r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, r.plane().Name)}, func(o client.Object) {
+		o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.Version = runs
+	})
+	r.patch(&clusterv1.Cluster{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
+		delete(o.GetAnnotations(), clusterv1.ClusterTopologyUnsafeUpdateVersionAnnotation)
+	})
+	r.until("the topology is as its nodes are", aWhile, r.topologyReconciled)
 }
 
 // serveExtension has Cluster API ask the providers of the rig's namespace whether Machines can be updated in place.

@@ -187,6 +187,13 @@ func KubernetesOf(version string) string {
 	return fmt.Sprintf("v1.%d.%s", minor+13, patch)
 }
 
+// KubeletOf is the version that the kubelets of a release report: that of Kubernetes with the commit it was built of, as
+// v1.33.5+6ec2f6f.
+func KubeletOf(version string) string {
+	const length = 7
+	return KubernetesOf(version) + "+" + digest("kubernetes " + version)[:length]
+}
+
 // machineArch is an architecture as kubelets write it.
 func machineArch(arch string) string {
 	if arch == "x86_64" {

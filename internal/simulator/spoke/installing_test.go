@@ -95,7 +95,7 @@ func TestClusterIsInstalledUpdatedAndCleared(t *testing.T) {
 	})
 	for name, uid := range uids {
 		st.eventually(name+" runs the new release", func(context.Context) (bool, error) {
-			return st.node(name).Status.NodeInfo.KubeletVersion == "v1.33.34", nil
+			return st.node(name).Status.NodeInfo.KubeletVersion == spoke.KubeletOf("4.20.34"), nil
 		})
 		if st.node(name).UID != uid {
 			t.Errorf("%s is another node", name)

@@ -110,14 +110,13 @@ func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) core
 		corev1.ResourcePods: resource.MustParse("250"), corev1.ResourceEphemeralStorage: resource.MustParse("480Gi"),
 	}
 	version := s.versionOf(m.nodeName())
-	kubernetes := KubernetesOf(version)
 	status := corev1.NodeStatus{
 		Capacity: capacity, Allocatable: capacity,
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: digest(m.UUID), SystemUUID: m.UUID, BootID: idOf(m.UUID + at.String()),
 			KernelVersion: "5.14.0-570.12.1.el9_6." + s.cluster.Arch, OSImage: "Red Hat Enterprise Linux CoreOS " + version + " (simulated)",
-			ContainerRuntimeVersion: "cri-o://" + strings.TrimPrefix(kubernetes, "v"), KubeletVersion: kubernetes,
+			ContainerRuntimeVersion: "cri-o://" + strings.TrimPrefix(KubernetesOf(version), "v"), KubeletVersion: KubeletOf(version),
 			OperatingSystem: "linux", Architecture: machineArch(s.cluster.Arch),
 		},
 	}

@@ -149,8 +149,8 @@ func (s *scope) bring(ctx context.Context, m *clusterv1.Machine) (lifecycle.Mach
 	if s.view != nil {
 		of.Host = s.view.Host(m.Name)
 		if spoke := s.view.Observed.Spoke; spoke != nil && m.Status.NodeRef.Name != "" {
-			if node := spoke.NodeByName(m.Status.NodeRef.Name); node != nil && node.Version != "" {
-				version = kubernetesVersion(node.Version)
+			if node := spoke.NodeByName(m.Status.NodeRef.Name); node != nil {
+				version = node.Version
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/collections"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/version"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -72,7 +73,7 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 			unready = append(unready, n.Name+" ("+n.Message+")")
 		}
 		if n.Version != "" {
-			versions[kubernetesVersion(n.Version)]++
+			versions[n.Version]++
 		}
 	}
 	if ready == 0 {
@@ -90,36 +91,34 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 	}
 }
 
-// kubernetesVersion is a kubelet's version with what Cluster API compares only: OpenShift adds the
-// commit.
-func kubernetesVersion(text string) string {
-	version, _, _ := strings.Cut(text, "+")
-	if !strings.HasPrefix(version, "v") {
-		version = "v" + version
-	}
-	return version
-}
-
-// showVersions writes down which versions the nodes run, the oldest first.
+// showVersions writes down which versions the nodes run, the oldest first. They are whole, with the commit that OpenShift
+// builds kubelets of: Cluster API compares them with what is wanted, which may be so, too.
 func (s *scope) showVersions(counts map[string]int32) {
 	if len(counts) == 0 {
 		return
 	}
 	var versions []clusterv1.StatusVersion
-	for version, count := range counts {
-		versions = append(versions, clusterv1.StatusVersion{Version: version, Replicas: count})
+	for runs, count := range counts {
+		versions = append(versions, clusterv1.StatusVersion{Version: runs, Replicas: count})
 	}
-	slices.SortFunc(versions, func(a, b clusterv1.StatusVersion) int {
-		x, errX := semver.ParseTolerant(a.Version)
-		y, errY := semver.ParseTolerant(b.Version)
-		if errX != nil || errY != nil {
-			return strings.Compare(a.Version, b.Version)
-		}
-		return x.Compare(y)
-	})
+	slices.SortFunc(versions, func(a, b clusterv1.StatusVersion) int { return compareVersions(a.Version, b.Version) })
 	s.plane.Status.Versions, s.plane.Status.Version = versions, versions[0].Version
 	if s.mismatch != "" {
 		return // the condition says that
 	}
 	s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionTrue, controlplanev1.KubernetesVersionAvailableCondition, "")
+}
+
+// compareVersions orders versions as Cluster API wants them to be ordered, and by their text where it knows no order, as
+// between two commits.
+func compareVersions(a, b string) int {
+	x, errX := semver.ParseTolerant(a)
+	y, errY := semver.ParseTolerant(b)
+	if errX != nil || errY != nil {
+		return strings.Compare(a, b)
+	}
+	if order := version.Compare(x, y, version.WithBuildTags()); order == -1 || order == 1 {
+		return order
+	}
+	return strings.Compare(a, b)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blang/semver/v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/version"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -64,7 +66,7 @@ func TestVersionsAreThoseThatRun(t *testing.T) {
 		}
 	}
 	cluster.State = model.ClusterInstalled
-	mixed := []clusterv1.StatusVersion{{Version: "v1.33.9", Replicas: 1}, {Version: "v1.34.1", Replicas: 2}}
+	mixed := []clusterv1.StatusVersion{{Version: "v1.33.9", Replicas: 1}, {Version: "v1.34.1+abc", Replicas: 2}}
 	is := func(version, distribution string, want ...clusterv1.StatusVersion) {
 		t.Helper()
 		s.show()
@@ -78,9 +80,33 @@ func TestVersionsAreThoseThatRun(t *testing.T) {
 	is("v1.33.9", "4.20.32", mixed...)
 	spoke.Trouble, spoke.Nodes, spoke.Version = "", nodes, "4.21.0"
 	nodes[1].Version = "v1.9.0" // which is older, and no smaller text
-	is("v1.9.0", "4.21.0", clusterv1.StatusVersion{Version: "v1.9.0", Replicas: 1}, clusterv1.StatusVersion{Version: "v1.34.1", Replicas: 2})
+	is("v1.9.0", "4.21.0", clusterv1.StatusVersion{Version: "v1.9.0", Replicas: 1}, clusterv1.StatusVersion{Version: "v1.34.1+abc", Replicas: 2})
 	nodes[1].Version = "v1.34.1+abc"
-	is("v1.34.1", "4.21.0", clusterv1.StatusVersion{Version: "v1.34.1", Replicas: 3})
+	is("v1.34.1+abc", "4.21.0", clusterv1.StatusVersion{Version: "v1.34.1+abc", Replicas: 3})
+}
+
+// TestVersionsAreInOrder: Cluster API takes no versions that are not in its order, in which numbers come before other
+// commits, and nothing before both.
+func TestVersionsAreInOrder(t *testing.T) {
+	want := []string{"v1.9.7", "v1.34.1", "v1.34.1+0012345", "v1.34.1+7000000", "v1.34.1+6ec2f6f", "v1.34.1+abcdef0", "v1.34.2"}
+	for range 20 {
+		s, _ := observed()
+		counts := map[string]int32{}
+		for _, text := range want {
+			counts[text] = 1
+		}
+		s.showVersions(counts)
+		var got []string
+		for i, v := range s.plane.Status.Versions {
+			got = append(got, v.Version)
+			if i > 0 && version.Compare(semver.MustParse(v.Version[1:]), semver.MustParse(got[i-1][1:]), version.WithBuildTags()) < 0 {
+				t.Errorf("Cluster API would not take %s after %s", v.Version, got[i-1])
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("the versions are %v", got)
+		}
+	}
 }
 
 // TestAvailableWhileItWorks: what is degraded and works is available, and what is not says why.

@@ -2,7 +2,9 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,7 +12,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // enoughAtOnce is the upgrade concurrency that is proposed, as the template of a topology has it.
@@ -35,15 +39,56 @@ func workersWouldWait(c *clusterv1.Cluster) string {
 		count, atOnce, c.Namespace, c.Name, clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation, max(enoughAtOnce, count+1))
 }
 
-// showTopology says, beside that the wanted version can be had, whether the workers of a topology would not get it.
+// otherBuild says why a topology would take no version any more, with the commands that help; "" where it would. Cluster
+// API compares the version of a MachineDeployment with the kubelets' as a text, and waits for them to be equal.
+// OpenShift's kubelets name the commit they were built of. A control plane may say less than they do, and nothing else.
+func otherBuild(c *clusterv1.Cluster, plane *controlplanev1.OpenshiftAssistedControlPlane, nodes []model.Node) string {
+	wanted := c.Spec.Topology.Version
+	if !c.Spec.Topology.IsDefined() || len(nodes) == 0 {
+		return ""
+	}
+	runs := nodes[0].Version
+	if slices.ContainsFunc(nodes, func(n model.Node) bool { return n.Version != runs }) {
+		return "" // they are on their way
+	}
+	if withoutBuild(wanted) != withoutBuild(runs) || withoutBuild(plane.Spec.Version) != withoutBuild(runs) || wanted == runs && plane.Spec.Version == runs {
+		return ""
+	}
+	if len(c.Spec.Topology.Workers.MachineDeployments) == 0 && wanted == withoutBuild(runs) {
+		return ""
+	}
+	const unchecked = clusterv1.ClusterTopologyUnsafeUpdateVersionAnnotation
+	kubectl := "kubectl -n " + c.Namespace
+	return fmt.Sprintf("the topology would take no next version: Cluster API waits for nodes of version %s, and they run %s: "+
+		`%s annotate cluster %s %s= && %[3]s patch cluster %[4]s --type merge -p '{"spec":{"topology":{"version":"%[2]s"}}}' && `+
+		`%[3]s patch openshiftassistedcontrolplane %[6]s --type merge -p '{"spec":{"version":"%[2]s"}}' && %[3]s annotate cluster %[4]s %[5]s-`,
+		wanted, runs, kubectl, c.Name, unchecked, plane.Name)
+}
+
+// withoutBuild is a version without the commit that it was built of.
+func withoutBuild(version string) string {
+	plain, _, _ := strings.Cut(version, "+")
+	return plain
+}
+
+// showTopology says, beside that the wanted version can be had, whether the workers of a topology would not get it, or
+// the topology no next one.
 func (s *scope) showTopology() {
 	c := conditions.Get(s.plane, controlplanev1.UpgradeAvailableCondition)
-	if c == nil || c.Status != metav1.ConditionTrue {
-		return
+	if c == nil || c.Status != metav1.ConditionTrue || s.view == nil || s.view.Observed.Spoke == nil || s.view.Observed.Spoke.Trouble != "" {
+		return // what was said of nodes holds as long as they are not seen
 	}
-	text := workersWouldWait(s.cluster)
-	s.set(c.Type, c.Status, c.Reason, text)
-	if was := meta.FindStatusCondition(s.was.Conditions, c.Type); text != "" && (was == nil || was.Message != text) {
-		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeWarning, "UpgradeConcurrencyTooLow", "Upgrade", "%s", text)
+	was, texts := meta.FindStatusCondition(s.was.Conditions, c.Type), []string(nil)
+	for _, trouble := range []struct{ reason, text string }{
+		{"UpgradeConcurrencyTooLow", workersWouldWait(s.cluster)}, {"TopologyVersionDiffers", otherBuild(s.cluster, s.plane, s.view.Observed.Spoke.Nodes)},
+	} {
+		if trouble.text == "" {
+			continue
+		}
+		texts = append(texts, trouble.text)
+		if was == nil || !strings.Contains(was.Message, trouble.text) {
+			s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeWarning, trouble.reason, "Upgrade", "%s", trouble.text)
+		}
 	}
+	s.set(c.Type, c.Status, c.Reason, words.Lines(texts))
 }

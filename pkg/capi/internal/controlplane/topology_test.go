@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 )
@@ -50,9 +51,55 @@ func TestWorkersThatWouldWait(t *testing.T) {
 	}
 }
 
+// TestTopologyOfOtherBuilds: whose nodes say more or other than it does, is told what to write, where Cluster API would
+// wait for ever.
+func TestTopologyOfOtherBuilds(t *testing.T) {
+	const runs = "v1.33.5+6ec2f6f"
+	for name, c := range map[string]struct {
+		topology, plane string
+		nodes           []string
+		deployments     int
+		waits           bool
+	}{
+		"the same":                              {topology: runs, plane: runs, nodes: []string{runs, runs}, deployments: 1},
+		"without a commit":                      {topology: "v1.33.5", plane: "v1.33.5", nodes: []string{runs, runs}, deployments: 1, waits: true},
+		"without a commit, nor workers":         {topology: "v1.33.5", plane: "v1.33.5", nodes: []string{runs}},
+		"another commit":                        {topology: "v1.33.5+abcdef0", plane: "v1.33.5+abcdef0", nodes: []string{runs}, waits: true},
+		"the control plane was not told":        {topology: runs, plane: "v1.33.5", nodes: []string{runs}, deployments: 1, waits: true},
+		"kubelets that name no commit":          {topology: "v1.33.5", plane: "v1.33.5", nodes: []string{"v1.33.5"}, deployments: 1},
+		"nodes on their way to another commit":  {topology: "v1.33.5", plane: "v1.33.5", nodes: []string{runs, "v1.33.5+abcdef0"}, deployments: 1},
+		"nodes on their way to another version": {topology: "v1.33.6", plane: "v1.33.6", nodes: []string{runs}, deployments: 1},
+		"a version that waits for others":       {topology: "v1.33.6", plane: "v1.33.5", nodes: []string{runs}, deployments: 1},
+		"no topology":                           {plane: "v1.33.5", nodes: []string{runs}},
+		"no nodes":                              {topology: "v1.33.5", plane: "v1.33.5", deployments: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, spoke := observed()
+			s.cluster.Spec.Topology.Version, s.plane.Spec.Version = c.topology, c.plane
+			s.cluster.Spec.Topology.Workers.MachineDeployments = make([]clusterv1.MachineDeploymentTopology, c.deployments)
+			if c.topology != "" {
+				s.cluster.Spec.Topology.ClassRef.Name = "class"
+			}
+			spoke.Nodes = nil
+			for _, version := range c.nodes {
+				spoke.Nodes = append(spoke.Nodes, model.Node{Version: version})
+			}
+			got := otherBuild(s.cluster, s.plane, spoke.Nodes)
+			want := "Cluster API waits for nodes of version " + c.topology + ", and they run " + runs + ": " +
+				"kubectl -n ns annotate cluster lab unsafe.topology.cluster.x-k8s.io/disable-update-version-check= && " +
+				`kubectl -n ns patch cluster lab --type merge -p '{"spec":{"topology":{"version":"` + runs + `"}}}' && ` +
+				`kubectl -n ns patch openshiftassistedcontrolplane lab --type merge -p '{"spec":{"version":"` + runs + `"}}' && ` +
+				"kubectl -n ns annotate cluster lab unsafe.topology.cluster.x-k8s.io/disable-update-version-check-"
+			if (got != "") != c.waits || c.waits && !strings.Contains(got, want) {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}
+
 // TestTopologyIsToldOnce: the condition says it as long as it holds; the event comes once.
 func TestTopologyIsToldOnce(t *testing.T) {
-	s, _ := observed()
+	s, spoke := observed()
 	recorder := events.NewFakeRecorder(10)
 	s.Recorder = recorder
 	s.cluster.Spec.Topology.ClassRef.Name, s.cluster.Spec.Topology.Workers.MachineDeployments = "class", make([]clusterv1.MachineDeploymentTopology, 2)
@@ -82,10 +129,25 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	if c := available(); *c != *told || len(recorder.Events) != 1 {
 		t.Errorf("it is said otherwise: %+v, and there are %d events", c, len(recorder.Events))
 	}
+	spoke.Trouble = "it is not reached"
+	reconcile("")
+	spoke.Trouble = ""
+	if c := available(); *c != *told || len(recorder.Events) != 1 {
+		t.Errorf("while the cluster is not reached, it says %+v, and there are %d events", c, len(recorder.Events))
+	}
 	s.cluster.Annotations = map[string]string{clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation: "3"}
 	reconcile("")
 	if c := available(); c.Status != metav1.ConditionTrue || c.Message != "" || len(recorder.Events) != 1 {
 		t.Errorf("it is still said: %+v", c)
+	}
+	s.cluster.Spec.Topology.Version = s.plane.Spec.Version
+	for i := range spoke.Nodes {
+		spoke.Nodes[i].Version = s.plane.Spec.Version + "+abc"
+	}
+	reconcile("")
+	reconcile("")
+	if c := available(); !strings.Contains(c.Message, "they run v1.34.1+abc") || len(recorder.Events) != 2 {
+		t.Errorf("it says %+v, and there are %d events", c, len(recorder.Events))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // parse reads a semantic version, with or without a leading v.
@@ -98,29 +97,7 @@ func compareTexts(a, b string) int {
 	return cmp.Or(compare(va, vb), strings.Compare(a, b))
 }
 
-// Versions counts the nodes by their version of Kubernetes, oldest first, as status.versions has it.
-func Versions(nodes []Node) []clusterv1.StatusVersion {
-	counts := map[string]int32{}
-	for i := range nodes {
-		if text, err := plainKubernetes(nodes[i].Kubelet); err == nil {
-			counts[text]++
-		}
-	}
-	var list []clusterv1.StatusVersion
-	for text, count := range counts {
-		list = append(list, clusterv1.StatusVersion{Version: text, Replicas: count})
-	}
-	slices.SortFunc(list, func(a, b clusterv1.StatusVersion) int { return compareTexts(a.Version, b.Version) })
-	return list
-}
-
-// ControlPlane are the nodes that belong to the control plane.
-func (s *State) ControlPlane() []Node {
-	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n Node) bool { return !n.ControlPlane })
-}
-
-// plainKubernetes is a version as Cluster API writes it: with a leading v, and without what kubelets
-// of OpenShift say of their build.
+// plainKubernetes is a version with a leading v, and without what kubelets of OpenShift say of their build.
 func plainKubernetes(text string) (string, error) {
 	v, err := version.ParseSemantic(text)
 	if err != nil {

@@ -50,8 +50,8 @@ type OpenshiftAssistedControlPlaneStatus struct {
 	// +optional
 	UpToDateReplicas *int32 `json:"upToDateReplicas,omitempty"`
 
-	// versions of Kubernetes that the nodes of the control plane run, oldest first, as the
-	// cluster says.
+	// versions of Kubernetes that the nodes of the control plane run, oldest first, as their
+	// kubelets report them.
 	// +optional
 	// +listType=map
 	// +listMapKey=version

@@ -17,7 +17,8 @@ type OpenshiftAssistedControlPlaneSpec struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// version of Kubernetes, as v1.33.4. A topology sets it. Where it is set beside
+	// version of Kubernetes, as v1.33.4. A topology sets it, and with workers it names the
+	// commit that kubelets report, as v1.33.4+6ec2f6f. Where it is set beside
 	// distributionVersion, both have to be of one release. Left out, it follows from
 	// distributionVersion.
 	// +optional
