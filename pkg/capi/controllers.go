@@ -231,7 +231,8 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 		},
 	}
 	machines := &agent.MachineReconciler{
-		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Recorder: c.events("agentmachine-controller"), Namespace: c.options.Namespace,
+		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Source: c.source,
+		Recorder: c.events("agentmachine-controller"), Namespace: c.options.Namespace,
 	}
 	clusters := &agent.ClusterReconciler{Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.events("agentcluster-controller")}
 	templates := &agent.TemplateReconciler{Client: c.GetClient(), Pool: hosts}

@@ -153,14 +153,19 @@ func portOf(port int32) int32 {
 	return port
 }
 
+// isAssisted reports whether the control plane of a Cluster is an OpenshiftAssistedControlPlane.
+func isAssisted(cluster *clusterv1.Cluster) bool {
+	ref := cluster.Spec.ControlPlaneRef
+	return ref.Kind == controlplanev1.ControlPlaneKind && ref.APIGroup == controlplanev1.Group
+}
+
 // controlPlane is that of the Cluster where it is ours, nil where it is not, or not there yet.
 func (s *clusterScope) controlPlane(ctx context.Context) (*controlplanev1.OpenshiftAssistedControlPlane, error) {
-	ref := s.cluster.Spec.ControlPlaneRef
-	if ref.Kind != controlplanev1.ControlPlaneKind || ref.APIGroup != controlplanev1.Group {
+	if !isAssisted(s.cluster) {
 		return nil, nil
 	}
 	found := &controlplanev1.OpenshiftAssistedControlPlane{}
-	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: ref.Name}, found)
+	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: s.cluster.Spec.ControlPlaneRef.Name}, found)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -25,6 +25,7 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
@@ -36,7 +37,9 @@ type MachineReconciler struct {
 	Live          client.Reader
 	Pool          Pool
 	Installations *installation.Set
-	Recorder      events.EventRecorder
+	// Source reads what clusters ask of hosts.
+	Source   *desired.Source
+	Recorder events.EventRecorder
 	// Namespace is the one whose AgentMachines are reconciled; "" for all.
 	Namespace string
 	// Workload reaches the installed cluster of a hosted control plane, by a kubeconfig; nil for the

@@ -42,8 +42,8 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -103,7 +103,7 @@ func kinds(t *testing.T) []*unstructured.Unstructured {
 func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, agentv1.AddToScheme, controlplanev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, api.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -314,6 +314,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	if s.rest {
 		of = &agent.ServicePool{Service: set.Service}
 	}
+	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest}
 	listen := func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
 		return source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w wake) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) }))
 	}
@@ -321,7 +322,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	for _, r := range []interface {
 		SetupWithManager(context.Context, ctrl.Manager, agent.Wiring) error
 	}{
-		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x)},
+		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Source: objects, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x)},
 		&agent.ClusterReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Recorder: mgr.GetEventRecorder("agentcluster")},
 		&agent.TemplateReconciler{Client: mgr.GetClient(), Pool: of},
 	} {

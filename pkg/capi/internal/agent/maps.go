@@ -14,7 +14,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -121,18 +120,37 @@ func (r *MachineReconciler) ofCluster(ctx context.Context, cluster installation.
 	return requests(concerned...)
 }
 
-// ofControlPlane is the AgentCluster of the Cluster of a control plane.
-func (r *ClusterReconciler) ofControlPlane(ctx context.Context, object client.Object) []reconcile.Request {
-	controlPlane, is := object.(*controlplanev1.OpenshiftAssistedControlPlane)
-	if !is {
-		return nil
+// clustersOf are the Clusters of a control plane.
+func clustersOf(ctx context.Context, reader client.Reader, controlPlane client.Object) []*clusterv1.Cluster {
+	all := list(ctx, reader, &clusterv1.ClusterList{}, client.InNamespace(controlPlane.GetNamespace()))
+	var own []*clusterv1.Cluster
+	for i := range all.Items {
+		if c := &all.Items[i]; isAssisted(c) && c.Spec.ControlPlaneRef.Name == controlPlane.GetName() {
+			own = append(own, c)
+		}
 	}
-	clusters := list(ctx, r.Client, &clusterv1.ClusterList{}, client.InNamespace(controlPlane.Namespace))
+	return own
+}
+
+// ofControlPlane are the AgentMachines of a control plane's Cluster that have no host yet: it says what hosts have to be.
+func (r *MachineReconciler) ofControlPlane(ctx context.Context, controlPlane client.Object) []reconcile.Request {
 	var concerned []types.NamespacedName
-	for i := range clusters.Items {
-		c := &clusters.Items[i]
-		ref, infra := c.Spec.ControlPlaneRef, c.Spec.InfrastructureRef
-		if ref.Kind == controlplanev1.ControlPlaneKind && ref.Name == controlPlane.Name && infra.Kind == agentv1.ClusterKind && infra.APIGroup == agentv1.Group {
+	for _, c := range clustersOf(ctx, r.Client, controlPlane) {
+		all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name})
+		for i := range all.Items {
+			if m := &all.Items[i]; hostOf(m).Name == "" {
+				concerned = append(concerned, client.ObjectKeyFromObject(m))
+			}
+		}
+	}
+	return requests(concerned...)
+}
+
+// ofControlPlane is the AgentCluster of the Cluster of a control plane.
+func (r *ClusterReconciler) ofControlPlane(ctx context.Context, controlPlane client.Object) []reconcile.Request {
+	var concerned []types.NamespacedName
+	for _, c := range clustersOf(ctx, r.Client, controlPlane) {
+		if infra := c.Spec.InfrastructureRef; infra.Kind == agentv1.ClusterKind && infra.APIGroup == agentv1.Group {
 			concerned = append(concerned, types.NamespacedName{Namespace: c.Namespace, Name: infra.Name})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
@@ -159,7 +160,16 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {
 		return s.take(ctx, &hosts[own]) // of before the AgentMachine was restored from a backup
 	}
-	wishes, err := s.wishes()
+	asked, err := s.demands(ctx)
+	switch {
+	case errors.Is(err, installation.ErrNotYet):
+		s.waitToReserve(reasonWaitingForControlPlane, "waiting for the control plane of Cluster "+s.cluster.Name+", which says what hosts have to be")
+		return false, nil // it wakes
+	case err != nil:
+		s.waitToReserve(reasonUnobserved, words.Error(err))
+		return false, err
+	}
+	wishes, err := s.wishes(asked)
 	if err != nil {
 		s.waitToReserve(reasonInvalid, err.Error())
 		return false, nil

@@ -64,7 +64,8 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		For(&agentv1.AgentMachine{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(util.MachineToInfrastructureMapFunc(agentv1.GroupVersion().WithKind(agentv1.MachineKind)))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(clusterChanges())).
-		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges()))
+		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges())).
+		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), predicate.GenerationChangedPredicate{}))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
 	}

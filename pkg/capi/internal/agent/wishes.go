@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -42,8 +44,16 @@ func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
 	return w, nil
 }
 
+// demands is what the cluster asks of the machine's host. It is installation.ErrNotYet where that is not known yet.
+func (s *scope) demands(ctx context.Context) (desired.Demands, error) {
+	if !isAssisted(s.cluster) {
+		return desired.Demands{}, nil
+	}
+	return s.Source.Demands(ctx, s.key, s.machine.Name)
+}
+
 // wishes are what the machine asks of its host, with what follows from its Machine and its cluster.
-func (s *scope) wishes() (pool.Wishes, error) {
+func (s *scope) wishes(asked desired.Demands) (pool.Wishes, error) {
 	w, err := wishesOf(&s.object.Spec)
 	if err != nil {
 		return w, err
@@ -52,18 +62,8 @@ func (s *scope) wishes() (pool.Wishes, error) {
 		w.Role = roleOf(s.machine)
 	}
 	w.Domain = s.machine.Spec.FailureDomain
-	singleNode := false
-	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
-		of := &view.Desired.Spec.Spec
-		if w.Arch == "" {
-			w.Arch = of.OpenShift.Arch
-			if host := view.Desired.Spec.Host(s.machine.Name); host != nil && host.Arch != "" {
-				w.Arch = host.Arch
-			}
-		}
-		singleNode = ptr.Deref(of.Topology.ControlPlane, 0) == 1
-	}
-	w.Demand(singleNode)
+	w.Arch = cmp.Or(w.Arch, asked.Arch)
+	w.Demand(asked.SingleNode)
 	return w, nil
 }
 

@@ -97,6 +97,15 @@ func archOf(c *Cluster) spec.Arch {
 	return spec.Multi
 }
 
+// hostArch is the architecture of a Machine of a cluster of several: the one that its config says. In any other cluster
+// it is "", which is that of the cluster.
+func hostArch(c *Cluster, m Machine) spec.Arch {
+	if m.Config == nil || archOf(c) != spec.Multi {
+		return ""
+	}
+	return arch(m.Config.Spec.CPUArchitecture)
+}
+
 // arch is an architecture in the words of cluster.yaml.
 func arch(word string) spec.Arch {
 	_, spellings := spec.Words(spec.Arch(""))

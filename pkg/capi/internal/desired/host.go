@@ -75,11 +75,7 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 
 // knownHost is as much of a Machine's host as it is known by.
 func knownHost(c *Cluster, m Machine) spec.Host {
-	host := spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID, Match: matchOf(m)}
-	if m.Config != nil && archOf(c) == spec.Multi {
-		host.Arch = arch(m.Config.Spec.CPUArchitecture)
-	}
-	return host
+	return spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID, Match: matchOf(m), Arch: hostArch(c, m)}
 }
 
 // matchOf is by what the host of a Machine is known.
