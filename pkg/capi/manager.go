@@ -198,7 +198,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{}}
-	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil}
+	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace}
 	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release}
 	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
 		service, err := c.installations.Service(of.Namespace)

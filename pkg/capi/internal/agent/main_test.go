@@ -314,7 +314,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	if s.rest {
 		of = &agent.ServicePool{Service: set.Service}
 	}
-	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest}
+	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest, Agents: s.agentsNamespace(x)}
 	listen := func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
 		return source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w wake) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) }))
 	}

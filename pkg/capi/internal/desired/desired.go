@@ -52,6 +52,8 @@ type Source struct {
 	Live client.Reader
 	// Hub says that the service is a hub: Secrets are referred to by their names there.
 	Hub bool
+	// Agents is the namespace of a hub where AgentMachines take their Agents from; "" for each one's own.
+	Agents string
 	// Release gives the release image of a cluster that is not registered yet, given what else is
 	// desired of it; "" where the service knows one by the version. Nil leaves that to the service.
 	Release func(ctx context.Context, c *Cluster, desired *spec.Cluster) (string, error)
@@ -75,6 +77,7 @@ type Machine struct {
 	Infrastructure *unstructured.Unstructured
 	// Enrolled is the BareMetalHost that a Metal3Machine has; nil for none.
 	Enrolled *unstructured.Unstructured
+	agents   string // namespace of the Agents that may be reserved for it; "" for any
 }
 
 // Desire is what a Cluster shall become, given the last observation of it. It is what
@@ -161,7 +164,7 @@ func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
 		return fmt.Errorf("list the Machines of Cluster %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
-		m := Machine{Machine: &list.Items[i]}
+		m := Machine{Machine: &list.Items[i], agents: s.agentsOf(c.Namespace)}
 		var err error
 		if m.Infrastructure, err = machines.Infrastructure(ctx, cached, m.Machine); err != nil {
 			return err

@@ -99,14 +99,23 @@ func roleOf(m Machine) spec.Role {
 	return spec.Worker
 }
 
+// agentsOf is the namespace whose Agents may be reserved for AgentMachines of a namespace. Over REST it is "": what a host
+// is in there is the id of an InfraEnv.
+func (s *Source) agentsOf(namespace string) string {
+	if !s.Hub {
+		return ""
+	}
+	return cmp.Or(s.Agents, namespace)
+}
+
 // reservedHost is the host that an AgentMachine has reserved, NAMESPACE/NAME of its Agent; "" for a
-// Machine that boots an image of its own.
+// Machine that boots an image of its own. Who may write AgentMachines gets no Agent of another namespace by it.
 func reservedHost(m Machine) string {
 	if m.Infrastructure == nil || m.Infrastructure.GetKind() != machines.KindAgentMachine {
 		return ""
 	}
 	namespace, name := machines.ReservedHost(m.Infrastructure)
-	if name == "" {
+	if name == "" || m.agents != "" && namespace != m.agents {
 		return ""
 	}
 	return namespace + "/" + name
@@ -118,7 +127,8 @@ func metadataOf(m Machine) userdata.Metadata {
 	case m.Enrolled != nil:
 		return userdata.Metadata{Name: m.Enrolled.GetName(), UUID: string(m.Enrolled.GetUID()), Namespace: m.Enrolled.GetNamespace()}
 	case m.Infrastructure != nil && m.Infrastructure.GetKind() == machines.KindAgentMachine:
-		_, name := machines.ReservedHost(m.Infrastructure)
+		name := reservedHost(m)
+		name = name[strings.LastIndex(name, "/")+1:]
 		return userdata.Metadata{Name: name, UUID: name}
 	}
 	return userdata.Metadata{}

@@ -1,0 +1,62 @@
+package desired
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+)
+
+// TestReservedHostsAreOfTheNamespaceOfAgents: whatever an AgentMachine says, no Agent is looked at but those that may be
+// taken for it. Over REST what it says are ids of the service.
+func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
+	for name, of := range map[string]struct {
+		note, agents string
+		rest         bool
+		want         string
+	}{
+		"its own":                           {note: "ns/host-1", want: "ns/host-1"},
+		"of another namespace":              {note: "other/host-1"},
+		"nothing noted":                     {want: "ns/host-1"},
+		"of that of Agents":                 {note: "pool/host-1", agents: "pool", want: "pool/host-1"},
+		"its own, and Agents are elsewhere": {note: "ns/host-1", agents: "pool"},
+		"an InfraEnv of a service":          {note: "env-1/host-1", agents: "pool", rest: true, want: "env-1/host-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			infra := map[string]any{"name": "cp-0", "namespace": "ns"}
+			if of.note != "" {
+				infra["annotations"] = map[string]any{machines.AnnotationReservedHost: of.note}
+			}
+			list := append(objects(t),
+				&unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+					"metadata": map[string]any{"name": "agentmachines." + agentv1.Group, "labels": map[string]any{"cluster.x-k8s.io/v1beta2": "v1beta2"}},
+				}},
+				&unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": agentv1.Group + "/v1beta2", "kind": machines.KindAgentMachine, "metadata": infra, "spec": map[string]any{"providerID": "agent://host-1"},
+				}},
+			)
+			for _, o := range list {
+				if m, is := o.(*clusterv1.Machine); is && m.Name == "cp-0" {
+					m.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: machines.KindAgentMachine, Name: "cp-0"}
+				}
+			}
+			s := sourceOf(t, list)
+			s.Hub, s.Agents = !of.rest, of.agents
+			c, err := s.Read(t.Context(), lab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := ""
+			if of.want != "" {
+				known = "host-1"
+			}
+			if m := c.Machines[0]; m.Name != "cp-0" || reservedHost(m) != of.want || metadataOf(m).Name != known || metadataOf(m).UUID != known {
+				t.Errorf("%s has %q, of which is known %+v", m.Name, reservedHost(m), metadataOf(m))
+			}
+		})
+	}
+}
