@@ -29,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/simulator/management"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
@@ -72,8 +73,9 @@ type rig struct {
 	client    client.Client
 	site      *management.Site
 	webhooks  *kubetest.Webhooks
-	overREST  bool   // the providers reach the service itself, and no hub
-	media     string // host and port where the providers hand on discovery images; "" for nowhere
+	overREST  bool               // the providers reach the service itself, and no hub
+	media     string             // host and port where the providers hand on discovery images; "" for nowhere
+	scenario  *scenario.Scenario // the trouble that is made; nil for none
 	writes    *writes
 	stop      func() // ends the providers
 }
@@ -91,7 +93,7 @@ func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	r.namespace = r.Namespace(t)
 	r.connect()
 	t.Cleanup(r.clear)
-	r.play(management.Config{Seed: 1, Servers: []*rest.Config{workloadServer.Start(t).Config}})
+	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{workloadServer.Start(t).Config}})
 	if err := management.MakeHosts(t.Context(), r.Config, r.namespace, "rack", hosts); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // showHost writes down what the plan says of the InfraEnv and the host. acted is why the last action
@@ -32,13 +31,9 @@ func (s *scope) showHost(acted error) {
 		return
 	}
 	s.showInfraEnv(acted)
-	if s.host == nil && s.wasLeftOut() {
-		s.config.Status.AgentRef = nil
-		return // what was wrong with it stays
-	}
 	if s.host == nil {
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
 		s.config.Status.AgentRef = nil
+		s.showAbsent()
 		return
 	}
 	s.config.Status.AgentRef = words.Reference(s.host.ID, s.host.InfraEnvID)
@@ -65,13 +60,16 @@ func (s *scope) showHost(acted error) {
 	}
 }
 
-// showLeftOut says why the machine was taken out of the cluster this moment, before the installation started.
-func (s *scope) showLeftOut(done []install.Action) {
-	for _, a := range done {
-		if a.Kind == model.RemoveHost {
-			s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Short(words.Text(a.Reason), longestReason)+
-				"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
-		}
+// showAbsent says that the machine has not registered, or why it was taken out of the cluster before the installation
+// started: that stays.
+func (s *scope) showAbsent() {
+	switch why := s.view.LeftOut(s.machine.Name); {
+	case why != "":
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Short(words.Text(why), longestReason)+
+			"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
+	case s.wasLeftOut():
+	default:
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
 	}
 }
 
@@ -80,7 +78,7 @@ const longestReason = 500
 
 // wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.
 func (s *scope) wasLeftOut() bool {
-	return conditions.GetReason(s.config, bootstrapv1.HostValidatedCondition) == bootstrapv1.HostLeftOutReason
+	return s.view.LeftOut(s.machine.Name) != "" || conditions.GetReason(s.config, bootstrapv1.HostValidatedCondition) == bootstrapv1.HostLeftOutReason
 }
 
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.

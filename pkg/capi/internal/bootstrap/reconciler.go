@@ -150,8 +150,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		s.waitForData(bootstrapv1.WaitingForClusterInfrastructureReason, "waiting for the infrastructure of Cluster "+s.cluster.Name)
 		return ctrl.Result{}, nil
 	}
-	var done []install.Action
-	s.view, done, err = s.Installations.Act(ctx, s.key, s.scopes()...)
+	s.view, _, err = s.Installations.Act(ctx, s.key, s.scopes()...)
 	planned := s.view != nil && s.view.NoPlan == nil
 	if !planned && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, s.emptySecret(ctx) // a host is reserved for it only then
@@ -167,7 +166,6 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	s.showHost(err)
-	s.showLeftOut(done)
 	var result ctrl.Result
 	if left := s.settlesIn(); left > 0 {
 		result.RequeueAfter = s.Clock.Wall(left) + time.Millisecond

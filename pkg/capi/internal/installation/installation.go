@@ -112,8 +112,9 @@ type installation struct {
 	seen    uint64 // how often it had when the view was made
 	mark    uint64 // of the objects that the view's desired state is of
 	acting  map[install.Scope]*sync.Mutex
-	looked  time.Time // when that was made, in real time
-	waited  time.Time // when the installed cluster itself was waited for last
+	leftOut map[string]leftOut // by the names of hosts
+	looked  time.Time          // when that was made, in real time
+	waited  time.Time          // when the installed cluster itself was waited for last
 
 	told map[install.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
 }
@@ -130,6 +131,13 @@ type View struct {
 
 	tried   map[string]tried // what is remembered of the plan's actions, by their keys
 	retries bool             // an action that failed is to be tried again
+	leftOut map[string]leftOut
+}
+
+// leftOut is a host that was taken out of its cluster, and has not registered since.
+type leftOut struct {
+	id, why string
+	at      time.Time
 }
 
 // tried is what is remembered of an action when it is decided on.
@@ -200,7 +208,9 @@ func (s *Set) get(cluster Key) (*installation, error) {
 	defer s.mu.Unlock()
 	i := s.of[cluster]
 	if i == nil {
-		i = &installation{set: s, key: cluster, service: service, told: map[install.Scope]uint64{}, acting: map[install.Scope]*sync.Mutex{}}
+		i = &installation{
+			set: s, key: cluster, service: service, told: map[install.Scope]uint64{}, acting: map[install.Scope]*sync.Mutex{}, leftOut: map[string]leftOut{},
+		}
 		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
 		if s.config.Nodes != nil {
 			if i.nodes = s.config.Nodes(cluster); i.nodes != nil {
@@ -346,7 +356,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.memory.Seen(observed, now)
-	view = &View{Desired: desired, Observed: observed, NoPlan: err}
+	view = &View{Desired: desired, Observed: observed, NoPlan: err, leftOut: i.stillOut(observed)}
 	if err == nil {
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
 		left.leaveAlone(view)
@@ -408,6 +418,15 @@ func (i *installation) triedOf(plan install.Plan) map[string]tried {
 	return of
 }
 
+// stillOut are the hosts that were taken out of the cluster and have not registered since. i.mu is held.
+func (i *installation) stillOut(observed *install.Observed) map[string]leftOut {
+	maps.DeleteFunc(i.leftOut, func(_ string, out leftOut) bool {
+		host := observed.HostByID(out.id)
+		return host != nil && host.Registered.After(out.at)
+	})
+	return maps.Clone(i.leftOut)
+}
+
 func stateOf(o *install.Observed) install.ClusterState {
 	if o.Cluster == nil {
 		return ""
@@ -448,6 +467,9 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 			i.mu.Lock()
 			i.memory.Note(action, err, view.Observed.At)
 			i.changed++
+			if err == nil && action.Kind == model.RemoveHost {
+				i.leftOut[action.Name] = leftOut{id: action.Target, why: action.Reason, at: view.Observed.At}
+			}
 			i.mu.Unlock()
 			if err != nil {
 				return view, done, err
@@ -493,6 +515,10 @@ func (v *View) Host(name string) *install.Host {
 	}
 	return nil
 }
+
+// LeftOut is why the host of a Machine was taken out of the cluster by this process, and has not registered since; "" where
+// that is not so.
+func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
 
 // InfraEnv is the observed InfraEnv of a name; nil where there is none.
 func (v *View) InfraEnv(name string) *install.InfraEnv {
