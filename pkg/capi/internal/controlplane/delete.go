@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -68,12 +67,11 @@ func (s *scope) machinesLeft() string {
 	return listed("waiting for Machines to be gone:", texts)
 }
 
-// deleteCluster deletes the cluster in the service that is noted on the control plane: none is looked
-// for by its name.
+// deleteCluster deletes the control plane's cluster in the service: none is looked for by its name.
 func (s *scope) deleteCluster(ctx context.Context) error {
-	id, err := desired.IDOf(s.plane, s.OnHub)
-	if err != nil || id == "" { // another namespace's is none of its own
-		return nil //nolint:nilerr // and no reason to stay
+	id, err := s.clusterID(ctx)
+	if err != nil || id == "" {
+		return err
 	}
 	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {

@@ -63,6 +63,9 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	if err := s.claim(ctx); err != nil {
 		return nil, err
 	}
+	if !s.OnHub && s.plane.Annotations[desired.AnnotationRun] == "" {
+		return s.markRun(ctx)
+	}
 	if s.namesReleaseTwice() {
 		view, err := s.Installations.View(ctx, s.key())
 		if err == nil {
@@ -79,19 +82,32 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
-// claim notes, before a cluster is registered or taken in, what its record is marked with: by that it is found if its
-// id could not be noted any more, and no other of its name is. On a hub, where names are all that clusters are found by
-// in a namespace, nobody else may have one of its name by then.
+// claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
+// its namespace: names are all that clusters are found by there. That it was so is noted.
 func (s *scope) claim(ctx context.Context) error {
 	id, err := desired.IDOf(s.plane, s.OnHub)
-	if err != nil || s.plane.Annotations[desired.AnnotationRun] != "" || id != "" && s.OnHub {
+	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
 		return err
 	}
-	if s.OnHub {
-		if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
-			return err
-		}
+	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
+		return err
 	}
+	return s.noteRun(ctx)
+}
+
+// markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
+// marked with: by that it is found if its id could not be noted any more, and no other of its name is. It is noted once
+// the service has answered, and nothing is done before the note is read, which wakes: whoever is without it has no
+// record there.
+func (s *scope) markRun(ctx context.Context) (*installation.View, error) {
+	view, err := s.Installations.View(ctx, s.key())
+	if err != nil {
+		return nil, err
+	}
+	return view, s.noteRun(ctx)
+}
+
+func (s *scope) noteRun(ctx context.Context) error {
 	before := s.plane.DeepCopy()
 	s.annotate(desired.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
 	if err := s.patchNow(ctx, before); err != nil {

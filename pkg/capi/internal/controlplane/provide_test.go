@@ -60,6 +60,9 @@ func (s service) Credential(context.Context, string, string) ([]byte, error) {
 	return s.kubeconfig(), nil
 }
 
+// ListClusters is of install.Backend.
+func (s service) ListClusters(context.Context) ([]install.Cluster, error) { return nil, nil }
+
 // DeleteCluster is of install.Backend.
 func (s service) DeleteCluster(context.Context, string, install.DeleteOptions) error { return nil }
 

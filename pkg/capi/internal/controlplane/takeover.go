@@ -56,12 +56,12 @@ func (s *scope) takeOver(ctx context.Context) error {
 	return s.patchNow(ctx, before)
 }
 
-// ofCluster are the hub's objects of a kind that another provider has labelled with the Cluster's name.
+// ofCluster are the hub's objects of a kind that are labelled with the Cluster's name, by whatever provider.
 func (s *scope) ofCluster(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
 	return s.onHub(ctx, kind, client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name})
 }
 
-// onHub are the hub's objects of a kind in the namespace.
+// onHub are the hub's objects of a kind in the Cluster's namespace; none where the kind is not served.
 func (s *scope) onHub(ctx context.Context, kind string, which ...client.ListOption) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	version := hubapi.GroupVersionKind(kind)

@@ -91,7 +91,7 @@ func (s *Source) Desire(ctx context.Context, key installation.Key, observed *ins
 	if err != nil {
 		return nil, err
 	}
-	if id == "" && c.ControlPlane.Annotations[AnnotationRun] == "" {
+	if s.Hub && id == "" && c.ControlPlane.Annotations[AnnotationRun] == "" {
 		return nil, fmt.Errorf("it is not known yet which cluster of the service Cluster %s is: %w", key, installation.ErrNotYet)
 	}
 	desired, err := s.Of(ctx, c, observed)
