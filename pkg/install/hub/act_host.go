@@ -25,7 +25,7 @@ import (
 
 func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	namespace, _ := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
-	at, err := a.Watch(ctx, namespace)
+	at, err := a.WatchHosts(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
 // bare-metal-agent controller reads it: what is written on the Agent it would
 // write over. It approves such an Agent by itself.
 func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructured, name string) error {
-	at, err := a.Watch(ctx, agent.GetNamespace())
+	at, err := a.WatchHosts(ctx, agent.GetNamespace())
 	if err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func takenBack(agent *unstructured.Unstructured) map[string]any {
 
 // enrolled is the BareMetalHost of an Agent, nil for none.
 func (a *actor) enrolled(ctx context.Context, agent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	at, err := a.Watch(ctx, agent.GetNamespace())
+	at, err := a.WatchHosts(ctx, agent.GetNamespace())
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 // renewImage has the service reconcile the InfraEnv, which renews a URL that is about to end.
 func (a *actor) renewImage(ctx context.Context) error {
 	namespace, name := kube.SplitID(a.action.Target, a.Namespace.Name)
-	at, err := a.Watch(ctx, namespace)
+	at, err := a.WatchHosts(ctx, namespace)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ import (
 // came from a pool into the discovery image again, for other clusters. Nothing runs on
 // there afterwards.
 func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options install.DeleteOptions) error {
-	d, name, err := p.deleter(ctx, clusterID, options)
+	d, name, err := p.deleter(ctx, p.api.Watch, clusterID, options)
 	if err != nil {
 		return err
 	}
@@ -46,10 +46,12 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 	return d.DeleteCluster(ctx, deployment, clusterID, options.ReturnToPool)
 }
 
-// deleter deletes or releases what has an id; name is the last part of the id.
-func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOptions) (d *teardown.Deleter, name string, err error) {
+// deleter deletes or releases what has an id, by what a watch knows of its namespace; name is the last part of the id.
+func (p *Plane) deleter(
+	ctx context.Context, watch func(context.Context, string) (*kube.Namespace, error), id string, options install.DeleteOptions,
+) (d *teardown.Deleter, name string, err error) {
 	namespace, name := kube.SplitID(id, p.api.NamespaceOf(id))
-	at, err := p.api.Watch(ctx, namespace)
+	at, err := watch(ctx, namespace)
 	if err != nil {
 		return nil, "", err
 	}
@@ -131,7 +133,7 @@ func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster st
 // node of a machine that is part of a cluster runs on: the service would take it out,
 // and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
 func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
-	d, _, err := p.deleter(ctx, infraEnvID, options)
+	d, _, err := p.deleter(ctx, p.api.WatchHosts, infraEnvID, options)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 // removeHost deletes the Agent of a host whose node was taken out of the cluster already: the
 // service, told not to look for it, finds nothing else to do.
 func (a *actor) removeHost(ctx context.Context) error {
-	d, _, err := a.plane.deleter(ctx, a.action.InfraEnv, install.DeleteOptions{})
+	d, _, err := a.plane.deleter(ctx, a.WatchHosts, a.action.InfraEnv, install.DeleteOptions{})
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (a *actor) removeHost(ctx context.Context) error {
 // Agents go with it; so it is refused while hosts that take part in a cluster
 // belong to it.
 func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
-	d, name, err := p.deleter(ctx, infraEnvID, options)
+	d, name, err := p.deleter(ctx, p.api.WatchHosts, infraEnvID, options)
 	if err != nil {
 		return err
 	}
@@ -174,7 +176,7 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 // ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
 // label and its ownership of their fields, and are whoever's takes them over.
 func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
-	d, name, err := p.deleter(ctx, clusterID, install.DeleteOptions{})
+	d, name, err := p.deleter(ctx, p.api.Watch, clusterID, install.DeleteOptions{})
 	if err != nil {
 		return err
 	}

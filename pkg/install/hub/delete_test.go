@@ -2,6 +2,7 @@ package hub
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,41 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 				t.Errorf("it goes: %v, %v", going, err)
 			}
 		})
+	}
+}
+
+// An InfraEnv goes with the networks that were made for it, and with no others.
+func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
+	s := newStage(t)
+	s.desired.Spec = parseCluster(t, strings.Replace(fmt.Sprintf(clusterText, s.namespace), "labels: {rack: a}", "net: {ip: 192.168.127.20/24, gateway: 192.168.127.1, dns: [192.168.127.1]}", 1))
+	s.settle()
+	for name, labels := range map[string]map[string]string{
+		"theirs": {"rack": "a"}, "another": {hubapi.LabelCluster: s.namespace, hubapi.LabelInfraEnv: "another"}, "others": {hubapi.LabelCluster: "others", hubapi.LabelInfraEnv: s.namespace},
+	} {
+		u := object("agent-install.openshift.io/v1beta1", hubapi.KindNMStateConfig, s.namespace, name, map[string]any{"spec": map[string]any{
+			"interfaces": []any{map[string]any{"name": "eno1", "macAddress": "52:54:00:00:00:09"}},
+		}})
+		u.SetLabels(labels)
+		if _, err := s.client(kube.NMStateConfigs).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.until("all networks", func(*install.Observed) bool {
+		return len(s.plane.api.Watching(s.namespace).Store(kube.NMStateConfigs).All()) == 4
+	})
+	if err := s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for i := range list.Items {
+		left = append(left, list.Items[i].GetName())
+	}
+	if want := []string{"another", "others", "theirs"}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, and should be %q", left, want)
 	}
 }
 

@@ -56,9 +56,18 @@ type look struct {
 	signal *kube.Signal
 }
 
-// watch is a namespace whose objects are all there. What changes from now on gives the signal.
+// watch is the cluster's namespace, whose objects are all there. What changes from now on gives the signal.
 func (p *look) watch(ctx context.Context, namespace string) (*kube.Namespace, error) {
-	at, err := p.api.Watch(ctx, namespace)
+	return p.told(p.api.Watch(ctx, namespace))
+}
+
+// watchHosts is shared for a namespace that the cluster has hosts from, whose hosts are all there.
+func (p *look) watchHosts(ctx context.Context, namespace string) (*kube.Namespace, error) {
+	return p.told(p.api.WatchHosts(ctx, namespace))
+}
+
+// told has changes of a namespace give the signal.
+func (p *look) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
 	if err == nil {
 		at.Signals(p.signal)
 	}
@@ -192,7 +201,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string, memory *clusterMemory) ([]install.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
-		other, err := p.watch(ctx, namespace)
+		other, err := p.watchHosts(ctx, namespace)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -247,7 +256,7 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 	var all []reservedAgent
 	for _, text := range named {
 		namespace, name := kube.SplitID(text, at.Name)
-		of, err := p.watch(ctx, namespace)
+		of, err := p.watchHosts(ctx, namespace)
 		if err != nil {
 			return nil, err
 		}

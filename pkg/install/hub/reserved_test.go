@@ -3,10 +3,12 @@ package hub
 import (
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -109,4 +111,67 @@ func TestBindReservedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wantWrites()
+}
+
+// Who has hosts from a pool in the namespace of others may look at the hosts there and at what these booted, and at
+// nothing else of it.
+func TestPoolOfOthers(t *testing.T) {
+	s := newStage(t)
+	c := server.Start(t)
+	pool, user := c.Namespace(t), "user-"+s.namespace
+	within, wide := kubetest.DocumentedRole(t, "hub-role.yaml")
+	config := c.User(t, user, wide...)
+	c.Grant(t, config, user, s.namespace, within...)
+	c.Grant(t, config, user, pool,
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents", "infraenvs", "nmstateconfigs"}, Verbs: []string{"list", "watch"}},
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents"}, Verbs: []string{"patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupMetal3}, Resources: []string{"baremetalhosts"}, Verbs: []string{"list", "watch", "patch"}})
+	s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
+		t.Fatal(err)
+	}
+	const id = "00000000-0000-0000-0000-00000000000b"
+	u := pooled(pool, id, map[string]any{"approved": true, "role": "auto-assign"})
+	u.SetResourceVersion("")
+	u.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: "rack", hubapi.LabelAgentBMH: "metal"})
+	delete(u.Object, "status")
+	machine := object("metal3.io/v1alpha1", hubapi.KindBareMetalHost, pool, "metal", map[string]any{"spec": map[string]any{"online": true}})
+	for k, u := range map[kube.Kind]*unstructured.Unstructured{kube.Agents: u, kube.BareMetalHosts: machine} {
+		if _, err := s.admin.Resource(k.Resource()).Namespace(pool).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.desired.Spec.Spec.Hosts[0].Match.Agent = pool + "/" + id
+	o, err := s.plane.Observe(t.Context(), s.desired.Query(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Hosts) != 1 || o.Hosts[0].Returns != model.ReturnByHub {
+		t.Fatalf("hosts %+v", o.Hosts)
+	}
+	reference := func() string {
+		t.Helper()
+		now, err := s.admin.Resource(kube.BareMetalHosts.Resource()).Namespace(pool).Get(t.Context(), "metal", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.GetAnnotations()[hubapi.AnnotationBMACClusterReference]
+	}
+	bind := install.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: install.Settings{"role": `"control-plane"`}}
+	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
+		t.Fatal(err)
+	}
+	if bound := reference(); bound != s.namespace+"/"+s.namespace {
+		t.Errorf("bound to %q", bound)
+	}
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}); err != nil {
+		t.Fatal(err)
+	}
+	if bound := reference(); bound != "" {
+		t.Errorf("still bound to %q", bound)
+	}
+	// A cluster of the same hub in that namespace is another matter.
+	if _, err := s.plane.Observe(t.Context(), install.Query{ID: pool + "/lab"}, nil); install.CodeOf(err) != install.CodeAuth {
+		t.Errorf("a cluster there: %v", err)
+	}
 }

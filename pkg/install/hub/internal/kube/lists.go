@@ -154,7 +154,7 @@ func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespac
 		go c.runReflector(life, scope, view.Stores[k])
 	}
 	c.mu.Unlock()
-	if err := view.waitSynced(ctx, func(_ Kind, err error) error { return c.ListFault(k, scope, err) }); err != nil {
+	if err := view.waitSynced(ctx, []Kind{k}, func(_ Kind, err error) error { return c.ListFault(k, scope, err) }); err != nil {
 		return nil, err
 	}
 	if _, failing := view.Store(k).health(); failing != nil {

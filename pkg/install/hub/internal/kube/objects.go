@@ -196,6 +196,9 @@ func Watched() []Kind {
 	return []Kind{ClusterDeployments, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents, ConfigMaps, BareMetalHosts, AgentClassifications}
 }
 
+// OfHosts are those of them that are watched in another namespace, which a cluster has hosts from.
+func OfHosts() []Kind { return []Kind{InfraEnvs, NMStateConfigs, Agents, BareMetalHosts} }
+
 // Known are all kinds that are read or written.
 func Known() []Kind {
 	return append(Required(), Namespaces, Secrets, ConfigMaps, BareMetalHosts, AgentClassifications)

@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
-// Namespace is a namespace that is watched.
+// Namespace is a namespace that is watched: for all that it has a store for, or for hosts alone.
 type Namespace struct {
 	Name   string
 	Stores map[Kind]*Store // by kind
@@ -41,9 +41,19 @@ func NewNamespace(texts *hubapi.Texts, name string, kinds ...Kind) *Namespace {
 	return at
 }
 
-// Watch is a namespace whose objects are all there; the first call for it begins
+// Watch is a namespace of clusters, whose objects are all there; the first call for it begins
 // to watch. Where the watches cannot be begun, why.
 func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error) {
+	return c.watch(ctx, namespace, Watched())
+}
+
+// WatchHosts is Watch for a namespace of which only hosts, and what they boot, are asked for: who may not look
+// at the clusters there need not.
+func (c *Client) WatchHosts(ctx context.Context, namespace string) (*Namespace, error) {
+	return c.watch(ctx, namespace, OfHosts())
+}
+
+func (c *Client) watch(ctx context.Context, namespace string, kinds []Kind) (*Namespace, error) {
 	served, err := c.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -52,17 +62,21 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 	if err != nil {
 		return nil, err
 	}
+	isMissing := func(k Kind) bool { return !served[k] }
+	kinds = slices.DeleteFunc(kinds, isMissing)
 	c.mu.Lock()
 	at, known := c.Namespaces[namespace]
 	if !known {
-		at = NewNamespace(&c.Texts, namespace, slices.DeleteFunc(Watched(), func(k Kind) bool { return !served[k] })...)
+		at = NewNamespace(&c.Texts, namespace, slices.DeleteFunc(Watched(), isMissing)...)
 		c.Namespaces[namespace] = at
-		for _, s := range at.Stores {
+	}
+	for _, k := range kinds {
+		if s := at.Stores[k]; s.begin() {
 			go c.runReflector(life, namespace, s)
 		}
 	}
 	c.mu.Unlock()
-	return at, at.waitSynced(ctx, func(k Kind, err error) error {
+	return at, at.waitSynced(ctx, kinds, func(k Kind, err error) error {
 		if k == "" {
 			return c.Fault(Attempt{Op: "watch namespace", Namespace: namespace}, err)
 		}
@@ -77,18 +91,19 @@ func (c *Client) Watching(namespace string) *Namespace {
 	return c.Namespaces[namespace]
 }
 
-// waitSynced waits until all is there, or a kind does not come; fault makes the error,
+// waitSynced waits until all of some kinds is there, or a kind does not come; fault makes the error,
 // for no kind where it is the end of ctx.
-func (at *Namespace) waitSynced(ctx context.Context, fault func(Kind, error) error) error {
+func (at *Namespace) waitSynced(ctx context.Context, kinds []Kind, fault func(Kind, error) error) error {
+	kinds = slices.Sorted(slices.Values(kinds)) // of several faults the same one
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	for {
 		news := at.Wait()
 		missing := false
-		for _, s := range Sorted(at.Stores) {
-			synced, failing := s.health()
+		for _, k := range kinds {
+			synced, failing := at.Stores[k].health()
 			if !synced && failing != nil {
-				return fault(s.Kind, failing)
+				return fault(k, failing)
 			}
 			missing = missing || !synced
 		}
@@ -226,6 +241,7 @@ type Store struct {
 	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
 	sorted  []*unstructured.Unstructured          // all of them by name; nil after a change
 	changes uint64                                // of its objects so far
+	begun   bool                                  // a watch brings them
 	synced  bool                                  // all that there was at first is here
 	failing error                                 // why nothing comes at present
 }
@@ -363,6 +379,16 @@ func (s *Store) SetFailing(err error) {
 	if !same {
 		s.changed(nil)
 	}
+}
+
+// begin reports whether a watch is still to be begun for the store, and takes it for begun then. What was filled
+// already is watched.
+func (s *Store) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.begun && !s.synced
+	s.begun = true
+	return first
 }
 
 // health is whether the store has been filled, and why nothing comes now.

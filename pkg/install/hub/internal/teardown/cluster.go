@@ -131,15 +131,31 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	return w.gone(ctx, waited...)
 }
 
-// DeleteInfraEnv deletes an InfraEnv; its Agents go with it.
+// DeleteInfraEnv deletes an InfraEnv and the networks that were made for it; its Agents go with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
-	if err := w.deleteAll(ctx, kube.InfraEnvs, []*unstructured.Unstructured{u}); err != nil {
+	going := append([]*unstructured.Unstructured{u}, w.networksOf(u)...) // in this order, so that no image is made without them
+	for _, each := range going {
+		if each.GetDeletionTimestamp() == nil {
+			if err := w.Delete(ctx, kube.Kind(each.GetKind()), each); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.gone(ctx, going...); err != nil {
 		return err
 	}
 	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents).All(), func(agent *unstructured.Unstructured) bool {
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
 	return w.gone(ctx, own...)
+}
+
+// networksOf are the NMStateConfigs that oaictl has made for an InfraEnv of its own.
+func (w *Deleter) networksOf(env *unstructured.Unstructured) []*unstructured.Unstructured {
+	cluster := kube.Label(env, hubapi.LabelCluster)
+	return slices.DeleteFunc(w.Namespace.Store(kube.NMStateConfigs).All(), func(u *unstructured.Unstructured) bool {
+		return cluster == "" || kube.Label(u, hubapi.LabelCluster) != cluster || kube.Label(u, hubapi.LabelInfraEnv) != env.GetName()
+	})
 }
 
 // DeleteHost deletes an Agent, and waits for it to be gone. With removeNode the service takes its
