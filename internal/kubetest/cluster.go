@@ -30,7 +30,7 @@ import (
 )
 
 // Cluster is a hub without nodes: an API server with the kinds of a hub, and the
-// controllers that collect garbage, empty namespaces, sign certificates and count disruptions.
+// controllers that collect garbage, empty namespaces, sign certificates, count disruptions and add up ClusterRoles.
 type Cluster struct {
 	// Config is an administrator's. It is not slowed down.
 	Config *rest.Config

@@ -61,6 +61,11 @@ func readManifest(file string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Objects(data)
+}
+
+// Objects reads the objects of YAML.
+func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
 		o := &unstructured.Unstructured{}

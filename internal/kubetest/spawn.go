@@ -99,7 +99,7 @@ func (c *Cluster) startControllers(ctx context.Context) error {
 			"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
 			"root-ca-certificate-publisher-controller", "certificatesigningrequest-signing-controller",
 			"certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller",
-			"disruption-controller",
+			"disruption-controller", "clusterrole-aggregation-controller",
 		}, ","))
 	return err
 }

@@ -110,6 +110,12 @@ func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace strin
 	if err := c.bind(t, user, namespace, rules); err != nil {
 		t.Fatalf("granting rights to %s: %v", user, err)
 	}
+	awaitRights(t, config, user, namespace, rules)
+}
+
+// awaitRights returns once the API server knows of the rights of a user.
+func awaitRights(t testing.TB, config *rest.Config, user, namespace string, rules []rbacv1.PolicyRule) {
+	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package capi
 
 import (
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -104,6 +105,46 @@ func TestLiveISO(t *testing.T) {
 	}
 	r.delete()
 	r.checkGone()
+}
+
+// TestStaticNetwork gives the machine of a cluster the network that its config selects. What is made of it for the
+// service goes with the cluster, and the network itself stays.
+func TestStaticNetwork(t *testing.T) {
+	r := newRig(t, 1)
+	host := object("metal3.io/v1alpha1", "BareMetalHost")
+	r.get("rack-host-0", host)
+	mac, _, _ := unstructured.NestedString(host.Object, "spec", "bootMACAddress")
+	r.apply(fmt.Sprintf(`{apiVersion: agent-install.openshift.io/v1beta1, kind: NMStateConfig, metadata: {name: rack, labels: {rack: a}}, spec: {
+  interfaces: [{name: eno1, macAddress: %q}], config: {interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]}}}`, mac))
+	r.prepare()
+	const spec = "  openshiftAssistedConfigSpec:\n"
+	r.apply(strings.Replace(r.generate("sno", 0, map[string]string{"OPENSHIFT_MACHINE_NETWORK": "192.168.127.0/24"}),
+		spec, spec+"    nmStateConfigLabelSelector: {matchLabels: {rack: a}}\n", 1))
+	r.untilAvailable(aWhile)
+	if made := r.networks(); len(made) != 2 {
+		t.Errorf("networks are %v", made)
+	}
+	r.delete()
+	r.checkGone()
+	if left := r.networks(); len(left) != 1 || left[0] != "rack" {
+		t.Errorf("networks are %v", left)
+	}
+}
+
+// networks are the names of the NMStateConfigs.
+func (r *rig) networks() []string {
+	r.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("agent-install.openshift.io/v1beta1")
+	list.SetKind("NMStateConfigList")
+	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
+		r.t.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].GetName())
+	}
+	return names
 }
 
 // handOnMedia starts the providers anew, with media of their own.

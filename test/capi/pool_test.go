@@ -9,6 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/kubetest"
 )
 
 // TestPool takes control plane and workers from a pool of machines that have booted already, and gives one back. The
@@ -39,6 +42,33 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own, whose machines the hub boots by
+// their BareMetalHosts, and gives one back. The providers may act in that namespace and in the Cluster's, and in no other.
+func TestPoolElsewhere(t *testing.T) {
+	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub looks after both namespaces alone
+	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })
+	pool := r.in(r.hosts)
+	pool.enrolPool(5)
+	r.order("agents", 1)
+	r.untilAvailable(aWhile)
+	r.untilWorkers(1)
+	r.scaleWorkers(2)
+	r.untilWorkers(2)
+	worker := r.machines(false)[0]
+	r.scaleWorkers(1)
+	r.untilWorkers(1)
+	r.untilGone(&worker)
+	r.delete()
+	if left := r.serviceObjects(); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+	for agent, state := range pool.states() {
+		if strings.Contains(state, "lab") {
+			t.Errorf("Agent %s is %s", agent, state)
+		}
+	}
+}
+
 // pauseHosts has the Bare Metal Operator of either side leave the machines of the pool alone, as docs/capi.md says.
 func (r *rig) pauseHosts() {
 	r.t.Helper()
@@ -57,6 +87,21 @@ func (r *rig) pauseHosts() {
 func (r *rig) untilFree(count int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d hosts are back in the pool", count), aWhile, func() (bool, string) {
+		return len(r.free()) == count, fmt.Sprint(r.states())
+	})
+}
+
+// enrolPool has the hub boot the machines of BareMetalHosts into a pool, and approve them.
+func (r *rig) enrolPool(count int) {
+	r.t.Helper()
+	r.apply(pullSecret)
+	r.apply(poolEnv)
+	for i := range count {
+		host := object("metal3.io/v1alpha1", "BareMetalHost")
+		host.SetName(fmt.Sprintf("rack-host-%d", i))
+		r.patch(host, func(o client.Object) { o.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: "pool"}) })
+	}
+	r.until("all machines of the pool are there", aWhile, func() (bool, string) {
 		return len(r.free()) == count, fmt.Sprint(r.states())
 	})
 }

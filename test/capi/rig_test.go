@@ -4,6 +4,7 @@
 package capi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,18 +13,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -69,6 +67,7 @@ type rig struct {
 	*kubetest.Management
 	t         testing.TB
 	namespace string
+	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it is another one
 	clock     clock.Clock
 	client    client.Client
 	site      *management.Site
@@ -77,7 +76,8 @@ type rig struct {
 	media     string             // host and port where the providers hand on discovery images; "" for nowhere
 	scenario  *scenario.Scenario // the trouble that is made; nil for none
 	writes    *writes
-	stop      func() // ends the providers
+	accounts  map[capi.Provider]identity // as whom the providers run
+	stop      func()                     // ends them
 }
 
 // newRig starts a site with so many BareMetalHosts and the providers.
@@ -94,10 +94,17 @@ func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	r.connect()
 	t.Cleanup(r.clear)
 	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{workloadServer.Start(t).Config}})
-	if err := management.MakeHosts(t.Context(), r.Config, r.namespace, "rack", hosts); err != nil {
+	if err := management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts); err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// in is the rig with another namespace.
+func (r *rig) in(namespace string) *rig {
+	other := *r
+	other.namespace = namespace
+	return &other
 }
 
 // clear takes away what a workload cluster has left on its API server, once nobody plays it any more.
@@ -162,6 +169,9 @@ func (r *rig) play(config management.Config) {
 func (r *rig) surround(config management.Config) *management.Site {
 	r.t.Helper()
 	config.Kube, config.Namespace, config.Clock = r.Config, r.namespace, r.clock
+	if r.hosts != "" {
+		config.Namespace = "" // both
+	}
 	ctx, stop := context.WithCancel(r.t.Context())
 	site, err := management.Start(ctx, config)
 	if err != nil {
@@ -175,34 +185,6 @@ func (r *rig) surround(config management.Config) *management.Site {
 		}
 	})
 	return site
-}
-
-// start runs the providers, until stop is called.
-func (r *rig) start() {
-	r.t.Helper()
-	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
-	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server, Release: management.Release}
-	if r.overREST {
-		options.Service = r.service()
-	}
-	if r.media != "" {
-		options.MediaURL, options.MediaAddress = "http://"+r.media, r.media
-	}
-	connection := rest.CopyConfig(r.Config)
-	connection.Wrap(r.writes.through)
-	ctx, stop := context.WithCancel(r.t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- capi.Run(ctx, connection, options) }()
-	r.stop = sync.OnceFunc(func() {
-		stop()
-		if err := <-ended; err != nil {
-			r.t.Errorf("the providers: %v", err)
-		}
-	})
-	r.until("webhooks answer", time.Minute, func() (bool, string) {
-		err := server.StartedChecker()(nil)
-		return err == nil, fmt.Sprint(err)
-	})
 }
 
 // service is the service itself.
@@ -257,6 +239,22 @@ func (r *rig) order(flavour string, workers int) {
 // orderAs does so with other values for some variables of the template.
 func (r *rig) orderAs(flavour string, workers int, others map[string]string) {
 	r.t.Helper()
+	r.prepare()
+	r.apply(r.generate(flavour, workers, others))
+}
+
+// prepare makes what a template of the release needs beforehand.
+func (r *rig) prepare() {
+	r.t.Helper()
+	if !r.get("pull-secret", &corev1.Secret{}) {
+		r.apply(pullSecret)
+	}
+	r.offer(version)
+}
+
+// generate is what comes out of clusterctl generate for the Cluster "lab".
+func (r *rig) generate(flavour string, workers int, others map[string]string) string {
+	r.t.Helper()
 	values := map[string]string{
 		"CLUSTER_NAME": "lab", "NAMESPACE": r.namespace, "CONTROL_PLANE_MACHINE_COUNT": "3", "WORKER_MACHINE_COUNT": fmt.Sprint(workers),
 		"OPENSHIFT_VERSION": version, "OPENSHIFT_BASE_DOMAIN": "example.com",
@@ -264,20 +262,22 @@ func (r *rig) orderAs(flavour string, workers int, others map[string]string) {
 		"OPENSHIFT_IMAGE_URL": "http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
 	}
 	maps.Copy(values, others)
-	if !r.get("pull-secret", &corev1.Secret{}) {
-		r.apply(pullSecret)
-	}
-	r.offer(version)
-	r.apply(string(components.Expand(r.file("cluster-template-"+flavour+".yaml"), func(name string) (string, bool) {
+	return r.expand("cluster-template-"+flavour+".yaml", values)
+}
+
+// expand is a file of the release with values for some of its variables.
+func (r *rig) expand(name string, values map[string]string) string {
+	r.t.Helper()
+	return string(components.Expand(r.file(name), func(name string) (string, bool) {
 		value, given := values[name]
 		return value, given
-	})))
+	}))
 }
 
 // file is a file of the release.
 func (r *rig) file(name string) []byte {
 	r.t.Helper()
-	files, err := components.Files(components.Options{})
+	files, err := components.Files(components.Options{Namespaced: r.hosts != ""})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ package clusterctl
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,10 +19,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -42,18 +38,11 @@ const speed = 20
 // objectsOf reads the objects of YAML.
 func objectsOf(t *testing.T, text []byte) []*unstructured.Unstructured {
 	t.Helper()
-	var objects []*unstructured.Unstructured
-	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
-		o := &unstructured.Unstructured{}
-		switch err := decoder.Decode(&o.Object); {
-		case errors.Is(err, io.EOF):
-			return objects
-		case err != nil:
-			t.Fatalf("%v in\n%s", err, text)
-		case len(o.Object) > 0:
-			objects = append(objects, o)
-		}
+	objects, err := kubetest.Objects(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
 	}
+	return objects
 }
 
 // componentsOf are the objects of a provider, with the defaults of all variables.
@@ -89,7 +78,7 @@ type process struct {
 	webhooks, health, metrics int
 	config                    *rest.Config // of its ServiceAccount
 	log                       *record
-	denied                    denials
+	denied                    kubetest.Denials
 
 	stop  context.CancelFunc
 	ended chan error
@@ -141,15 +130,9 @@ func install(t *testing.T, m *kubetest.Management, name string) *process {
 	if err := m.Apply(t.Context(), objects...); err != nil {
 		t.Fatal(err)
 	}
-	account := fmt.Sprintf("oaictl-%s-manager", name)
-	token, err := m.Client.CoreV1().ServiceAccounts(p.Namespace()).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.config = rest.AnonymousClientConfig(m.Config)
-	x.config.BearerToken = token.Status.Token
-	x.config.Wrap(x.denied.wrap)
-	aggregate(t, m)
+	m.AwaitRights(t, objects...)
+	x.config = m.Account(t, p.Namespace(), fmt.Sprintf("oaictl-%s-manager", name))
+	x.config.Wrap(x.denied.Wrap)
 	return x
 }
 
@@ -199,7 +182,7 @@ func (x *process) end(t *testing.T) {
 	if err := <-x.ended; err != nil {
 		t.Errorf("%s ends with %v", x.Name, err)
 	}
-	if denied := x.denied.list(); len(denied) > 0 {
+	if denied := x.denied.Take(); len(denied) > 0 {
 		t.Errorf("%s may not do what it does: %q", x.Name, denied)
 	}
 }

@@ -48,8 +48,13 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 	if err := h.boot(ctx, host, env, agent); err != nil {
 		return err
 	}
-	if err := h.power(ctx, host); err != nil || agent == nil {
-		return err
+	if !h.config.Metal3 {
+		if err := h.power(ctx, host); err != nil {
+			return err
+		}
+	}
+	if agent == nil {
+		return nil
 	}
 	return h.instruct(ctx, host, agent, &spec)
 }

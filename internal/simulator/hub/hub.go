@@ -51,6 +51,8 @@ type Config struct {
 	// Reclaim has the machine of an installed host boot a discovery image, as the service does with nodes
 	// that go back to their pool; nil where no machine can be told to: they wait for a person then.
 	Reclaim func(hostID, imageURL string)
+	// Metal3 says that somebody else plays the operator of bare metal.
+	Metal3 bool
 	// Trouble is what goes wrong.
 	Trouble Trouble
 	// Logf takes a line about what happens; nil drops them.

@@ -103,7 +103,7 @@ func (s *Site) start(ctx context.Context) error {
 	s.play("hub", func() error {
 		return hub.Run(ctx, hub.Config{
 			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Hive: s.config.Hive,
-			Webhooks: s.config.Webhooks, Reclaim: s.hardware.Reclaim, Logf: s.says("hub"),
+			Webhooks: s.config.Webhooks, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
 		})
 	})
 	s.play("metal3", func() error {

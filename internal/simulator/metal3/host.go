@@ -24,8 +24,6 @@ const (
 	annotationStatus   = "baremetalhost.metal3.io/status"
 	annotationInspect  = "inspect.metal3.io"
 	annotationReboot   = "reboot.metal3.io"
-	// labelInfraEnv is of hosts that a hub's bare metal controller boots, which plays their operator, too.
-	labelInfraEnv = "infraenvs.agent-install.openshift.io"
 )
 
 // The states of a host's provisioning.
@@ -60,7 +58,7 @@ func (o *operator) reconcileHost(ctx context.Context, k key) (time.Duration, err
 		return 0, nil
 	}
 	notes := u.GetAnnotations()
-	if _, paused := notes[annotationPaused]; paused || u.GetLabels()[labelInfraEnv] != "" {
+	if _, paused := notes[annotationPaused]; paused {
 		return 0, nil
 	}
 	if u.GetDeletionTimestamp() != nil && !hasFinalizer(u, finalizerHost) {

@@ -11,7 +11,12 @@ package bootstrap
 //
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;update;patch;delete
 //
-// The InfraEnvs on a hub, and the hosts that register from them:
+// The InfraEnvs on a hub with the mirrors that they name, and the hosts that register from them:
 //
 // +kubebuilder:rbac:groups=agent-install.openshift.io,resources=infraenvs;nmstateconfigs,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=agent-install.openshift.io,resources=agents,verbs=patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;patch
+//
+// What the Agent of a BareMetalHost shall be stands on that, and so does that it is to be left alone:
+//
+// +kubebuilder:rbac:groups=metal3.io,resources=baremetalhosts,verbs=patch

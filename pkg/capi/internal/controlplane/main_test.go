@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -232,8 +233,8 @@ func (x *site) nodeName(i int) string { return fmt.Sprintf("%s-cp-%d", x.namespa
 
 func addressOf(i int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("192.168.127.%d", 10+i)) }
 
-// manage starts the reconciler.
-func (x *site) manage() {
+// user is who has the rights of the provider in a release.
+func (x *site) user() *rest.Config {
 	x.t.Helper()
 	data, err := os.ReadFile(filepath.Join(root(), "pkg", "capi", "manifests", "components", "rbac", "control-plane.yaml"))
 	role := &rbacv1.ClusterRole{}
@@ -243,7 +244,13 @@ func (x *site) manage() {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	user := x.User(x.t, "control-plane-"+x.namespace, role.Rules...)
+	return x.User(x.t, "control-plane-"+x.namespace, role.Rules...)
+}
+
+// manage starts the reconciler.
+func (x *site) manage() {
+	x.t.Helper()
+	user := x.user()
 	user.Wrap(x.written.wrap)
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme: newScheme(x.t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",

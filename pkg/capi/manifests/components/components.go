@@ -242,13 +242,13 @@ func (p Provider) called(o object, options Options) error {
 }
 
 // roles are the ClusterRoles of the manager: what it does in namespaces, what outside of them or in all
-// whatever it watches, and what with Agents.
+// whatever it watches, and what where the hosts of a pool are.
 func (p Provider) roles(o Options) ([]object, error) {
 	rules, err := p.rules()
 	if err != nil {
 		return nil, err
 	}
-	within, wide, agents := split(rules)
+	within, wide := split(rules)
 	if o.SelfManaged {
 		own, err := p.selfManagedRules()
 		if err != nil {
@@ -269,7 +269,7 @@ func (p Provider) roles(o Options) ([]object, error) {
 	}
 	out := []object{role("-manager", within, labels), role("-manager-wide", wide, object{})}
 	if o.Namespaced {
-		out = append(out, role("-agents", agents, object{}))
+		out = append(out, role("-agents", p.agents(rules), object{}))
 	}
 	return out, nil
 }

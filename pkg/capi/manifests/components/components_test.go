@@ -3,6 +3,7 @@ package components_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
@@ -455,6 +457,44 @@ func TestExpand(t *testing.T) {
 	} {
 		if got := string(components.Expand([]byte(text), lookup)); got != want {
 			t.Errorf("%s becomes %s, not %s", text, got, want)
+		}
+	}
+}
+
+// TestRightsWhereThePoolIs: in the namespace of a pool a provider looks at hosts, and at what they have booted. Only who
+// takes them changes them, and nobody lists the Secrets there.
+func TestRightsWhereThePoolIs(t *testing.T) {
+	looked := map[string]string{
+		"agent-install.openshift.io/agents": "list watch", "agent-install.openshift.io/infraenvs": "list watch", "agent-install.openshift.io/nmstateconfigs": "list watch",
+		"metal3.io/baremetalhosts": "get list watch",
+	}
+	taken := maps.Clone(looked)
+	taken["agent-install.openshift.io/agents"], taken["metal3.io/baremetalhosts"], taken["/secrets"] = "get list patch watch", "get list patch watch", "create get patch"
+	files := filesOf(t, components.Options{Namespaced: true})
+	for name, want := range map[string]map[string]string{"bootstrap": looked, "control-plane": looked, "infrastructure": taken} {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, o := range objectsOf(t, files[p.ComponentsFile()]) {
+			if at(o, "kind") != "ClusterRole" || at(o, "metadata", "name") != "oaictl-"+name+"-agents" {
+				continue
+			}
+			var role rbacv1.ClusterRole
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &role); err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range role.Rules {
+				for _, group := range rule.APIGroups {
+					for _, resource := range rule.Resources {
+						got[group+"/"+resource] += strings.Join(rule.Verbs, " ")
+					}
+				}
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s may %v, and should %v", name, got, want)
 		}
 	}
 }

@@ -30,13 +30,15 @@ type Provider struct {
 	foreign bool
 	// acts says that the provider acts on kinds of infrastructure, whoever has them.
 	acts bool
+	// takes says that the provider takes hosts out of pools.
+	takes bool
 }
 
 func providers() []Provider {
 	return []Provider{
 		{Name: bootstrap, Clusterctl: "openshift-assisted", Type: "BootstrapProvider", Group: "bootstrap.cluster.x-k8s.io", acts: true},
 		{Name: controlPlane, Clusterctl: "openshift-assisted", Type: "ControlPlaneProvider", Group: "controlplane.cluster.x-k8s.io", acts: true},
-		{Name: infrastructure, Clusterctl: "agent", Type: "InfrastructureProvider", Group: "capi-provider.agent-install.openshift.io", foreign: true},
+		{Name: infrastructure, Clusterctl: "agent", Type: "InfrastructureProvider", Group: "capi-provider.agent-install.openshift.io", foreign: true, takes: true},
 	}
 }
 

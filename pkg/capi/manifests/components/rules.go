@@ -32,37 +32,66 @@ var outside = []string{
 	"apps/deployments", "coordination.k8s.io/leases", "/namespaces",
 }
 
-// agentGroup is the API group of Agents and InfraEnvs.
-const agentGroup = "agent-install.openshift.io"
-
-// split parts rules into those of resources that are in namespaces, and of the others; agents are those
-// of the first that a pool of hosts in another namespace needs.
-func split(rules []rbacv1.PolicyRule) (within, wide, agents []rbacv1.PolicyRule) {
+// split parts rules into those of resources that are in namespaces, and of the others.
+func split(rules []rbacv1.PolicyRule) (within, wide []rbacv1.PolicyRule) {
+	isOutside := func(group, resource string) bool { return slices.Contains(outside, group+"/"+resource) }
 	for _, rule := range rules {
-		part := map[bool]*rbacv1.PolicyRule{true: {Verbs: rule.Verbs, ResourceNames: rule.ResourceNames}, false: {Verbs: rule.Verbs, ResourceNames: rule.ResourceNames}}
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				name, _, _ := strings.Cut(resource, "/")
-				to := part[slices.Contains(outside, group+"/"+name)]
-				if !slices.Contains(to.APIGroups, group) {
-					to.APIGroups = append(to.APIGroups, group)
-				}
-				if !slices.Contains(to.Resources, resource) {
-					to.Resources = append(to.Resources, resource)
-				}
+		within = append(within, narrow(rule, func(group, resource string) bool { return !isOutside(group, resource) })...)
+		wide = append(wide, narrow(rule, isOutside)...)
+	}
+	return within, wide
+}
+
+// narrow is what of a rule is about some resources: one rule, or none.
+func narrow(rule rbacv1.PolicyRule, is func(group, resource string) bool) []rbacv1.PolicyRule {
+	part := rbacv1.PolicyRule{Verbs: rule.Verbs, ResourceNames: rule.ResourceNames}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			name, _, _ := strings.Cut(resource, "/")
+			if !is(group, name) {
+				continue
+			}
+			if !slices.Contains(part.APIGroups, group) {
+				part.APIGroups = append(part.APIGroups, group)
+			}
+			if !slices.Contains(part.Resources, resource) {
+				part.Resources = append(part.Resources, resource)
 			}
 		}
-		if len(part[true].Resources) > 0 {
-			wide = append(wide, *part[true])
-		}
-		if len(part[false].Resources) > 0 {
-			within = append(within, *part[false])
-		}
-		if slices.Contains(rule.APIGroups, agentGroup) {
-			agents = append(agents, rbacv1.PolicyRule{APIGroups: []string{agentGroup}, Resources: rule.Resources, Verbs: rule.Verbs})
+	}
+	if len(part.Resources) == 0 {
+		return nil
+	}
+	return []rbacv1.PolicyRule{part}
+}
+
+// hostKinds are the hosts of a pool, and what they have booted.
+var hostKinds = []string{
+	"agent-install.openshift.io/agents", "agent-install.openshift.io/infraenvs", "agent-install.openshift.io/nmstateconfigs", "metal3.io/baremetalhosts",
+}
+
+// agents are those of its rules that the provider needs where the hosts of a pool are, if that is another namespace: all
+// look at hosts there. The provider that takes them writes to them besides, and to Secrets that they name, by name.
+func (p Provider) agents(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	looks := []string{"get", "list", "watch"}
+	var agents []rbacv1.PolicyRule
+	add := func(rule rbacv1.PolicyRule, verbs []string, is func(group, resource string) bool) {
+		rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return !slices.Contains(verbs, verb) })
+		if len(rule.Verbs) > 0 {
+			agents = append(agents, narrow(rule, is)...)
 		}
 	}
-	return within, wide, agents
+	for _, rule := range rules {
+		verbs := looks
+		if p.takes {
+			verbs = rule.Verbs
+		}
+		add(rule, verbs, func(group, resource string) bool { return slices.Contains(hostKinds, group+"/"+resource) })
+		if p.takes {
+			add(rule, []string{"get", "create", "patch"}, func(group, resource string) bool { return group == "" && resource == "secrets" })
+		}
+	}
+	return agents
 }
 
 // selfManagedRules let a manager write the authority of its certificate into its own kinds and webhook
