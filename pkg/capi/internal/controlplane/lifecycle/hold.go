@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +54,7 @@ func Hold(q *Question, m *Machine) Held {
 	var member *model.EtcdMember
 	if q.unknown() == "" {
 		if member = q.member(m); member != nil {
-			if why := q.needs(m, member); why != "" {
+			if why := q.loses(m); why != "" {
 				return Held{Reason: ReasonEtcdQuorum, Message: why, Member: member.ID}
 			}
 		}
@@ -86,35 +85,6 @@ func Hold(q *Question, m *Machine) Held {
 	held := q.withMember(m, member)
 	held.Member = member.ID
 	return held
-}
-
-// needs says why etcd needs the member of a Machine that is being deleted; "" where it can do without. Those go first
-// that were deleted before, and are taken for gone though they may be well still.
-func (q *Question) needs(m *Machine, member *model.EtcdMember) string {
-	if why := q.loses(m); why != "" || q.isIll(m, member) {
-		return why
-	}
-	var going []string
-	for _, other := range q.which(func(o *Machine) bool { return isDeletedBefore(o, m) }) {
-		if member := q.member(other); member != nil && !q.isIll(other, member) {
-			going = append(going, other.Name)
-		}
-	}
-	all, well := q.votes()
-	all, well = all-1, well-1-len(going)
-	if len(going) > 0 && well < majority(all) {
-		return fmt.Sprintf("waiting for %s, which goes first: without both etcd would have %s of which %d are well, and needs %d",
-			names.Few(going), names.Counted(all, "member"), well, majority(all))
-	}
-	return ""
-}
-
-// isDeletedBefore reports whether a Machine was deleted before another one.
-func isDeletedBefore(m, other *Machine) bool {
-	if m.DeletionTimestamp.IsZero() || other.DeletionTimestamp.IsZero() {
-		return false
-	}
-	return cmp.Or(m.DeletionTimestamp.Compare(other.DeletionTimestamp.Time), strings.Compare(m.Name, other.Name)) < 0
 }
 
 // withoutMember is what a Machine waits for of which no member of etcd is known.

@@ -114,7 +114,7 @@ func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	reasons := func(p *plane, first, second string) {
 		t.Helper()
 		one, two := Hold(&p.Question, p.machine(1)), Hold(&p.Question, p.machine(0))
-		if one.Reason != first || two.Reason != second || second == ReasonEtcdQuorum && first != second && !strings.Contains(two.Message, "waiting for m-1, which goes first") {
+		if one.Reason != first || two.Reason != second || second == ReasonEtcdQuorum && first != second && !strings.Contains(two.Message, "without m-0 (after m-1)") {
 			t.Errorf("of %d: %+v; %+v", len(p.Spoke.Etcd.Members), one, two)
 		}
 	}
