@@ -72,7 +72,9 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.plane), s.plane); err != nil {
 				t.Fatal(err)
 			}
-			switch err := s.claim(t.Context()); {
+			switch noted, err := s.claim(t.Context()); {
+			case noted != test.marks:
+				t.Errorf("it is noted: %t", noted)
 			case test.says == "" && err != nil:
 				t.Error(err)
 			case test.says != "" && (!isRefusal(err) || !strings.Contains(err.Error(), test.says)):

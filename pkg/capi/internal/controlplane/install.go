@@ -35,7 +35,10 @@ const ReasonInvalid = "InvalidConfiguration"
 func (s *scope) install(ctx context.Context) error {
 	view, err := s.step(ctx)
 	s.view = view
-	if view == nil {
+	switch {
+	case view == nil && err == nil:
+		return nil
+	case view == nil:
 		return s.noView(err)
 	}
 	s.showConfiguration(view.NoPlan)
@@ -60,8 +63,8 @@ func (s *scope) install(ctx context.Context) error {
 
 // step carries out what the plan has for the cluster, or only looks where it is not clear what is wanted.
 func (s *scope) step(ctx context.Context) (*installation.View, error) {
-	if err := s.claim(ctx); err != nil {
-		return nil, err
+	if noted, err := s.claim(ctx); noted || err != nil {
+		return nil, err // the note wakes, once it can be read
 	}
 	if !s.OnHub && s.plane.Annotations[desired.AnnotationRun] == "" {
 		return s.markRun(ctx)
@@ -84,15 +87,15 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 
 // claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
 // its namespace: names are all that clusters are found by there. That it was so is noted.
-func (s *scope) claim(ctx context.Context) error {
+func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	id, err := desired.IDOf(s.plane, s.OnHub)
 	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
-		return err
+		return false, err
 	}
 	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
-		return err
+		return false, err
 	}
-	return s.noteRun(ctx)
+	return true, s.noteRun(ctx)
 }
 
 // markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
