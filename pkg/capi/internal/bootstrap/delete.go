@@ -138,5 +138,9 @@ func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("read the control plane of Cluster %s: %w", s.cluster.Name, err)
 	}
-	return plane.Annotations[desired.AnnotationClusterID], nil
+	id, err := desired.IDOf(plane, s.OnHub)
+	if err != nil {
+		return "", nil //nolint:nilerr // it names another namespace's, of which nothing was made for the config
+	}
+	return id, nil
 }

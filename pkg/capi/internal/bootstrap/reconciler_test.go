@@ -267,13 +267,16 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 		deleted []string
 		err     error
 	}{
-		"on a hub":                  {nil, nil, all, nil},
-		"over REST":                 {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, all, nil},
-		"somebody else's":           {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, nil, nil},
-		"another config's":          {nil, func(s *service) { s.observed.InfraEnvs[0].Name = "boot-2" }, nil, nil},
-		"another cluster's":         {nil, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "ns/other" }, nil, nil},
-		"the service is away":       {nil, func(s *service) { s.lists = away }, nil, away},
-		"no cluster is registered":  {func(o map[string]client.Object) { o["ControlPlane"].SetAnnotations(nil) }, func(s *service) { s.lists = away }, nil, nil},
+		"on a hub":                 {nil, nil, all, nil},
+		"over REST":                {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, all, nil},
+		"somebody else's":          {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, nil, nil},
+		"another config's":         {nil, func(s *service) { s.observed.InfraEnvs[0].Name = "boot-2" }, nil, nil},
+		"another cluster's":        {nil, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "ns/other" }, nil, nil},
+		"the service is away":      {nil, func(s *service) { s.lists = away }, nil, away},
+		"no cluster is registered": {func(o map[string]client.Object) { o["ControlPlane"].SetAnnotations(nil) }, func(s *service) { s.lists = away }, nil, nil},
+		"it names another namespace's": {func(o map[string]client.Object) {
+			o["ControlPlane"].SetAnnotations(map[string]string{desired.AnnotationClusterID: "other/lab"})
+		}, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "other/lab" }, nil, nil},
 		"the control plane is gone": {func(o map[string]client.Object) { delete(o, "ControlPlane") }, func(s *service) { s.lists = away }, nil, nil},
 		"the Cluster is gone":       {func(o map[string]client.Object) { delete(o, "Cluster") }, func(s *service) { s.lists = away }, nil, nil},
 		"it was moved": {func(o map[string]client.Object) {
