@@ -37,16 +37,10 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.view, s.acted = view, err
 	s.show()
-	if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+	if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, nil // a change of the objects wakes
 	}
 	return ctrl.Result{}, err
-}
-
-// isRefusal reports whether an error says what is wrong with the objects of a Cluster.
-func isRefusal(err error) bool {
-	_, is := errors.AsType[*installation.Refusal](err)
-	return is
 }
 
 // scopes are those of the plan that the AgentMachine's reconciler acts on.
@@ -84,7 +78,7 @@ func (s *scope) showPlan() {
 	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, whatever is wrong with what is wanted of its cluster
 	case errors.Is(s.acted, installation.ErrNotYet):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
-	case isRefusal(s.acted):
+	case installation.IsRefusal(s.acted):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonInvalid, s.acted.Error())
 	case s.acted != nil:
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, words.Error(s.acted))

@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // show writes down what is known of the host.
@@ -122,9 +121,6 @@ func reasonOf(word string) string {
 	return "Unknown"
 }
 
-// longestEvent is how many bytes an event may say.
-const longestEvent = 1000
-
 // nodeTrouble says that the machine is installed, and its node not as it should be.
 func (s *scope) nodeTrouble(message string) { s.trouble = message }
 
@@ -205,7 +201,7 @@ func (s *scope) report(before *agentv1.AgentMachine) {
 		} else {
 			message += " is " + strings.ToLower(string(is.Status)) + ": " + is.Reason
 		}
-		s.Recorder.Eventf(s.machine, s.object, level, is.Reason, "Install", "%s", words.Short(message, longestEvent))
+		s.Recorder.Eventf(s.machine, s.object, level, is.Reason, "Install", "%s", message)
 	}
 }
 

@@ -197,8 +197,7 @@ func (s *scope) scopes() []install.Scope {
 // noView says why there is no installation to look at. What the service answers is tried again; what
 // only another object can cure wakes by itself.
 func (s *scope) noView(err error) error {
-	_, refused := errors.AsType[*installation.Refusal](err)
-	if refused {
+	if installation.IsRefusal(err) {
 		s.failData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}

@@ -1,8 +1,8 @@
 package controlplane
 
 import (
-	"errors"
-	"fmt"
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,14 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that nobody else has one
@@ -77,7 +78,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 				t.Errorf("it is noted: %t", noted)
 			case test.says == "" && err != nil:
 				t.Error(err)
-			case test.says != "" && (!isRefusal(err) || !strings.Contains(err.Error(), test.says)):
+			case test.says != "" && (!installation.IsRefusal(err) || !strings.Contains(err.Error(), test.says)):
 				t.Errorf("it says %v", err)
 			}
 			now := &controlplanev1.OpenshiftAssistedControlPlane{}
@@ -91,34 +92,103 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is told beside how it is.
-func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
-	s, spoke := observed()
-	s.plane.Annotations = map[string]string{desired.AnnotationOpenShiftID: "id"}
-	s.Installations = installation.New(installation.Config{})
-	s.showCluster(spoke)
-	for err, reason := range map[error]string{
-		&installation.Refusal{Problems: []string{"its selector selects 0 NMStateConfigs"}}: ReasonInvalid,
-		fmt.Errorf("read ConfigMap mirrors: %w", errors.New("it is not there")):            controlplanev1.ConfigurationNotReadReason,
+// records is a service that has clusters, and notes which are deleted.
+type records struct {
+	install.Backend
+
+	clusters []install.Cluster
+	deleted  []string
+}
+
+func (r *records) ListClusters(context.Context) ([]install.Cluster, error) { return r.clusters, nil }
+
+func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOptions) error {
+	r.deleted = append(r.deleted, id)
+	return nil
+}
+
+// deleting is a control plane whose cluster is to be deleted from a service.
+func deleting(service *records, onHub bool, objects ...client.Object) *scope {
+	s, _ := observed()
+	s.OnHub = onHub
+	s.Live = fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(objects...).Build()
+	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
+	return s
+}
+
+// onHub is an object of a hub.
+func onHub(kind, namespace, name string, labels map[string]string) client.Object {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	u.SetLabels(labels)
+	return u
+}
+
+// TestBrokenOffOnHubIsDeleted: what a registration has made that was broken off before the cluster was known is deleted
+// with its Cluster, if it carries our label and the Cluster's, and nothing else is.
+func TestBrokenOffOnHubIsDeleted(t *testing.T) {
+	labels := func(made, cluster string) map[string]string {
+		all := map[string]string{hubapi.LabelCluster: made, clusterv1.ClusterNameLabel: cluster}
+		for key, value := range all {
+			if value == "" {
+				delete(all, key)
+			}
+		}
+		return all
+	}
+	deployment, secret, settings := hubapi.KindClusterDeployment, hubapi.KindSecret, hubapi.KindConfigMap
+	for name, test := range map[string]struct {
+		noted   string
+		refused bool // since the name was taken
+		objects []client.Object
+		deleted []string
+	}{
+		"nothing was made":                {},
+		"its name was taken":              {refused: true, objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}},
+		"what is noted is elsewhere":      {noted: "other/lab", objects: []client.Object{onHub(deployment, "other", "lab", labels("lab", "lab"))}},
+		"it is noted":                     {noted: "ns/noted", objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}, deleted: []string{"ns/noted"}},
+		"its ClusterDeployment is there":  {objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}, deleted: []string{"ns/lab"}},
+		"it is called otherwise":          {objects: []client.Object{onHub(deployment, "ns", "prod", labels("prod", "lab"))}, deleted: []string{"ns/prod"}},
+		"no ClusterDeployment was made":   {objects: []client.Object{onHub(secret, "ns", "lab-pull", labels("lab", "lab"))}, deleted: []string{"ns/lab"}},
+		"a ConfigMap alone was made":      {objects: []client.Object{onHub(settings, "ns", "lab-manifests", labels("lab", "lab"))}, deleted: []string{"ns/lab"}},
+		"a kubeconfig is there":           {objects: []client.Object{onHub(secret, "ns", "lab-kubeconfig", labels("", "lab"))}},
+		"another provider's":              {objects: []client.Object{onHub(deployment, "ns", "lab", labels("", "lab"))}},
+		"somebody's who typed oaictl":     {objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", ""))}},
+		"another Cluster's":               {objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "other"))}},
+		"one in another namespace":        {objects: []client.Object{onHub(deployment, "elsewhere", "lab", labels("lab", "lab"))}},
+		"somebody's, and a Secret of our": {objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "")), onHub(secret, "ns", "lab-pull", labels("lab", "lab"))}},
 	} {
-		if got := s.noView(err); (got == nil) != (reason == ReasonInvalid) {
-			t.Errorf("it is tried again: %v", got)
-		}
-		c := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason || c.Message != err.Error() {
-			t.Errorf("it says %+v", c)
-		}
-		if !conditions.IsTrue(s.plane, clusterv1.AvailableCondition) {
-			t.Errorf("Available is %+v", conditions.Get(s.plane, clusterv1.AvailableCondition))
-		}
+		t.Run(name, func(t *testing.T) {
+			service := &records{}
+			s := deleting(service, true, test.objects...)
+			if !test.refused {
+				s.annotate(desired.AnnotationRun, "mark")
+			}
+			if test.noted != "" {
+				s.annotate(desired.AnnotationClusterID, test.noted)
+			}
+			if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, test.deleted) {
+				t.Errorf("deleted is %v, %v; it should be %v", service.deleted, err, test.deleted)
+			}
+		})
 	}
-	moved, _ := observed()
-	moved.plane.Annotations, moved.Installations = s.plane.Annotations, s.Installations
-	_ = moved.noView(&installation.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
-	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
-		t.Errorf("where it was not available, it is %+v", c)
+}
+
+// TestBrokenOffOverRESTIsDeleted: a record that carries the mark of the registration is the Cluster's, and none else.
+func TestBrokenOffOverRESTIsDeleted(t *testing.T) {
+	record := func(id, run string, owned bool) install.Cluster {
+		return install.Cluster{ClusterRef: install.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com", Run: run, Owned: owned}}
 	}
-	if s.showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
-		t.Error("it is not told that it is well again")
+	all := []install.Cluster{record("by-hand", "", false), record("without", "", true), record("other", "other", true), record("ours", "mark", true)}
+	for run, want := range map[string][]string{"": nil, "mark": {"ours"}, "unknown": nil} {
+		service := &records{clusters: all}
+		s := deleting(service, false)
+		s.plane.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "lab"}
+		s.annotate(desired.AnnotationRun, run)
+		if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, want) {
+			t.Errorf("with the mark %q, deleted is %v, %v; it should be %v", run, service.deleted, err, want)
+		}
 	}
 }

@@ -3,22 +3,16 @@ package controlplane
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
@@ -48,7 +42,7 @@ func (s *scope) install(ctx context.Context) error {
 		return nil
 	case view.NoPlan != nil && view.Installed(): // it runs: how it is, it says itself
 	case view.NoPlan != nil && view.Observed.Cluster != nil && view.Observed.Cluster.State.Stopped():
-		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, words.Short("the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+words.Error(view.NoPlan), longest))
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, "the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+words.Error(view.NoPlan))
 	case view.NoPlan != nil:
 		if err := s.noView(view.NoPlan); err != nil {
 			return errors.Join(err, s.markOwn(ctx))
@@ -85,75 +79,13 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
-// claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
-// its namespace: names are all that clusters are found by there. That it was so is noted.
-func (s *scope) claim(ctx context.Context) (noted bool, err error) {
-	id, err := desired.IDOf(s.plane, s.OnHub)
-	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
-		return false, err
-	}
-	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
-		return false, err
-	}
-	return true, s.noteRun(ctx)
-}
-
-// markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
-// marked with: by that it is found if its id could not be noted any more, and no other of its name is. It is noted once
-// the service has answered, and nothing is done before the note is read, which wakes: whoever is without it has no
-// record there.
-func (s *scope) markRun(ctx context.Context) (*installation.View, error) {
-	view, err := s.Installations.View(ctx, s.key())
-	if err != nil {
-		return nil, err
-	}
-	return view, s.noteRun(ctx)
-}
-
-func (s *scope) noteRun(ctx context.Context) error {
-	before := s.plane.DeepCopy()
-	s.annotate(desired.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
-	if err := s.patchNow(ctx, before); err != nil {
-		return fmt.Errorf("note the mark of its registration on control plane %s: %w", s.plane.Name, err)
-	}
-	return nil
-}
-
-// isFree refuses a cluster of a name that another one in the namespace has: it would be taken for its own.
-func (s *scope) isFree(ctx context.Context, name string) error {
-	deployments, err := s.onHub(ctx, hubapi.KindClusterDeployment)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(deployments, func(u unstructured.Unstructured) bool { return u.GetName() == name }) {
-		return &installation.Refusal{Problems: []string{fmt.Sprintf(
-			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name (spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
-			s.plane.Namespace, name, s.plane.Name, desired.AnnotationClusterID)}}
-	}
-	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
-	if err := s.Client.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
-		return fmt.Errorf("list the control planes of namespace %s: %w", s.plane.Namespace, err)
-	}
-	for i := range planes.Items {
-		other := &planes.Items[i]
-		if other.UID != s.plane.UID && other.Annotations[desired.AnnotationRun] != "" && desired.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
-			return &installation.Refusal{Problems: []string{fmt.Sprintf(
-				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name, name)}}
-		}
-	}
-	return nil
-}
-
-// runLength is how many letters a mark has, of 32 each: 60 bits.
-const runLength = 12
-
 // noView says why the installation cannot be looked at, or why it is not known what is wanted. A cluster that is
 // installed and available is not less so for it.
 func (s *scope) noView(err error) error {
 	if s.phase() == lifecycle.Installed {
 		s.showConfiguration(err)
 		if conditions.IsTrue(s.plane, clusterv1.AvailableCondition) {
-			if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+			if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
 				return nil
 			}
 			return err
@@ -181,22 +113,14 @@ func (s *scope) showConfiguration(err error) {
 	case err != nil && apierrors.IsConflict(err): // it was read too early
 	case err != nil && s.phase() == lifecycle.Installed:
 		reason := controlplanev1.ConfigurationNotReadReason
-		if isRefusal(err) {
+		if installation.IsRefusal(err) {
 			reason = ReasonInvalid
 		}
-		s.set(kind, metav1.ConditionFalse, reason, words.Short(words.Error(err), longest))
+		s.set(kind, metav1.ConditionFalse, reason, words.Error(err))
 	case conditions.Has(s.plane, kind):
 		s.set(kind, metav1.ConditionTrue, kind, "")
 	}
 }
-
-func isRefusal(err error) bool {
-	_, is := errors.AsType[*installation.Refusal](err)
-	return is
-}
-
-// longest is how many bytes a condition says at most.
-const longest = 8192
 
 // markOwn notes which cluster of the service this one is and, once it is installed, what it calls itself.
 // Before, only this service knows how far it is: it is not to be moved.

@@ -127,7 +127,7 @@ func (s *scope) initialize(ctx context.Context, data []byte) (ctrl.Result, error
 		return ctrl.Result{}, nil
 	}
 	if err := s.Answers(ctx, data); err != nil {
-		s.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", words.Short("the API server of the cluster does not answer yet: "+err.Error(), 1024))
+		s.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet: "+err.Error())
 		return ctrl.Result{RequeueAfter: max(soon, s.Clock.Wall(probeEvery))}, nil //nolint:nilerr // the condition says it, and it is asked again
 	}
 	s.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)

@@ -29,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -379,5 +380,37 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 				t.Errorf("soon: %t", written)
 			}
 		})
+	}
+}
+
+// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is told beside how it is.
+func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
+	s, spoke := observed()
+	s.plane.Annotations = map[string]string{desired.AnnotationOpenShiftID: "id"}
+	s.Installations = installation.New(installation.Config{})
+	s.showCluster(spoke)
+	for err, reason := range map[error]string{
+		&installation.Refusal{Problems: []string{"its selector selects 0 NMStateConfigs"}}: ReasonInvalid,
+		fmt.Errorf("read ConfigMap mirrors: %w", errors.New("it is not there")):            controlplanev1.ConfigurationNotReadReason,
+	} {
+		if got := s.noView(err); (got == nil) != (reason == ReasonInvalid) {
+			t.Errorf("it is tried again: %v", got)
+		}
+		c := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason || c.Message != err.Error() {
+			t.Errorf("it says %+v", c)
+		}
+		if !conditions.IsTrue(s.plane, clusterv1.AvailableCondition) {
+			t.Errorf("Available is %+v", conditions.Get(s.plane, clusterv1.AvailableCondition))
+		}
+	}
+	moved, _ := observed()
+	moved.plane.Annotations, moved.Installations = s.plane.Annotations, s.Installations
+	_ = moved.noView(&installation.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
+	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
+		t.Errorf("where it was not available, it is %+v", c)
+	}
+	if s.showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
+		t.Error("it is not told that it is well again")
 	}
 }

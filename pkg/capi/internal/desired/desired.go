@@ -110,14 +110,12 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *install.Ob
 	for _, m := range part.machines {
 		out.Spec.Hosts = append(out.Spec.Hosts, knownHost(c, m))
 	}
-	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
 	if part.installed {
 		if kubeconfig, err := s.kubeconfig(ctx, c); err == nil {
 			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.SourceOf(spec.NewSecret(kubeconfig))}
 		}
-		adopt = adoptedBy(c, observed)
 	}
-	return &install.Desired{Spec: out, Options: s.options(c, part, adopt)}
+	return &install.Desired{Spec: out, Options: s.options(c, part, observed)}
 }
 
 // Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
@@ -226,11 +224,9 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 	if wanted := replicasOf(c.ControlPlane); part.before && part.controlPlane < wanted {
 		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, installation.ErrNotYet)
 	}
-	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
 	var out *spec.Cluster
 	var err error
 	if part.installed {
-		adopt = adoptedBy(c, observed)
 		out, err = s.installed(ctx, c, observed)
 	} else {
 		out, err = s.cluster(ctx, c, part)
@@ -266,22 +262,19 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 			out.Spec.Hosts[i].Hostname = "" // and not the one that is filled in
 		}
 	}
-	of := &install.Desired{Spec: out, Options: s.options(c, part, adopt)}
+	of := &install.Desired{Spec: out, Options: s.options(c, part, observed)}
 	if len(left) > 0 {
 		return of, &installation.Partial{Hosts: left}
 	}
 	return of, nil
 }
 
-// adoptedBy is the id by which an installed cluster is known; "" where the service has no record of it.
-func adoptedBy(c *Cluster, observed *install.Observed) string {
-	if observed != nil && observed.Cluster == nil {
-		return ""
+// options are how the cluster is known, and what is done to it.
+func (s *Source) options(c *Cluster, part part, observed *install.Observed) install.Options {
+	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
+	if part.installed && observed != nil && observed.Cluster == nil {
+		adopt = "" // the service has no record of it
 	}
-	return c.ControlPlane.Annotations[AnnotationClusterID]
-}
-
-func (s *Source) options(c *Cluster, part part, adopt string) install.Options {
 	var leftOut []spec.Host
 	for _, m := range part.leftOut {
 		leftOut = append(leftOut, spec.Host{Name: m.Name, Match: matchOf(m)})

@@ -110,7 +110,7 @@ func (i *installation) follow(ctx context.Context) {
 		case errors.Is(err, ErrGone): // as after a move, which takes objects away without a word
 			i.set.drop(i)
 			return
-		case !errors.Is(err, ErrNotYet) && !refused(err):
+		case !errors.Is(err, ErrNotYet) && !IsRefusal(err):
 			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
 		}
 		if len(changed) == 0 && known && i.follows() {
@@ -141,11 +141,6 @@ func (v *View) lasts(told bool) time.Duration {
 func (v *View) installing() bool {
 	c := v.Observed.Cluster
 	return c != nil && (c.State == model.ClusterInstalling || c.State == model.ClusterFinalizing)
-}
-
-func refused(err error) bool {
-	_, is := errors.AsType[*Refusal](err)
-	return is
 }
 
 // follows reports whether the service tells of changes.

@@ -65,9 +65,13 @@ func narrow(rule rbacv1.PolicyRule, is func(group, resource string) bool) []rbac
 	return []rbacv1.PolicyRule{part}
 }
 
-// hostKinds are the hosts of a pool, and what they have booted.
-var hostKinds = []string{
-	"agent-install.openshift.io/agents", "agent-install.openshift.io/infraenvs", "agent-install.openshift.io/nmstateconfigs", "metal3.io/baremetalhosts",
+// isHost reports whether a resource is the hosts of a pool, or what they have booted.
+func isHost(group, resource string) bool {
+	switch group + "/" + resource {
+	case "agent-install.openshift.io/agents", "agent-install.openshift.io/infraenvs", "agent-install.openshift.io/nmstateconfigs", "metal3.io/baremetalhosts":
+		return true
+	}
+	return false
 }
 
 // agents are those of its rules that the provider needs where the hosts of a pool are, if that is another namespace: all
@@ -86,7 +90,7 @@ func (p Provider) agents(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		if p.takes {
 			verbs = rule.Verbs
 		}
-		add(rule, verbs, func(group, resource string) bool { return slices.Contains(hostKinds, group+"/"+resource) })
+		add(rule, verbs, isHost)
 		if p.takes {
 			add(rule, []string{"get", "create", "patch"}, func(group, resource string) bool { return group == "" && resource == "secrets" })
 		}

@@ -1,0 +1,89 @@
+package installation
+
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// View is what is known of an installation at one moment, and what follows from it. It is not to be
+// changed.
+type View struct {
+	Desired  *install.Desired
+	Observed *install.Observed
+	Plan     install.Plan
+	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
+	// empty then, and what is desired says no more than what was observed.
+	NoPlan error
+
+	tried   map[string]tried // what is remembered of the plan's actions, by their keys
+	retries bool             // an action that failed is to be tried again
+	leftOut map[string]leftOut
+}
+
+// leftOut is a host that was taken out of its cluster, and has not registered since.
+type leftOut struct {
+	id, why string
+	at      time.Time
+}
+
+// tried is what is remembered of an action when it is decided on.
+type tried struct {
+	Refused model.Refusal
+	Done    model.Success
+}
+
+// Host is the observed host of a Machine, by its name among those that are desired; nil where it has
+// not registered.
+func (v *View) Host(name string) *install.Host {
+	for _, named := range install.NewSnapshot(v.Desired, v.Observed).Hosts() {
+		if named.Name == name {
+			return named.Host
+		}
+	}
+	return nil
+}
+
+// LeftOut is why the host of a Machine was taken out of the cluster by this process, and has not registered since; "" where
+// that is not so.
+func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
+
+// InfraEnv is the observed InfraEnv of a name; nil where there is none.
+func (v *View) InfraEnv(name string) *install.InfraEnv {
+	for i := range v.Observed.InfraEnvs {
+		if v.Observed.InfraEnvs[i].Name == name {
+			return &v.Observed.InfraEnvs[i]
+		}
+	}
+	return nil
+}
+
+// Installed reports whether the cluster is installed.
+func (v *View) Installed() bool {
+	return v.Observed.Cluster != nil && v.Observed.Cluster.State.Installed()
+}
+
+// BeforeInstall reports whether the installation has not begun.
+func (v *View) BeforeInstall() bool {
+	return v.Observed.Cluster == nil || v.Observed.Cluster.State.BeforeInstall() || v.Observed.Cluster.State == model.ClusterDraft
+}
+
+// settles is how long a host is checked before what fails counts: machines that have just registered have not found each
+// other yet.
+const settles = time.Minute
+
+// SettlesIn is how long it takes from a moment on until what fails of a host counts; 0 where it does, and for none.
+func SettlesIn(host *install.Host, at time.Time) time.Duration {
+	if host == nil {
+		return 0
+	}
+	switch host.State {
+	case model.HostBinding, model.HostDiscovering, model.HostBlocked:
+		if host.Since.IsZero() { // it is registering this moment
+			return settles
+		}
+		return max(0, settles-at.Sub(host.Since))
+	}
+	return 0
+}
