@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -24,11 +25,19 @@ func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
 		return false, err
 	}
+	s.claiming.Lock() // of two that ask for one name, one is noted before the other looks
+	defer s.claiming.Unlock()
 	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
+		if installation.IsRefusal(err) {
+			s.recheck = nameAgain
+		}
 		return false, err
 	}
 	return true, s.noteRun(ctx)
 }
+
+// nameAgain is, in real time, how soon a name that was taken is asked for again: nobody tells that it is free.
+const nameAgain = 30 * time.Second
 
 // markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
 // marked with: by that it is found if its id could not be noted any more, and no other of its name is. It is noted once
@@ -39,7 +48,10 @@ func (s *scope) markRun(ctx context.Context) (*installation.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view, s.noteRun(ctx)
+	if err := s.noteRun(ctx); err != nil {
+		return nil, err
+	}
+	return view, nil
 }
 
 func (s *scope) noteRun(ctx context.Context) error {
@@ -63,7 +75,7 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 			s.plane.Namespace, name, s.plane.Name, desired.AnnotationClusterID)}}
 	}
 	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
-	if err := s.Client.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
+	if err := s.Live.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
 		return fmt.Errorf("list the control planes of namespace %s: %w", s.plane.Namespace, err)
 	}
 	for i := range planes.Items {
@@ -113,6 +125,7 @@ func (s *scope) clusterID(ctx context.Context) (string, error) {
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its
 // ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is somebody else's.
+// What is older than the control plane is of a Cluster of that name that was moved away, and stays.
 func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 	for _, kind := range []string{hubapi.KindClusterDeployment, hubapi.KindConfigMap, hubapi.KindSecret} {
 		objects, err := s.ofCluster(ctx, kind)
@@ -120,9 +133,9 @@ func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 			return "", err
 		}
 		for i := range objects {
-			name := objects[i].GetLabels()[hubapi.LabelCluster]
+			name, made := objects[i].GetLabels()[hubapi.LabelCluster], objects[i].GetCreationTimestamp()
 			switch {
-			case name == "":
+			case name == "", made.Before(&s.plane.CreationTimestamp):
 				continue
 			case kind == hubapi.KindClusterDeployment:
 				return s.plane.Namespace + "/" + objects[i].GetName(), nil

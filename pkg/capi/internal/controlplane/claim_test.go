@@ -2,9 +2,13 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,6 +17,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -20,6 +25,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that nobody else has one
@@ -80,6 +86,8 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 				t.Error(err)
 			case test.says != "" && (!installation.IsRefusal(err) || !strings.Contains(err.Error(), test.says)):
 				t.Errorf("it says %v", err)
+			case test.says != "" && test.id == "" && s.recheck == 0:
+				t.Error("nobody tells it that the name is free")
 			}
 			now := &controlplanev1.OpenshiftAssistedControlPlane{}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.plane), now); err != nil {
@@ -89,6 +97,81 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 				t.Errorf("its annotations are %v", now.Annotations)
 			}
 		})
+	}
+}
+
+// TestOneOfTwoHasTheName: of two control planes that ask for one name at once, one has it, however old the cache is.
+func TestOneOfTwoHasTheName(t *testing.T) {
+	scheme := kindsOf(t)
+	var planes []client.Object
+	for _, name := range []string{"one", "two"} {
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+		plane.Spec.Config.ClusterName = "edge"
+		planes = append(planes, plane)
+	}
+	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(planes...).Build()
+	cached := interceptor.NewClient(live, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return nil // of a moment ago, when there were none
+	}})
+	reads := interceptor.NewClient(live, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, is := list.(*controlplanev1.OpenshiftAssistedControlPlaneList); is {
+			return c.List(ctx, list, options...)
+		}
+		return nil // no ClusterDeployment
+	}})
+	r := &Reconciler{Client: cached, Live: reads, OnHub: true}
+	var noted atomic.Int32
+	var both sync.WaitGroup
+	for _, o := range planes {
+		both.Go(func() {
+			s := &scope{Reconciler: r, plane: &controlplanev1.OpenshiftAssistedControlPlane{}, cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: o.GetName()}}}
+			if err := live.Get(t.Context(), client.ObjectKeyFromObject(o), s.plane); err != nil {
+				t.Error(err)
+			}
+			if is, _ := s.claim(t.Context()); is {
+				noted.Add(1)
+			}
+		})
+	}
+	both.Wait()
+	if noted.Load() != 1 {
+		t.Errorf("%d have the name", noted.Load())
+	}
+}
+
+// unregistered is a service that knows no cluster.
+type unregistered struct{ install.Backend }
+
+func (unregistered) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	return &install.Observed{At: clock.Real().Now()}, nil
+}
+
+// TestMarkThatCouldNotBeNoted: where the mark of a registration could not be written, that is tried again.
+func TestMarkThatCouldNotBeNoted(t *testing.T) {
+	env := spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }}
+	wanted, err := spec.Parse(t.Context(), "cluster.yaml", []byte(`
+apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: PULL}, acceptUnknownHosts: true, network: {vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}}
+`), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := observed()
+	s.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(s.plane).Build(), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return errors.New("failed calling webhook")
+		},
+	})
+	s.Installations = installation.New(installation.Config{
+		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
+		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+			return &install.Desired{Spec: wanted}, nil
+		},
+	})
+	if err := s.install(t.Context()); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		t.Errorf("it says %v", err)
 	}
 }
 
@@ -142,6 +225,7 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 	for name, test := range map[string]struct {
 		noted   string
 		refused bool // since the name was taken
+		since   int  // how many hours after the objects the control plane was made
 		objects []client.Object
 		deleted []string
 	}{
@@ -149,6 +233,7 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 		"its name was taken":              {refused: true, objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}},
 		"what is noted is elsewhere":      {noted: "other/lab", objects: []client.Object{onHub(deployment, "other", "lab", labels("lab", "lab"))}},
 		"it is noted":                     {noted: "ns/noted", objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}, deleted: []string{"ns/noted"}},
+		"it is of one that moved away":    {since: 1, objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}},
 		"its ClusterDeployment is there":  {objects: []client.Object{onHub(deployment, "ns", "lab", labels("lab", "lab"))}, deleted: []string{"ns/lab"}},
 		"it is called otherwise":          {objects: []client.Object{onHub(deployment, "ns", "prod", labels("prod", "lab"))}, deleted: []string{"ns/prod"}},
 		"no ClusterDeployment was made":   {objects: []client.Object{onHub(secret, "ns", "lab-pull", labels("lab", "lab"))}, deleted: []string{"ns/lab"}},
@@ -163,6 +248,7 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			service := &records{}
 			s := deleting(service, true, test.objects...)
+			s.plane.CreationTimestamp = metav1.NewTime(s.plane.CreationTimestamp.Add(time.Duration(test.since) * time.Hour))
 			if !test.refused {
 				s.annotate(desired.AnnotationRun, "mark")
 			}

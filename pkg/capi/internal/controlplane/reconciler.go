@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +60,8 @@ type Reconciler struct {
 	// "" for all.
 	WatchFilter string
 
-	writes writes
+	writes   writes
+	claiming sync.Mutex // held while a control plane asks for a name
 }
 
 // scope is one reconcile of a control plane.
@@ -73,6 +75,7 @@ type scope struct {
 	view     *installation.View // nil where there is none yet
 	kept     *kept              // nil before it was looked after them
 	mismatch string             // why version and distributionVersion are not of one release; "" where they are
+	recheck  time.Duration      // how soon it is looked again at what nobody tells of; 0 where there is none
 }
 
 func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
@@ -203,6 +206,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	failed := s.install(ctx)
 	kept, err := s.keep(ctx)
+	kept = util.LowestNonZeroResult(kept, ctrl.Result{RequeueAfter: s.recheck})
 	if err = errors.Join(failed, err, s.followWorkers(ctx)); err != nil || s.view == nil {
 		return kept, err
 	}

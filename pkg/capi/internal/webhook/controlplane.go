@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 )
 
 // +kubebuilder:webhook:verbs=create;update,path=/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane,mutating=true,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanes,versions=v1beta1,name=default.openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
@@ -210,7 +211,7 @@ var afterStart = []string{
 	"ignitionEndpoint", "ignoreValidations", "holdInstallation", "workerWait", "requiredWorkers", "tags",
 }
 
-// changedControlPlane says what may not be changed: what the cluster is called, ever, and what
+// changedControlPlane says what may not be changed: what the cluster is called once the service knows it, and what
 // only counts for an installation once that has started.
 func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlPlane) field.ErrorList {
 	at := field.NewPath("spec", "config")
@@ -219,7 +220,7 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 	if valueOf(before.Status.Initialization.ControlPlaneInitialized) || !slices.Contains(notStarted, before.Status.Installation.State) {
 		wrong = changes(was, is, at, afterStart,
 			"the installation has started, and the service takes this before only: put the old value back; what is to change in the cluster is changed there")
-	} else {
+	} else if isRegistered(before) {
 		const why = "the service knows the cluster by it: put the old value back, or make another cluster"
 		if was.ClusterName != is.ClusterName {
 			wrong = append(wrong, immutable(at.Child("clusterName"), why))
@@ -229,6 +230,11 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 		}
 	}
 	return append(wrong, changedVersion(before, after)...)
+}
+
+// isRegistered reports whether the service knows the cluster, or is about to.
+func isRegistered(plane *controlplanev1.OpenshiftAssistedControlPlane) bool {
+	return plane.Annotations[desired.AnnotationRun] != "" || plane.Annotations[desired.AnnotationClusterID] != ""
 }
 
 // changedVersion says that a cluster does not go back to an older version.

@@ -280,7 +280,11 @@ func TestControlPlaneChanges(t *testing.T) {
 		c.Status.DistributionVersion = "4.20.3"
 	}
 	installing := func(c plane) { c.Status.Installation.State = "Installing" }
-	discovering := func(c plane) { c.Status.Installation.State = "Discovering" }
+	discovering := func(c plane) {
+		c.Status.Installation.State, c.Annotations = "Discovering", map[string]string{"oaictl.io/run": "abc"}
+	}
+	nameTaken := func(plane) {}
+	takenOver := func(c plane) { c.Annotations = map[string]string{"oaictl.io/cluster-id": "ns/lab"} }
 	for _, c := range []struct {
 		name   string
 		state  func(plane)
@@ -290,6 +294,9 @@ func TestControlPlaneChanges(t *testing.T) {
 	}{
 		{"domain", discovering, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "make another cluster"},
 		{"name", discovering, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
+		{"name that was taken", nameTaken, func(c plane) { c.Spec.Config.ClusterName = "other" }, "", ""},
+		{"domain before it is known", nameTaken, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "", ""},
+		{"name of one that is taken over", takenOver, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
 		{"addresses while discovering", discovering, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "", ""},
 		{"addresses while installing", installing, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "spec.config.apiVIPs", "the installation has started"},
 		{"domain while installing", installing, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "the installation has started"},

@@ -11,14 +11,14 @@ import (
 // the installation starts; what may be changed later is said with the field.
 type OpenshiftAssistedControlPlaneConfigSpec struct {
 	// clusterName is the first part of the cluster's DNS names, api.NAME.DOMAIN. Default is
-	// the name of the Cluster. It cannot be changed.
+	// the name of the Cluster. It cannot be changed once the service knows the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=54
 	ClusterName string `json:"clusterName,omitempty"`
 
 	// baseDomain is the DNS domain that the cluster's name is put before, as example.com. An
 	// OpenshiftAssistedControlPlane needs it; in a template it may come by a patch. It cannot
-	// be changed.
+	// be changed once the service knows the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	BaseDomain string `json:"baseDomain,omitempty"`
