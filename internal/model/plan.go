@@ -196,6 +196,10 @@ type Warning struct {
 // (Options.LeftOut): its message says what is wrong with the host.
 const ReasonLeftOut = "LeftOut"
 
+// ReasonClusterDeleted is the reason of a blocker: somebody deleted the cluster's record in the service while it was
+// looked at.
+const ReasonClusterDeleted = "ClusterDeleted"
+
 // Wipe is a disk that the install will write over.
 type Wipe struct {
 	Host    string

@@ -44,6 +44,18 @@ func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (stri
 	return id, nil
 }
 
+// CheckIdentity refuses a cluster of the service that calls itself otherwise than the one that the control plane has had
+// installed: it only has its name, on a hub say to which the control plane was moved.
+func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *install.Cluster) error {
+	was := plane.Annotations[AnnotationOpenShiftID]
+	if was == "" || is.OpenShiftID == "" || strings.EqualFold(was, is.OpenShiftID) {
+		return nil
+	}
+	return &installation.Refusal{Problems: []string{fmt.Sprintf(
+		"the service's cluster %s is another one: it calls itself %s, and this control plane's is %s (metadata.annotations[%s]): it is left alone; on a hub, move the ClusterDeployment that has the name away, or this Cluster to a hub without one",
+		is.ID, is.OpenShiftID, was, AnnotationOpenShiftID)}}
+}
+
 // Source reads what is desired of Clusters.
 type Source struct {
 	// Client reads Cluster API's objects from the manager's cache.
@@ -220,6 +232,11 @@ func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 // fields are those of the objects. Of one that is installed, what is wrong with single Machines is an
 // *installation.Partial beside the desired state: the others are looked after.
 func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed) (*install.Desired, error) {
+	if observed != nil && observed.Cluster != nil {
+		if err := CheckIdentity(c.ControlPlane, observed.Cluster); err != nil {
+			return nil, err
+		}
+	}
 	part := takePart(c, observed)
 	if wanted := replicasOf(c.ControlPlane); part.before && part.controlPlane < wanted {
 		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, installation.ErrNotYet)

@@ -69,6 +69,23 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 	}
 }
 
+// TestAnotherOfItsNameIsRefused: a record of the service by the noted id is of another cluster where it calls itself
+// otherwise: it is looked at, and nothing more is wanted of it.
+func TestAnotherOfItsNameIsRefused(t *testing.T) {
+	record := func(is string) *install.Observed {
+		return &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge", Name: "edge"}, State: model.ClusterAddingHosts, OpenShiftID: is}}
+	}
+	source := sourceOf(t, moved(t))
+	if _, err := source.Desire(t.Context(), lab, record("66666666-2222-3333-4444-555555555555")); !installation.IsRefusal(err) || !strings.Contains(err.Error(), "ns/edge is another one") {
+		t.Errorf("it says %v", err)
+	}
+	for _, is := range []string{"", strings.ToUpper(openShiftID)} {
+		if _, err := source.Desire(t.Context(), lab, record(is)); err != nil {
+			t.Errorf("of %q it says %v", is, err)
+		}
+	}
+}
+
 // TestInstalledIsAsItIs: however many Machines an installed cluster has left, it is no matter of how it was
 // installed.
 func TestInstalledIsAsItIs(t *testing.T) {

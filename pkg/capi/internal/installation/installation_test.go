@@ -498,6 +498,43 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 	}
 }
 
+// TestRecordThatIsDeletedIsMadeAnew: where somebody deletes the service's record of an installed cluster, the cluster is
+// taken in once it is sure that the record is gone, as by providers that have just started.
+func TestRecordThatIsDeletedIsMadeAnew(t *testing.T) {
+	s := &service{cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts, OpenShiftID: "id"}}
+	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
+	set.config.Clock, s.at = now, now.Now
+	desire := set.config.Desire
+	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+		d, err := desire(ctx, key, o)
+		cluster := *d.Spec
+		cluster.Spec.Import = &spec.Import{ClusterID: "id"}
+		return &install.Desired{Spec: &cluster, Options: install.Options{AddNodes: true, Unattended: true}}, err
+	}
+	looks := func() *View {
+		now.now = now.now.Add(10 * time.Second)
+		set.Changed(lab)
+		view, err := set.View(t.Context(), lab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return view
+	}
+	looks()
+	s.mu.Lock()
+	s.cluster = nil
+	s.mu.Unlock()
+	if view := looks(); len(view.Plan.Actions) > 0 {
+		t.Errorf("after one look the plan is %+v", view.Plan)
+	}
+	for range 5 {
+		if view := looks(); slices.ContainsFunc(view.Plan.Actions, func(a install.Action) bool { return a.Kind == model.ImportCluster }) {
+			return
+		}
+	}
+	t.Errorf("the plan is %+v", looks().Plan)
+}
+
 // TestHostsThatAreNotMadeOut: nothing is done to them, it is said why, and the others are looked after.
 func TestHostsThatAreNotMadeOut(t *testing.T) {
 	s := &service{}

@@ -103,7 +103,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	if away {
 		observed.Spoke = prior.Spoke
 	}
-	if prior == nil || err != nil || stateOf(prior) != stateOf(observed) { // what is desired depends on how far it is
+	if prior == nil || err != nil || differs(prior, observed) { // what is desired depends on how far it is
 		if desired, left, err = i.desire(ctx, observed); desired == nil {
 			return nil, err
 		}
@@ -114,6 +114,12 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	view = &View{Desired: desired, Observed: observed, NoPlan: err, leftOut: i.stillOut(observed)}
 	if err == nil {
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
+		if desired.Spec.Imported() && observed.Cluster == nil && isDeleted(view.Plan) {
+			// Its record was deleted, and not the cluster: it is taken in, as by providers that have just started.
+			i.memory = install.Memory{}
+			i.memory.Seen(observed, now)
+			view.Plan = install.Decide(desired, observed, i.memory, observed.At)
+		}
 		left.leaveAlone(view)
 		i.memory.Decided(view.Plan)
 		view.tried, view.retries = i.triedOf(view.Plan), i.memory.RefusalOf(view.Plan) != nil
@@ -123,6 +129,11 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 		i.waited = i.set.config.Clock.Now()
 	}
 	return view, err
+}
+
+// isDeleted reports whether by a plan somebody deleted the cluster's record.
+func isDeleted(plan install.Plan) bool {
+	return slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // desire is what a Cluster shall become, and which hosts are left alone. Beside an error it is enough to observe by,
@@ -182,9 +193,11 @@ func (i *installation) stillOut(observed *install.Observed) map[string]leftOut {
 	return maps.Clone(i.leftOut)
 }
 
-func stateOf(o *install.Observed) install.ClusterState {
-	if o.Cluster == nil {
-		return ""
+// differs reports whether what is desired may be other than before: the cluster is at another state, or says that it is
+// another one.
+func differs(before, now *install.Observed) bool {
+	if before.Cluster == nil || now.Cluster == nil {
+		return before.Cluster != now.Cluster
 	}
-	return o.Cluster.State
+	return before.Cluster.State != now.Cluster.State || before.Cluster.OpenShiftID != now.Cluster.OpenShiftID
 }

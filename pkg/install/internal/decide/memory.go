@@ -161,7 +161,7 @@ func (p *planner) deleted() {
 		return
 	}
 	b := model.Blocker{
-		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: "ClusterDeleted", Cure: model.CureOwner,
+		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
 		Message: "somebody deleted the cluster meanwhile; nothing was written since",
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}
