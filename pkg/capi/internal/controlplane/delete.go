@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -67,7 +68,8 @@ func (s *scope) machinesLeft() string {
 	return listed("waiting for Machines to be gone:", texts)
 }
 
-// deleteCluster deletes the control plane's cluster in the service: none is looked for by its name.
+// deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
+// has its id is left alone.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	id, err := s.clusterID(ctx)
 	if err != nil || id == "" {
@@ -76,6 +78,15 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {
 		return err
+	}
+	all, err := service.ListClusters(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the cluster %s in the service: %w", id, err)
+	}
+	for i := range all {
+		if all[i].ID == id && desired.CheckIdentity(s.plane, &all[i]) != nil {
+			return nil
+		}
 	}
 	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
 		return fmt.Errorf("delete the cluster %s in the service: %w", id, err)

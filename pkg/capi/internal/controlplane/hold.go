@@ -65,9 +65,8 @@ func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
 // workload is a client of the installed cluster.
 func (s *scope) workload(ctx context.Context) (client.Client, error) {
 	kubeconfig := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
-	if err := s.Client.Get(ctx, key, kubeconfig); err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	if err := s.Client.Get(ctx, s.kubeconfigSecret(), kubeconfig); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
 	}
 	return s.Workloads.Client(s.key(), kubeconfig.Data[secret.KubeconfigDataName])
 }

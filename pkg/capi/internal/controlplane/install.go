@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,7 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
@@ -28,6 +31,9 @@ const ReasonInvalid = "InvalidConfiguration"
 // install carries out what the plan has for the cluster, and writes down whose it is.
 func (s *scope) install(ctx context.Context) error {
 	view, err := s.step(ctx)
+	if other := s.isAnother(view); other != nil {
+		view, err = nil, other
+	}
 	s.view = view
 	switch {
 	case view == nil && err == nil:
@@ -35,7 +41,7 @@ func (s *scope) install(ctx context.Context) error {
 	case view == nil:
 		return s.noView(err)
 	}
-	s.showConfiguration(view.NoPlan)
+	s.showConfiguration(s.unread())
 	switch {
 	case s.mismatch != "" && !view.Installed():
 		s.notAvailable(controlplanev1.VersionMismatchReason, s.mismatch)
@@ -47,7 +53,7 @@ func (s *scope) install(ctx context.Context) error {
 		if err := s.noView(view.NoPlan); err != nil {
 			return errors.Join(err, s.markOwn(ctx))
 		}
-	case err != nil: // it is remembered, and tried again when its time has come
+	case err != nil && !view.Installed(): // it is remembered, and tried again when its time has come
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	default:
 		s.showInstall()
@@ -79,12 +85,22 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
+// isAnother refuses a record of the service that is of another cluster than the one that was installed: it has the name
+// of the one that was moved here.
+func (s *scope) isAnother(view *installation.View) error {
+	if view == nil || view.Observed.Cluster == nil {
+		return nil
+	}
+	return desired.CheckIdentity(s.plane, view.Observed.Cluster)
+}
+
 // noView says why the installation cannot be looked at, or why it is not known what is wanted. A cluster that is
 // installed and available is not less so for it.
 func (s *scope) noView(err error) error {
 	if s.phase() == lifecycle.Installed {
 		s.showConfiguration(err)
-		if conditions.IsTrue(s.plane, clusterv1.AvailableCondition) {
+		if s.wasAvailable() {
+			s.showUnseen(words.Error(err))
 			if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
 				return nil
 			}
@@ -106,6 +122,21 @@ func (s *scope) noView(err error) error {
 	return err
 }
 
+// wasAvailable reports whether the cluster is installed and works, as far as anybody has seen.
+func (s *scope) wasAvailable() bool {
+	was := conditions.Get(s.plane, clusterv1.AvailableCondition)
+	return s.phase() == lifecycle.Installed && was != nil && was.Status != metav1.ConditionFalse
+}
+
+// unread is why it is not known what is wanted of the cluster, or that the service knows nothing of one that works; nil
+// where that is not so.
+func (s *scope) unread() error {
+	if s.view.NoPlan == nil && s.view.Observed.Cluster == nil && s.wasAvailable() {
+		return fmt.Errorf("the service has no record of the cluster: %s", s.waiting())
+	}
+	return s.view.NoPlan
+}
+
 // showConfiguration says why it is not known what is wanted of an installed cluster; nothing where that never was so.
 func (s *scope) showConfiguration(err error) {
 	const kind = controlplanev1.ConfigurationAcceptedCondition
@@ -119,6 +150,17 @@ func (s *scope) showConfiguration(err error) {
 		s.set(kind, metav1.ConditionFalse, reason, words.Error(err))
 	case conditions.Has(s.plane, kind):
 		s.set(kind, metav1.ConditionTrue, kind, "")
+	}
+}
+
+// unseenFor is, in real time, how long it may be unknown how an installed cluster is until that is said of it.
+const unseenFor = 5 * time.Minute
+
+// showUnseen says of an installed cluster that nobody knows how it is, once that has been so for long.
+func (s *scope) showUnseen(why string) {
+	since := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
+	if since != nil && since.Status != metav1.ConditionTrue && clock.Real().Now().Sub(since.LastTransitionTime.Time) > unseenFor {
+		s.set(clusterv1.AvailableCondition, metav1.ConditionUnknown, controlplanev1.ControlPlaneUnseenReason, "the cluster was not looked at: "+why)
 	}
 }
 
@@ -142,7 +184,7 @@ func (s *scope) markOwn(ctx context.Context) error {
 	} else {
 		s.plane.Annotations[clusterctlv1.BlockMoveAnnotation] = ""
 	}
-	if same(before.Annotations, s.plane.Annotations) {
+	if maps.Equal(before.Annotations, s.plane.Annotations) {
 		return nil
 	}
 	if err := s.patchNow(ctx, before); err != nil {
@@ -151,21 +193,13 @@ func (s *scope) markOwn(ctx context.Context) error {
 	return nil
 }
 
-func same(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, value := range a {
-		if other, there := b[key]; !there || other != value {
-			return false
-		}
-	}
-	return true
-}
-
 // showInstall says how far the installation is, and what stands in its way.
 func (s *scope) showInstall() {
 	plan, cluster := &s.view.Plan, s.view.Observed.Cluster
+	if cluster == nil && s.wasAvailable() {
+		s.showUnseen("the service has no record of it")
+		return
+	}
 	if cluster == nil {
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return

@@ -1,8 +1,8 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -35,36 +34,30 @@ const soon = 2 * time.Second
 // expiresSoon is how long before its end the certificate of a kubeconfig is warned of.
 const expiresSoon = 30 * 24 * time.Hour
 
-// kubeconfig hands out the cluster's kubeconfig as soon as the service has one, and anew where the
-// service's has changed; once its API server answers, the control plane is initialized.
+// annotationTaken is, on the Secret of the kubeconfig, the digest of the service's copy that was last written to it. As long
+// as the service has no other, what somebody has put there since stays: a service keeps what the installation made.
+const annotationTaken = "oaictl.io/service-copy"
+
+// kubeconfig hands out the cluster's kubeconfig as soon as the service has one; once its API server answers, the
+// control plane is initialized.
 func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
-	cluster := s.view.Observed.Cluster
-	var which string
-	switch {
-	case cluster == nil:
-	case cluster.Kubeconfig:
-		which = model.KubeconfigFile
-	case cluster.NoIngress:
-		which = model.NoIngressFile
+	data, err := s.handOut(ctx)
+	if err == nil && data != nil {
+		data, err = s.followAuthorities(ctx, data)
 	}
-	if which == "" {
+	switch {
+	case err != nil:
+		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, words.Error(err))
+		return ctrl.Result{}, err
+	case data == nil && s.view.Installed():
+		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
+			"the service has no kubeconfig of the cluster: put one of its administrator into the Secret "+s.kubeconfigSecret().Name)
+		return ctrl.Result{}, nil
+	case data == nil:
 		if !ptr.Deref(s.plane.Status.Initialization.ControlPlaneInitialized, false) {
 			s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, "the service hands out a kubeconfig once the installation runs")
 		}
 		return ctrl.Result{}, nil
-	}
-	service, err := s.Installations.Service(s.plane.Namespace)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	data, err := service.Credential(ctx, cluster.ID, which)
-	if err != nil {
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, words.Error(err))
-		return ctrl.Result{}, fmt.Errorf("read the kubeconfig of %s: %w", cluster.ID, err)
-	}
-	if err := s.writeKubeconfig(ctx, data); err != nil {
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, err.Error())
-		return ctrl.Result{}, err
 	}
 	s.showKubeconfig(data)
 	result, err := s.initialize(ctx, data)
@@ -74,23 +67,73 @@ func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 	return s.upgrade(ctx, data)
 }
 
-func (s *scope) writeKubeconfig(ctx context.Context, data []byte) error {
-	key := client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
-	owner := *metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
-	have := &corev1.Secret{}
-	err := s.Client.Get(ctx, key, have)
+// handOut is what is in the Secret of the kubeconfig, nil where there is none yet. The service's copy is written to it, and
+// anew where the service has another; a service that has taken in an installed cluster has none.
+func (s *scope) handOut(ctx context.Context) ([]byte, error) {
+	cluster := s.view.Observed.Cluster
+	var which string
 	switch {
-	case apierrors.IsNotFound(err):
-		err = s.Client.Create(ctx, capikubeconfig.GenerateSecretWithOwner(s.key(), data, owner))
-	case err == nil && !bytes.Equal(have.Data[secret.KubeconfigDataName], data):
-		changed := have.DeepCopy()
-		changed.Data = map[string][]byte{secret.KubeconfigDataName: data}
-		err = s.Client.Update(ctx, changed)
+	case cluster == nil:
+		return nil, nil
+	case cluster.Kubeconfig:
+		which = model.KubeconfigFile
+	case cluster.NoIngress:
+		which = model.NoIngressFile
 	}
+	if which == "" && !s.view.Installed() {
+		return nil, nil
+	}
+	have := &corev1.Secret{}
+	if err := s.Client.Get(ctx, s.kubeconfigSecret(), have); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
+	}
+	if which == "" {
+		return have.Data[secret.KubeconfigDataName], nil
+	}
+	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {
-		return fmt.Errorf("write Secret %s: %w", key.Name, err)
+		return nil, err
+	}
+	data, err := service.Credential(ctx, cluster.ID, which)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster.ID, err)
+	}
+	return s.keepKubeconfig(ctx, have, data)
+}
+
+// keepKubeconfig writes the service's copy where it was not written yet, and says what the Secret has then.
+func (s *scope) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) ([]byte, error) {
+	digest := fmt.Sprintf("%x", sha256.Sum256(data))
+	if have.ResourceVersion == "" {
+		owner := *metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
+		made := capikubeconfig.GenerateSecretWithOwner(s.key(), data, owner)
+		made.Annotations = map[string]string{annotationTaken: digest}
+		if err := s.Client.Create(ctx, made); err != nil {
+			return nil, fmt.Errorf("write Secret %s: %w", made.Name, err)
+		}
+		return data, nil
+	}
+	kept := have.Data[secret.KubeconfigDataName]
+	if _, err := clientcmd.RESTConfigFromKubeConfig(kept); err == nil && have.Annotations[annotationTaken] == digest {
+		return kept, nil
+	}
+	return data, s.writeKubeconfig(ctx, have, data, digest)
+}
+
+// writeKubeconfig replaces what the Secret has.
+func (s *scope) writeKubeconfig(ctx context.Context, have *corev1.Secret, data []byte, digest string) error {
+	changed := have.DeepCopy()
+	changed.Data = map[string][]byte{secret.KubeconfigDataName: data}
+	metav1.SetMetaDataAnnotation(&changed.ObjectMeta, annotationTaken, digest)
+	if err := s.Client.Update(ctx, changed); err != nil {
+		return fmt.Errorf("write Secret %s: %w", have.Name, err)
 	}
 	return nil
+}
+
+// kubeconfigSecret is the Secret of the cluster's kubeconfig.
+func (s *scope) kubeconfigSecret() client.ObjectKey {
+	return client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
 }
 
 // showKubeconfig says that there is a kubeconfig, or that its certificate is about to end.
@@ -98,7 +141,8 @@ func (s *scope) showKubeconfig(data []byte) {
 	ends, known := certificateEnds(data)
 	if known && ends.Sub(s.Clock.Now()) < expiresSoon {
 		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
-			"the certificate of the kubeconfig ends at "+ends.UTC().Format(time.RFC3339)+": renew it with `oaictl kubeconfig refresh`")
+			fmt.Sprintf("the certificate of the kubeconfig ends at %s: make another one with `oc config new-admin-kubeconfig`, and put it into the Secret %s",
+				ends.UTC().Format(time.RFC3339), s.kubeconfigSecret().Name))
 		return
 	}
 	s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, "")

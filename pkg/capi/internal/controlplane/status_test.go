@@ -410,6 +410,20 @@ func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
 		t.Errorf("where it was not available, it is %+v", c)
 	}
+	away := errors.New("dial tcp: no route to host")
+	for _, since := range []struct {
+		ago  time.Duration
+		want metav1.ConditionStatus
+	}{{time.Minute, metav1.ConditionTrue}, {time.Hour, metav1.ConditionUnknown}} {
+		for i := range s.plane.Status.Conditions {
+			s.plane.Status.Conditions[i].LastTransitionTime = metav1.NewTime(clock.Real().Now().Add(-since.ago))
+		}
+		_ = s.noView(away)
+		if c := conditions.Get(s.plane, clusterv1.AvailableCondition); c.Status != since.want {
+			t.Errorf("unseen for %s, Available is %+v", since.ago, c)
+		}
+	}
+	s.showCluster(spoke)
 	if s.showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
 		t.Error("it is not told that it is well again")
 	}

@@ -25,8 +25,9 @@ import (
 const (
 	// askAgain is how soon a cluster that is being upgraded is looked at again.
 	askAgain = 15 * time.Second
-	// updatesAgain is how often a cluster that runs what is wanted is asked which updates it could have.
-	updatesAgain = 10 * time.Minute
+	// asksAgain is how often a cluster that runs what is wanted is asked which updates it could have, and what its
+	// API server is trusted by.
+	asksAgain = 10 * time.Minute
 )
 
 // Workloads are clients of installed clusters, each kept as long as its kubeconfig stays the same. The
@@ -39,8 +40,16 @@ type Workloads struct {
 type workload struct {
 	kubeconfig string
 	client     client.Client
-	asked      time.Time // which updates there are
+	asked      map[question]time.Time
 }
+
+// question is what an installed cluster is asked now and then.
+type question int
+
+const (
+	aboutUpdates question = iota
+	aboutAuthorities
+)
 
 // Client is a client of a cluster by its kubeconfig.
 func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.Client, error) {
@@ -60,22 +69,19 @@ func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.
 	if w.of == nil {
 		w.of = map[installation.Key]workload{}
 	}
-	w.of[cluster] = workload{kubeconfig: string(kubeconfig), client: c}
+	w.of[cluster] = workload{kubeconfig: string(kubeconfig), client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 
-// isDue reports whether a cluster is to be asked for its updates, and notes that it is.
-func (w *Workloads) isDue(cluster installation.Key, now time.Time) bool {
+// isDue reports whether a cluster, of which there is a client, is to be asked something, and notes that it is.
+func (w *Workloads) isDue(cluster installation.Key, what question, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := w.of[cluster]
-	if !known.asked.IsZero() && now.Sub(known.asked) < updatesAgain {
+	known, there := w.of[cluster]
+	if asked, was := known.asked[what]; !there || was && now.Sub(asked) < asksAgain {
 		return false
 	}
-	known.asked = now
-	if w.of != nil {
-		w.of[cluster] = known
-	}
+	known.asked[what] = now
 	return true
 }
 
@@ -151,8 +157,9 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 		return ctrl.Result{}, err
 	}
 	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
-	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation // nodes that follow, say
-	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
+	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation || // nodes that follow, say
+		conditions.IsUnknown(s.plane, controlplanev1.UpgradeAvailableCondition) // it did not answer
+	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), aboutUpdates, s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
 	state, decision, err := upgrade.Step(ctx, c, s.Clock, want, func(ctx context.Context, image string) error {

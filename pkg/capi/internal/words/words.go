@@ -55,8 +55,15 @@ var paths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b
 // Text is a text with the fields of the objects in place of those of cluster.yaml.
 func Text(text string) string { return paths().ReplaceAllStringFunc(text, fieldOf) }
 
+// kubeconfigFlag gives the command line a kubeconfig of the installed cluster, whatever else an advice says beside it. The
+// providers have it of a Secret.
+const kubeconfigFlag = "--cluster-kubeconfig FILE"
+
 // Advise is what to do next, for somebody who applies objects. Other commands are typed as they are.
 func Advise(a install.Advice) string {
+	if strings.Contains(string(a), kubeconfigFlag) {
+		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig"
+	}
 	return Text(a.Render(func(command string) string {
 		if strings.Contains(command, "-f FILE") {
 			return "kubectl apply -f FILE"

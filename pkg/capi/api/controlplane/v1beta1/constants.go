@@ -90,8 +90,10 @@ const (
 	InfrastructureTemplateCloningFailedReason = "InfrastructureTemplateCloningFailed"
 	// BootstrapTemplateCloningFailedReason means that a machine's config could not be made.
 	BootstrapTemplateCloningFailedReason = "BootstrapTemplateCloningFailed"
-	// ConfigurationNotReadReason means that something that the objects refer to could not be read, or the service
-	// not be asked.
+	// ControlPlaneUnseenReason means that nobody knows how an installed cluster is: it was not looked at for minutes.
+	ControlPlaneUnseenReason = "ControlPlaneUnseen"
+	// ConfigurationNotReadReason means that something that the objects refer to could not be read, that the service
+	// could not be asked, or that it has no record of the cluster.
 	ConfigurationNotReadReason = "ConfigurationNotRead"
 	// MachineGenerationFailedReason means that a Machine could not be made.
 	MachineGenerationFailedReason = "MachineGenerationFailed"

@@ -1,0 +1,75 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/cluster-api/util/secret"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// authorities is the ConfigMap in which OpenShift keeps what its own clients trust the API server by, where `oc config
+// refresh-ca-bundle` reads it too; authoritiesKey is what it is called there.
+func authorities() client.ObjectKey {
+	return client.ObjectKey{Namespace: "openshift-kube-controller-manager", Name: "serviceaccount-ca"}
+}
+
+const authoritiesKey = "ca-bundle.crt"
+
+// followAuthorities has the kubeconfig trust the authorities that the installed cluster says sign its API server's
+// certificate, before that is of another one than the installer's. One that trusts others for itself, or none, is left
+// alone, and so is one that would not reach the API server any more.
+func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byte, error) {
+	spoke := s.view.Observed.Spoke
+	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {
+		return kubeconfig, nil
+	}
+	c, err := s.Workloads.Client(s.key(), kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Workloads.isDue(s.key(), aboutAuthorities, s.Clock.Now()) {
+		return kubeconfig, nil
+	}
+	bundle := &corev1.ConfigMap{}
+	if err := c.Get(ctx, authorities(), bundle); err != nil {
+		return kubeconfig, nil //nolint:nilerr // what the API server is trusted by today stays, and it is asked again
+	}
+	changed, err := trusting(kubeconfig, []byte(bundle.Data[authoritiesKey]))
+	if err != nil || changed == nil || s.Answers(ctx, changed) != nil {
+		return kubeconfig, err
+	}
+	have := &corev1.Secret{}
+	if err := s.Client.Get(ctx, s.kubeconfigSecret(), have); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
+	}
+	if !bytes.Equal(have.Data[secret.KubeconfigDataName], kubeconfig) {
+		return kubeconfig, nil // it was written this moment, and wakes
+	}
+	if err := s.writeKubeconfig(ctx, have, changed, have.Annotations[annotationTaken]); err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// trusting is a kubeconfig that trusts what signs by these authorities, nil where it does so already, or by the
+// machine's own.
+func trusting(kubeconfig, authorities []byte) ([]byte, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	current, there := config.Contexts[config.CurrentContext]
+	if !there || len(authorities) == 0 {
+		return nil, nil
+	}
+	cluster, there := config.Clusters[current.Cluster]
+	if !there || len(cluster.CertificateAuthorityData) == 0 || bytes.Equal(cluster.CertificateAuthorityData, authorities) {
+		return nil, nil
+	}
+	cluster.CertificateAuthorityData = authorities
+	return clientcmd.Write(*config)
+}

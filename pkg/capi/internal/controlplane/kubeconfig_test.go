@@ -1,0 +1,246 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// copies is a service that has a kubeconfig.
+type copies struct {
+	install.Backend
+
+	data []byte
+}
+
+func (c copies) Credential(context.Context, string, string) ([]byte, error) { return c.data, nil }
+
+// kubeconfigOf is a kubeconfig of a server, which a user of a name and authorities trust.
+func kubeconfigOf(t *testing.T, server, user, authorities string) []byte {
+	t.Helper()
+	data, err := clientcmd.Write(clientcmdapi.Config{
+		CurrentContext: "c", Contexts: map[string]*clientcmdapi.Context{"c": {Cluster: "lab", AuthInfo: "admin"}},
+		Clusters:  map[string]*clientcmdapi.Cluster{"lab": {Server: server, CertificateAuthorityData: []byte(authorities)}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"admin": {Username: user, Password: "x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// handing is a control plane whose management cluster has a Secret of the kubeconfig: what is in it, and what it was made of.
+func handing(t *testing.T, service []byte, have, taken []byte) *scope {
+	t.Helper()
+	s, _ := observed()
+	s.view.Observed.Cluster.Kubeconfig = service != nil
+	objects := []client.Object{}
+	if have != nil {
+		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab-kubeconfig", UID: "1"}, Data: map[string][]byte{"value": have}}
+		if taken != nil {
+			made.Annotations = map[string]string{annotationTaken: fmt.Sprintf("%x", sha256.Sum256(taken))}
+		}
+		objects = append(objects, made)
+	}
+	s.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
+	s.Workloads, s.Clock = &Workloads{}, clock.Real()
+	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
+	return s
+}
+
+// TestKubeconfigThatIsHandedOut: the service's copy is written where it has another than before, what a person has put
+// into the Secret since stays, and a service without a copy leaves it alone.
+func TestKubeconfigThatIsHandedOut(t *testing.T) {
+	old, renewed, persons := kubeconfigOf(t, "https://a", "old", ""), kubeconfigOf(t, "https://a", "renewed", ""), kubeconfigOf(t, "https://a", "person", "")
+	for name, test := range map[string]struct {
+		service, have, taken, want []byte
+	}{
+		"there is none":                        {service: old, want: old},
+		"it is written":                        {service: old, have: old, taken: old, want: old},
+		"the service has another":              {service: renewed, have: old, taken: old, want: renewed},
+		"a person has put another":             {service: old, have: persons, taken: old, want: persons},
+		"and the service has another since":    {service: renewed, have: persons, taken: old, want: renewed},
+		"of a version before":                  {service: old, have: old, want: old},
+		"somebody has broken it":               {service: old, have: []byte("{"), taken: old, want: old},
+		"the service has none":                 {have: persons, want: persons},
+		"the service has none, and no one has": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, test.service, test.have, test.taken)
+			got, err := s.handOut(t.Context())
+			if err != nil || !bytes.Equal(got, test.want) {
+				t.Errorf("handed out is %s, %v", got, err)
+			}
+			there := &corev1.Secret{}
+			switch err := s.Client.Get(t.Context(), s.kubeconfigSecret(), there); {
+			case err != nil && test.want != nil:
+				t.Error(err)
+			case !bytes.Equal(there.Data["value"], test.want):
+				t.Errorf("the Secret has %s", there.Data["value"])
+			}
+			before := there.ResourceVersion
+			if _, err := s.handOut(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _ = s.Client.Get(t.Context(), s.kubeconfigSecret(), there); there.ResourceVersion != before {
+				t.Error("it is written again")
+			}
+		})
+	}
+}
+
+// TestClusterThatWasTakenInIsUpgraded: a service that has taken in an installed cluster has no kubeconfig of it. By the
+// Secret's, the control plane is initialized, and the cluster asked for its updates.
+func TestClusterThatWasTakenInIsUpgraded(t *testing.T) {
+	asked := map[string]int{}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path]++
+		http.NotFound(w, r)
+	}))
+	defer api.Close()
+	s := handing(t, nil, kubeconfigOf(t, api.URL, "admin", ""), nil)
+	s.Recorder = &events.FakeRecorder{}
+	s.Answers = func(context.Context, []byte) error { return nil }
+	if _, err := s.kubeconfig(t.Context()); err != nil {
+		t.Log(err) // there is no ClusterVersion here
+	}
+	if !conditions.IsTrue(s.plane, controlplanev1.InitializedCondition) || !conditions.IsTrue(s.plane, controlplanev1.KubeconfigAvailableCondition) {
+		t.Errorf("it is not initialized: %+v", s.plane.Status.Conditions)
+	}
+	if asked["/apis/config.openshift.io/v1/clusterversions/version"] == 0 {
+		t.Errorf("asked is %v", asked)
+	}
+	if c := conditions.Get(handingNone(t).plane, controlplanev1.KubeconfigAvailableCondition); c == nil || c.Status != metav1.ConditionFalse {
+		t.Errorf("without a Secret, it says %+v", c)
+	}
+}
+
+// handingNone is a control plane without any kubeconfig of its installed cluster, once it was asked for.
+func handingNone(t *testing.T) *scope {
+	t.Helper()
+	s := handing(t, nil, nil, nil)
+	if _, err := s.kubeconfig(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestKubeconfigFollowsTheAuthorities: what the cluster says that its API server is trusted by is what the Secret trusts,
+// unless that reaches nothing.
+func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
+	var bundle string
+	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/readyz":
+		case "/api/v1/namespaces/openshift-kube-controller-manager/configmaps/serviceaccount-ca":
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(&corev1.ConfigMap{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "serviceaccount-ca"}, Data: map[string]string{"ca-bundle.crt": bundle},
+			})
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer api.Close()
+	installers := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}))
+	both, other := installers+installers, authority(t)
+	for name, test := range map[string]struct{ trusts, says, want string }{
+		"another one":             {trusts: installers, says: both, want: both},
+		"the same":                {trusts: both, says: both, want: both},
+		"it does not say":         {trusts: installers, want: installers},
+		"it would not be reached": {trusts: installers, says: other, want: installers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bundle = test.says
+			kubeconfig := kubeconfigOf(t, api.URL, "admin", test.trusts)
+			s := handing(t, kubeconfig, kubeconfig, kubeconfig)
+			s.Answers = Answers
+			for range 2 { // the second time nothing changes
+				data, err := s.handOut(t.Context())
+				if err == nil {
+					data, err = s.followAuthorities(t.Context(), data)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				config, err := clientcmd.Load(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := string(config.Clusters["lab"].CertificateAuthorityData); got != test.want || config.AuthInfos["admin"].Username != "admin" {
+					t.Errorf("it trusts %q", got)
+				}
+			}
+		})
+	}
+	if changed, err := trusting(kubeconfigOf(t, api.URL, "admin", ""), []byte(both)); changed != nil || err != nil {
+		t.Errorf("what trusts the machine's authorities becomes %s, %v", changed, err)
+	}
+}
+
+// authority is a certificate that signs nobody's.
+func authority(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "another"}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, made, made, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+// TestIdentityIsKept: a record of another cluster than the one that was installed is left alone: it is not noted, its
+// kubeconfig not handed out, and it is not deleted with the Cluster.
+func TestIdentityIsKept(t *testing.T) {
+	service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab"}, OpenShiftID: "another"}}}
+	s := deleting(service, true)
+	s.annotate("oaictl.io/openshift-id", "this")
+	s.annotate("oaictl.io/cluster-id", "ns/lab")
+	view := &installation.View{Observed: &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}
+	if err := s.isAnother(view); !installation.IsRefusal(err) {
+		t.Errorf("it says %v", err)
+	}
+	view.Observed.Cluster.OpenShiftID = "THIS"
+	if err := s.isAnother(view); err != nil {
+		t.Error(err)
+	}
+	if err := s.deleteCluster(t.Context()); err != nil || len(service.deleted) > 0 {
+		t.Errorf("deleted is %v, %v", service.deleted, err)
+	}
+	service.clusters[0].OpenShiftID = "this"
+	if err := s.deleteCluster(t.Context()); err != nil || len(service.deleted) != 1 {
+		t.Errorf("deleted is %v, %v", service.deleted, err)
+	}
+}
