@@ -1,11 +1,13 @@
 package controlplane_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,6 +101,53 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 
 	x.set(func() { x.state = model.ClusterFailed })
 	x.says(clusterv1.AvailableCondition, metav1.ConditionFalse, controlplanev1.ControlPlaneInstallFailedReason)
+}
+
+// TestWebhookOutage: while a webhook that is asked about Machines does not answer, none is made, and that is said; once
+// it does, all goes on, and nothing was made twice.
+func TestWebhookOutage(t *testing.T) {
+	x := open(t, 3, "")
+	url := "https://127.0.0.1:1/machines" // where nobody listens
+	outage := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "outage-" + x.namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
+		Name: "machines.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, AdmissionReviewVersions: []string{"v1"},
+		SideEffects: ptr.To(admissionv1.SideEffectClassNone), TimeoutSeconds: ptr.To[int32](1),
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: x.namespace}},
+		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create}, Rule: admissionv1.Rule{
+			APIGroups: []string{clusterv1.GroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"machines"},
+		}}},
+	}}}
+	if err := x.client.Create(t.Context(), outage); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	end := func() {
+		if !ended {
+			ended = true
+			if err := x.client.Delete(context.WithoutCancel(t.Context()), outage); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	defer end()
+	x.eventually("the webhook to be in force", func() (bool, string) {
+		probe := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "probe"}, Spec: clusterv1.MachineSpec{
+			ClusterName: "lab", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("none")},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "Metal3Machine", Name: "none"},
+		}}
+		err := x.client.Create(t.Context(), probe, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "failed calling webhook"), text(err)
+	})
+	x.lab(3)
+	if c := x.says(controlplanev1.MachinesCreatedCondition, metav1.ConditionFalse, controlplanev1.MachineGenerationFailedReason); !strings.Contains(c.Message, "failed calling webhook") {
+		t.Errorf("it says %s", c.Message)
+	}
+	end()
+	x.eventually("three Machines", func() (bool, string) { return len(x.machines()) == 3, text(len(x.machines())) })
+	x.says(controlplanev1.MachinesCreatedCondition, metav1.ConditionTrue, controlplanev1.MachinesCreatedCondition)
+	configs := &bootstrapv1.OpenshiftAssistedConfigList{}
+	if err := x.client.List(t.Context(), configs, client.InNamespace(x.namespace)); err != nil || len(configs.Items) != 3 {
+		t.Errorf("%d configs were made, %v", len(configs.Items), err)
+	}
 }
 
 // TestControlPlaneIsKept: what is said of one that is installed, the kubeconfig that follows the service's, and what
