@@ -86,6 +86,26 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	look("", 2)
 }
 
+// TestTagsOfReleases: where a release is published, and where the annotation of a mirror says so.
+func TestTagsOfReleases(t *testing.T) {
+	for want, of := range map[string]struct{ version, arch, override string }{
+		repositoryOCP + ":4.20.3-x86_64":           {version: "4.20.3"},
+		repositoryOCP + ":4.20.3-aarch64":          {version: "v4.20.3", arch: "arm64"},
+		"mirror.example.com/ocp:4.20.3-multi":      {version: "4.20.3", arch: "multi", override: "mirror.example.com/ocp"},
+		repositoryOKD + ":4.20.0-okd-scos.1":       {version: "4.20.0-okd-scos.1", arch: "x86_64"},
+		"mirror.example.com/okd:4.20.0-okd-scos.1": {version: "4.20.0-okd-scos.1", override: "mirror.example.com/okd"},
+	} {
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+		plane.Spec.DistributionVersion = of.version
+		if of.override != "" {
+			plane.Annotations = map[string]string{controlplanev1.ReleaseImageRepositoryOverrideAnnotation: of.override}
+		}
+		if got := tagOf(&desired.Cluster{ControlPlane: plane}, of.arch); got != want {
+			t.Errorf("%+v is %s, and should be %s", of, got, want)
+		}
+	}
+}
+
 // TestPayloadsAreReadWithWhatTheControlPlaneNames: the pull secret, the mirrors and the certificates of its cluster.
 func TestPayloadsAreReadWithWhatTheControlPlaneNames(t *testing.T) {
 	const image = repositoryOCP + "@sha256:abc"

@@ -46,7 +46,7 @@ func (s *Source) cluster(ctx context.Context, c *Cluster, p part) (*spec.Cluster
 	to.Hyperthreading = rolesOf(config.Hyperthreading)
 	to.IgnoreValidations = spec.IgnoreValidations{Cluster: config.IgnoreValidations.Cluster, Hosts: config.IgnoreValidations.Hosts}
 	network(to, c)
-	platform(to, config, p)
+	platform(to, config)
 	for _, bundle := range config.Bundles {
 		to.Bundles = append(to.Bundles, spec.Bundle{ID: bundle.Name, Optional: bundle.Optional})
 	}
@@ -195,7 +195,7 @@ func network(to *spec.ClusterSpec, c *Cluster) {
 
 // platform is the one that is said. Without one, virtual addresses make it baremetal, and their absence
 // none, as the providers before had it.
-func platform(to *spec.ClusterSpec, config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec, _ part) {
+func platform(to *spec.ClusterSpec, config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
 	switch config.Platform.Type {
 	case controlplanev1.BareMetalPlatform:
 		to.Platform.Type = spec.BareMetal

@@ -140,6 +140,41 @@ func TestDesire(t *testing.T) {
 	is("no nodes", !d.Options.AddNodes)
 }
 
+// TestDesireOfTheRest: what else a control plane may say is what is desired, the annotation of providers before under the
+// field of the same meaning. One without a pull secret has an empty one of its own, and no Secret that others share.
+func TestDesireOfTheRest(t *testing.T) {
+	list := objects(t)
+	plane := list[1].(*controlplanev1.OpenshiftAssistedControlPlane)
+	plane.Annotations[controlplanev1.InstallConfigOverrideAnnotation] = `{"fips": false, "featureSet": "TechPreviewNoUpgrade"}`
+	config := &plane.Spec.Config
+	config.PullSecretRef, config.MastersSchedulable = nil, new(true)
+	config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "masters,workers", Mode: "tang", TangServers: `[{"url":"http://tang.example.com:7500","thumbprint":"PLjNyRdGw03zlRoGjQYMahSZGu9abcdefgh"}]`}
+	config.Capabilities = controlplanev1.Capabilities{BaselineCapability: "v4.20", AdditionalEnabledCapabilities: []string{"Storage", "Console"}}
+	d, err := sourceOf(t, list).Desire(t.Context(), lab, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &d.Spec.Spec
+	if c.PullSecret.SecretRef != nil || d.Spec.PullSecret().Reveal() != placeholderPullSecret {
+		t.Errorf("the pull secret is %+v", c.PullSecret)
+	}
+	if c.SchedulableControlPlane == nil || !*c.SchedulableControlPlane {
+		t.Error("no pods of workers run on the control plane")
+	}
+	if e := c.DiskEncryption; e == nil || e.Mode != "tang" || !slices.Equal(e.On, spec.RoleSet{"control-plane", "worker"}) || len(e.Tang) != 1 || e.Tang[0].URL != "http://tang.example.com:7500" {
+		t.Errorf("encrypted is %+v", e)
+	}
+	overrides := c.Overrides.InstallConfig
+	capabilities, _ := overrides["capabilities"].(map[string]any)
+	added, _ := capabilities["additionalEnabledCapabilities"].([]any)
+	if capabilities["baselineCapabilitySet"] != "v4.20" || !slices.Contains(added, any("Storage")) {
+		t.Errorf("the capabilities are %v", capabilities)
+	}
+	if overrides["featureSet"] != "TechPreviewNoUpgrade" || overrides["fips"] != true {
+		t.Errorf("overridden is %v", overrides)
+	}
+}
+
 // TestSameTwice: the same objects give the same, so that nothing is written again and again.
 func TestSameTwice(t *testing.T) {
 	list := objects(t)
