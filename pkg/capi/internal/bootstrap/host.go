@@ -86,9 +86,13 @@ func (s *scope) wasLeftOut() bool {
 func (s *scope) settlesIn() time.Duration { return installation.SettlesIn(s.host, s.view.Observed.At) }
 
 // isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has
-// forgotten it: after a move.
+// forgotten it: after a move. One that takes part, or whose InfraEnv is there, is yet to register, though its
+// infrastructure may have given it a provider id.
 func (s *scope) isInstalledElsewhere() bool {
-	return s.host == nil && s.machine.Spec.ProviderID != "" && !s.wasLeftOut()
+	if s.host != nil || s.machine.Spec.ProviderID == "" || s.wasLeftOut() {
+		return false
+	}
+	return s.machine.Status.NodeRef.IsDefined() || s.isHeld() && s.view.InfraEnv(s.config.Name) == nil
 }
 
 // bootsFromDisk reports whether the machine has left the discovery system for good, whatever image there is now.

@@ -44,6 +44,9 @@ func TestLiveISOOfAMachineThatRuns(t *testing.T) {
 			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
 			b.service.observed.Cluster.State = model.ClusterInstalled
 			test.service(&b.service.observed)
+			if b.service.observed.InfraEnvs == nil {
+				b.wanted.Spec.Hosts = nil // nothing is made for it
+			}
 			b.mustReconcile()
 			if c := conditions.Get(b.config(), clusterv1.ReadyCondition); c.Status != test.ready {
 				t.Errorf("Ready is %s: %s", c.Status, c.Message)

@@ -386,6 +386,43 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 	}
 }
 
+// TestProviderIDBeforeRegistration: a machine that its infrastructure knows, and that has not registered, is not taken for
+// installed, unless it is a node, or the service neither has an InfraEnv for it nor is to make one.
+func TestProviderIDBeforeRegistration(t *testing.T) {
+	for name, test := range map[string]struct {
+		node, moved bool
+		want        string
+	}{
+		"its instance starts":       {false, false, bootstrapv1.HostNotRegisteredReason},
+		"it is a node":              {true, false, bootstrapv1.InstalledReason},
+		"another service has it in": {false, true, bootstrapv1.InstalledReason},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				m := o["Machine"].(*clusterv1.Machine)
+				m.Spec.ProviderID = "aws:///eu-west-1a/i-0"
+				if test.node {
+					m.Status.NodeRef = clusterv1.MachineNodeReference{Name: "m"}
+				}
+			})
+			if test.moved {
+				b.wanted.Spec.Hosts, b.service.observed.InfraEnvs = nil, nil
+			}
+			b.mustReconcile()
+			if c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition); c == nil || c.Reason != test.want {
+				t.Errorf("%s is %+v", bootstrapv1.HostValidatedCondition, c)
+			}
+			want := bootstrapv1.InstalledReason
+			if test.want == bootstrapv1.HostNotRegisteredReason {
+				want = bootstrapv1.InfraEnvReadyCondition
+			}
+			if c := conditions.Get(b.config(), bootstrapv1.InfraEnvReadyCondition); c == nil || c.Status != metav1.ConditionTrue || c.Reason != want {
+				t.Errorf("%s is %+v", bootstrapv1.InfraEnvReadyCondition, c)
+			}
+		})
+	}
+}
+
 // moved is a clock that stands until it is moved.
 type moved struct {
 	clock.Clock

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -56,10 +57,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue // no host of the pool is reserved for it yet
 		case isLeft(m, host):
 			continue
-		case m.Spec.ProviderID != "" && host == nil && observed != nil:
-			// It was installed, and the service has no record of it: after a move, or because
-			// somebody deleted it. Nothing is made for it that could install it again.
-			continue
+		case host == nil && wasInstalled(m, observed, p.before):
+			continue // nothing is made for it that could install it again
 		case p.installed:
 		case p.before && late && isWorker && (host == nil || host.State != model.HostReady):
 			if host != nil {
@@ -84,6 +83,20 @@ func takePart(c *Cluster, observed *install.Observed) part {
 	}
 	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || p.before && !late && p.workers+p.arbiters < c.Workers
 	return p
+}
+
+// wasInstalled reports whether a Machine whose host the service has no record of was installed: it is a node, or it was
+// moved here, or somebody deleted what the service had of it. A provider id alone does not say so: clouds and Metal3 give
+// it to a machine that is yet to register from its InfraEnv, and nothing of a cluster is installed that has not begun.
+func wasInstalled(m Machine, observed *install.Observed, before bool) bool {
+	if m.Spec.ProviderID == "" || observed == nil {
+		return false
+	}
+	return m.Status.NodeRef.IsDefined() || !before && !hasInfraEnv(m, observed)
+}
+
+func hasInfraEnv(m Machine, observed *install.Observed) bool {
+	return m.Config != nil && slices.ContainsFunc(observed.InfraEnvs, func(e install.InfraEnv) bool { return e.Name == m.Config.Name })
 }
 
 // isLeft reports whether the host of a Machine of a pool was taken from its cluster, or booted anew, after it was

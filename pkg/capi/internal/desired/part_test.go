@@ -51,9 +51,14 @@ func (w *world) add(name string, controlPlane bool) {
 	w.Machines = append(w.Machines, Machine{Machine: machine, Config: &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}})
 }
 
+// makesInfraEnv has the InfraEnv be there that the host of a Machine registers from.
+func (w *world) makesInfraEnv(name string) {
+	w.observed.InfraEnvs = append(w.observed.InfraEnvs, install.InfraEnv{ID: "env-" + name, Name: name})
+}
+
 // registers has the host of a Machine registered, in a state that it reached so long ago.
 func (w *world) registers(name string, state install.HostState, ago time.Duration) {
-	w.observed.InfraEnvs = append(w.observed.InfraEnvs, install.InfraEnv{ID: "env-" + name, Name: name})
+	w.makesInfraEnv(name)
 	w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
 }
 
@@ -155,6 +160,28 @@ func TestTakePart(t *testing.T) {
 			w.controlPlaneReady(time.Hour)
 			w.Machines[3].Spec.ProviderID = "metal3://ns/host/w-0"
 		}, "cp-0 cp-1 cp-2 w-1 ", false},
+		"a Machine has a provider id before it registers": {model.ClusterDiscovering, func(w *world) {
+			w.Machines[0].Spec.ProviderID = "aws:///eu-west-1a/i-0"
+			w.makesInfraEnv("cp-0")
+			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3" // and somebody deleted its InfraEnv
+		}, all, false},
+		"a Machine that is added has one before it registers": {model.ClusterInstalled, func(w *world) {
+			w.controlPlaneReady(time.Hour)
+			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3"
+			w.makesInfraEnv("w-0")
+		}, all, false},
+		"a Machine is a node, and somebody deleted its record": {model.ClusterInstalled, func(w *world) {
+			w.controlPlaneReady(time.Hour)
+			w.Machines[3].Spec.ProviderID, w.Machines[3].Status.NodeRef.Name = "metal3://ns/host/w-0", "w-0"
+			w.makesInfraEnv("w-0")
+		}, "cp-0 cp-1 cp-2 w-1 ", false},
+		"the cluster was moved": {model.ClusterDiscovering, func(w *world) {
+			w.observed.Cluster = nil
+			w.ControlPlane.Annotations = map[string]string{AnnotationOpenShiftID: "id"}
+			for i := range w.Machines {
+				w.Machines[i].Spec.ProviderID = "metal3://ns/host/" + w.Machines[i].Name
+			}
+		}, "", false},
 		"a Machine of a pool was installed, and its host was booted anew": {model.ClusterInstalled, func(w *world) {
 			w.controlPlaneReady(time.Hour)
 			w.pooled("w-0", "")
