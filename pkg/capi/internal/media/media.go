@@ -148,12 +148,12 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 		}
 	}
 	view, err := s.Installations.View(ctx, installation.Key{Namespace: config.Namespace, Name: config.Labels[clusterv1.ClusterNameLabel]})
-	if err != nil {
+	if view == nil {
 		return nil, err
 	}
-	env := view.InfraEnv(config.Name)
+	env := view.InfraEnv(config.Name) // which machines read whether or not it is known what is desired of the cluster
 	if env == nil {
-		return nil, fmt.Errorf("there is no InfraEnv %s", config.Name)
+		return nil, errors.Join(fmt.Errorf("there is no InfraEnv %s", config.Name), err)
 	}
 	k := &known{at: s.Clock.Now()}
 	if k.service, err = s.Installations.Service(config.Namespace); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,7 @@ type service struct {
 	content      []byte
 	silent       bool // it does not say how large the image is
 	broken       error
+	noPlan       error // why it is not known what is desired of the cluster
 	asked, opens atomic.Int32
 }
 
@@ -95,7 +97,7 @@ func server(t *testing.T, s *service, log *strings.Builder) *media.Server {
 		Installations: installation.New(installation.Config{
 			Connect: func(string) (install.Backend, error) { return s, nil },
 			Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-				return &install.Desired{Spec: wanted}, nil
+				return &install.Desired{Spec: wanted}, s.noPlan
 			},
 			Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
 		}),
@@ -177,6 +179,9 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 		"a write":           {method: http.MethodPost, path: "/lab/cp-0/7f5c-uid/discovery.iso", code: http.StatusMethodNotAllowed},
 		"no InfraEnv yet":   {path: "/lab/cp-1/7f5c-uid/discovery.iso", code: http.StatusBadGateway, logged: "there is no InfraEnv cp-1"},
 		"no image yet":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{broken: errors.New("there is no image yet")}, code: http.StatusBadGateway, logged: "there is no image yet"},
+		"no plan yet":       {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image"), noPlan: fmt.Errorf("the control plane has 2 Machines: %w", installation.ErrNotYet)}, code: http.StatusOK},
+		"no plan":           {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image"), noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusOK},
+		"no plan, nor more": {path: "/lab/cp-1/7f5c-uid/discovery.iso", service: &service{noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusBadGateway, logged: "a field is wrong"},
 		"size unknown":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{silent: true}, code: http.StatusBadGateway, logged: "does not say how large"},
 	} {
 		t.Run(name, func(t *testing.T) {
