@@ -22,6 +22,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
@@ -49,9 +50,6 @@ const (
 	reasonWaitingForControlPlane = "WaitingForControlPlane"
 	reasonNoEndpoint             = "NoControlPlaneEndpoint"
 )
-
-// annotationClusterID is on a control plane: the id of its cluster in the service.
-const annotationClusterID = "oaictl.io/cluster-id"
 
 // portAPI is the port of a cluster's API.
 const portAPI = 6443
@@ -187,7 +185,11 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	}
 	id := ""
 	if controlPlane != nil {
-		id = controlPlane.Annotations[annotationClusterID]
+		if id, err = desired.IDOf(controlPlane, s.Pool.Notes()); err != nil {
+			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would be taken for those of this cluster by it
+			s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, err.Error())
+			return nil
+		}
 	}
 	if id == "" {
 		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonWaitingForControlPlane, "the cluster is not registered in the service yet")

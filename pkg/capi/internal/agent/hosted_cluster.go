@@ -34,7 +34,7 @@ const hostedComes = 10 * time.Second
 // objectsGo is how often it is looked whether the objects of a hosted cluster are gone.
 const objectsGo = 5 * time.Second
 
-// Reasons of ClusterDeploymentReady of a hosted cluster.
+// Reasons of ClusterDeploymentReady. The first is that of a hosted cluster alone.
 const (
 	reasonHostedIncomplete = "HostedControlPlaneNotReady"
 	reasonForeign          = "ClusterDeploymentForeign"

@@ -154,13 +154,13 @@ func read(ctx context.Context, reader client.Reader, name types.NamespacedName) 
 	return u, nil
 }
 
-// Reserve writes the AgentMachine's name onto an Agent that carries none.
-func (p *HubPool) Reserve(ctx context.Context, host, machine types.NamespacedName) error {
+// Reserve writes the AgentMachine's name onto an Agent that carries none, and is not bound to another cluster.
+func (p *HubPool) Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error {
 	found, err := p.change(ctx, host, func(u *unstructured.Unstructured, h *pool.Host) error {
 		if h.IsOwnedBy(machine) {
 			return nil
 		}
-		if h.Reserved || h.Deleting {
+		if h.Reserved || h.Deleting || h.Cluster != "" && !isOurs(h) {
 			return errTaken
 		}
 		putOwner(u, machine)

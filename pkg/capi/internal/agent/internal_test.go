@@ -1,16 +1,19 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -196,6 +199,30 @@ func TestAddressesOfBothFamilies(t *testing.T) {
 		if got[i] != want[i] {
 			t.Errorf("%d: %+v, want %+v", i, got[i], want[i])
 		}
+	}
+}
+
+// TestHostOfAnotherClusterIsNotReserved: whether an Agent is bound elsewhere is looked at when it is written to.
+func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
+	u := newAgent()
+	u.SetNamespace("ns")
+	u.SetName("agent")
+	if err := unstructured.SetNestedMap(u.Object, map[string]any{"namespace": "other", "name": "lab"}, "spec", "clusterDeploymentName"); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithObjects(u).Build()
+	p, host, me := &HubPool{Client: c, Live: c}, types.NamespacedName{Namespace: "ns", Name: "agent"}, types.NamespacedName{Namespace: "ns", Name: "m"}
+	is := func(cluster string) func(*pool.Host) bool {
+		return func(h *pool.Host) bool { return h.Cluster == cluster }
+	}
+	if err := p.Reserve(t.Context(), host, me, is("ns/lab")); !errors.Is(err, errTaken) {
+		t.Errorf("another cluster's: %v", err)
+	}
+	if now, err := p.Now(t.Context(), "ns", host); err != nil || now.Reserved {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if err := p.Reserve(t.Context(), host, me, is("other/lab")); err != nil {
+		t.Errorf("the machine's own cluster's: %v", err)
 	}
 }
 

@@ -20,8 +20,8 @@ type Pool interface {
 	// Now is Host past all caches.
 	Now(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error)
 	// Reserve notes on a host for which AgentMachine it is reserved. It is errTaken where that is
-	// another, or the host is gone.
-	Reserve(ctx context.Context, host, machine types.NamespacedName) error
+	// another, or the host is gone, or bound to a cluster that isOurs does not take for the machine's.
+	Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error
 	// Release takes the note back. A host that is gone, or another machine's, is left alone.
 	Release(ctx context.Context, host, machine types.NamespacedName) error
 	// Notes reports whether there is a note on hosts at all. Otherwise only AgentMachines say which

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -178,7 +179,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	case !mine:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is not this machine's any more")
 		return true, ctrl.Result{}, nil
-	case host.Cluster != "" && !s.isBoundHere():
+	case host.Cluster != "" && !s.isBoundHere(host):
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
 	case host.Installed && s.lives(): // since the AgentMachine was deleted it has become a node
 		s.waitForMachine()
@@ -241,23 +242,23 @@ func (s *scope) byHand() string {
 // isMine reports whether the host that is to be given back is still this AgentMachine's.
 func (s *scope) isMine(ctx context.Context) (bool, error) {
 	if s.Pool.Notes() {
-		return s.host.IsOwnedBy(s.me()) || !s.host.Reserved && s.host.Cluster != "" && s.isBoundHere(), nil
+		return s.host.IsOwnedBy(s.me()) || !s.host.Reserved && s.host.Cluster != "" && s.isBoundHere(s.host), nil
 	}
 	rival, err := s.rival(ctx, s.host.NamespacedName)
 	return rival == "", err
 }
 
-// isBoundHere reports whether the host is bound to the machine's cluster. Where it is not known any
+// isBoundHere reports whether a host that is bound is so to the machine's cluster. Where it is not known any
 // more which that was, on a hub it is one of the same namespace, and over REST the one that the host
 // has: no other AgentMachine has it.
-func (s *scope) isBoundHere() bool {
-	if ours, known := s.isOurs(s.host); known {
+func (s *scope) isBoundHere(host *pool.Host) bool {
+	if ours, known := s.isOurs(host); known {
 		return ours
 	}
 	if !s.Pool.Notes() {
 		return true
 	}
-	within, _ := split(s.host.Cluster)
+	within, _ := split(host.Cluster)
 	return within == s.object.Namespace
 }
 

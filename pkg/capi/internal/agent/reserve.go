@@ -94,12 +94,12 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 		}
 	}
 	lost, reason := "", reasonTaken
-	switch ours, known := s.isOurs(host); {
+	switch {
 	case host == nil && s.isElsewhere():
 		return true, s.hook(ctx)
 	case host == nil:
 		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.Thing(), name.Name), agentv1.AgentGoneReason
-	case host.Cluster != "" && known && !ours:
+	case host.Cluster != "" && !s.isBoundHere(host):
 		lost = fmt.Sprintf("%s %s is bound to the cluster %s", s.Pool.Thing(), name.Name, host.Cluster)
 	case host.Cluster == "" && !s.isProvisioned() && !s.Pool.Notes():
 		rival, err := s.rival(ctx, name)
@@ -111,7 +111,7 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 		}
 	}
 	if lost == "" && !host.IsOwnedBy(s.me()) && s.Pool.Notes() {
-		switch err := s.Pool.Reserve(ctx, name, s.me()); {
+		switch err := s.Pool.Reserve(ctx, name, s.me(), s.isBoundHere); {
 		case errors.Is(err, errTaken):
 			lost = fmt.Sprintf("%s %s is reserved for another machine", s.Pool.Thing(), name.Name)
 		case err != nil:
@@ -287,7 +287,7 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	if err := s.hook(ctx); err != nil {
 		return false, err
 	}
-	switch err := s.Pool.Reserve(ctx, host.NamespacedName, s.me()); {
+	switch err := s.Pool.Reserve(ctx, host.NamespacedName, s.me(), s.isBoundHere); {
 	case errors.Is(err, errTaken):
 		return false, s.giveUp(ctx)
 	case err != nil:

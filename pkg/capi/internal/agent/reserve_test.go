@@ -13,7 +13,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
@@ -215,6 +217,47 @@ func TestAgentsOfOtherNamespacesAreNotTaken(t *testing.T) {
 	})
 	if _, after := x.agent(t, "neighbours"); after.GetResourceVersion() != before.GetResourceVersion() {
 		t.Error("the Agent of another namespace was changed")
+	}
+}
+
+// TestHostsOfOtherClustersAreNotTaken neither reserves nor gives back a host that is bound to another namespace's
+// cluster, though the control plane's annotation names that cluster for its own, and the AgentMachine the host.
+func TestHostsOfOtherClustersAreNotTaken(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{namespaces: 2, agents: "own"})
+	own, other := x.namespaces[0], x.namespaces[1]
+	x.addAgent(t, "theirs", func(a *agentinstall.Agent) {
+		a.Spec.ClusterDeploymentName = &hubapi.Reference{Namespace: other, Name: "lab"}
+		a.Status.DebugInfo.State = "known"
+	})
+	_, before := x.agent(t, "theirs")
+	controlPlane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
+		Namespace: own, Name: "c", Annotations: map[string]string{desired.AnnotationClusterID: other + "/lab"},
+	}}
+	controlPlane.Spec.DistributionVersion, controlPlane.Spec.Config.BaseDomain = "4.20.1", "example.com"
+	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: agentv1.MachineTemplateKind, Name: "none"}
+	x.create(t, controlPlane)
+	x.addCluster(t, own, "c", func(cluster *clusterv1.Cluster, _ *agentv1.AgentCluster) {
+		cluster.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: controlplanev1.Group, Kind: controlplanev1.ControlPlaneKind, Name: "c"}
+	})
+	eventually(t, "the refusal", func() (bool, string) {
+		infra := &agentv1.AgentCluster{}
+		x.get(t, infra, own, "c")
+		c := conditionOf(infra, agentv1.ClusterDeploymentReadyCondition)
+		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "remove the annotation") && infra.Status.ClusterDeploymentRef.Name == "", describe(infra)
+	})
+	x.addMachine(t, own, "c", "m", func(_ *clusterv1.Machine, m *agentv1.AgentMachine) {
+		m.Spec.ProviderID = agentv1.ProviderIDPrefix + "theirs"
+		m.Annotations = map[string]string{machines.AnnotationReservedHost: x.agents + "/theirs"}
+	})
+	eventually(t, "the machine to do without the host", func() (bool, string) {
+		m := x.machine(t, own, "m")
+		return m.Spec.ProviderID == "", m.Spec.ProviderID + " " + describe(m)
+	})
+	x.deleteMachine(t, "m")
+	x.gone(t, "m")
+	if _, after := x.agent(t, "theirs"); after.GetResourceVersion() != before.GetResourceVersion() {
+		t.Errorf("the host of another cluster was changed: %v", after.Object["spec"])
 	}
 }
 

@@ -79,7 +79,7 @@ func (p *ServicePool) Now(ctx context.Context, namespace string, host types.Name
 }
 
 // Reserve has nothing to write.
-func (p *ServicePool) Reserve(context.Context, types.NamespacedName, types.NamespacedName) error {
+func (p *ServicePool) Reserve(context.Context, types.NamespacedName, types.NamespacedName, func(*pool.Host) bool) error {
 	return nil
 }
 
