@@ -7,10 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 )
 
 // TestEndpointOfACluster takes it from where it is said first: the AgentCluster, the Cluster, the virtual
@@ -172,6 +176,29 @@ func TestTemplatesTellTheAutoscaler(t *testing.T) {
 	shows("32 CPUs, 32Gi, arm64 linux, 2 free; ")
 	x.reports(t, "middle", func(a *agentinstall.Agent) { a.Spec.Approved = false })
 	shows("64 CPUs, 32Gi, amd64 linux, 1 free; ")
+}
+
+// TestCapacityOfNoPoolIsNotTold: while the AgentCluster is not there that says what the pool is, no host counts.
+func TestCapacityOfNoPoolIsNotTold(t *testing.T) {
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: agentv1.ClusterKind, Name: "gone"}},
+	}
+	template := &agentv1.AgentMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "t", Labels: map[string]string{clusterv1.ClusterNameLabel: "c"}}}
+	host := &agentinstall.Agent{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "agent"}, Spec: agentinstall.AgentSpec{Approved: true}}
+	host.Status.DebugInfo.State, host.Status.Inventory.Hostname = "known-unbound", "h"
+	conditionsOf(host, true, false)
+	c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, template, toUnstructured(t, host)).WithStatusSubresource(template).Build()
+	r := &agent.TemplateReconciler{Client: c, Pool: &agent.HubPool{Client: c, Live: c}}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(template)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(template), template); err != nil {
+		t.Fatal(err)
+	}
+	if got := conditionOf(template, agentv1.PoolObservedCondition); got.Reason != "WaitingForClusterInfrastructure" || template.Status.FreeAgents != nil {
+		t.Errorf("%v are free: %+v", template.Status.FreeAgents, got)
+	}
 }
 
 // TestWatchFilter leaves objects without the label alone.

@@ -167,13 +167,18 @@ func (s *scope) find(ctx context.Context) error {
 	return err
 }
 
-// agentClusterOf is the AgentCluster of a Cluster, nil where it has none.
-func agentClusterOf(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster) (*agentv1.AgentCluster, error) {
+// isOfAgents reports whether the infrastructure of a Cluster is an AgentCluster, be that there or not.
+func isOfAgents(cluster *clusterv1.Cluster) bool {
 	ref := cluster.Spec.InfrastructureRef
-	if ref.Kind != agentv1.ClusterKind || ref.APIGroup != agentv1.Group {
+	return ref.Kind == agentv1.ClusterKind && ref.APIGroup == agentv1.Group
+}
+
+// agentClusterOf is the AgentCluster of a Cluster, nil where it has none, or that is not there.
+func agentClusterOf(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster) (*agentv1.AgentCluster, error) {
+	if !isOfAgents(cluster) {
 		return nil, nil
 	}
-	infra := &agentv1.AgentCluster{}
+	ref, infra := cluster.Spec.InfrastructureRef, &agentv1.AgentCluster{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, infra)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -95,19 +95,12 @@ func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installa
 }
 
 // ofAgentCluster are the AgentMachines of the Cluster of an AgentCluster.
-func (r *MachineReconciler) ofAgentCluster(ctx context.Context, object client.Object) []reconcile.Request {
-	cluster := object.GetLabels()[clusterv1.ClusterNameLabel]
-	if cluster == "" {
-		for _, owner := range object.GetOwnerReferences() {
-			if owner.Kind == clusterv1.ClusterKind {
-				cluster = owner.Name
-			}
-		}
+func (r *MachineReconciler) ofAgentCluster(ctx context.Context, infra client.Object) []reconcile.Request {
+	var concerned []reconcile.Request
+	for _, c := range clustersOn(ctx, r.Client, infra) {
+		concerned = append(concerned, r.ofCluster(ctx, client.ObjectKeyFromObject(c))...)
 	}
-	if cluster == "" {
-		return nil
-	}
-	return r.ofCluster(ctx, installation.Key{Namespace: object.GetNamespace(), Name: cluster})
+	return concerned
 }
 
 // ofCluster are the AgentMachines of a Cluster.
@@ -122,14 +115,28 @@ func (r *MachineReconciler) ofCluster(ctx context.Context, cluster installation.
 
 // clustersOf are the Clusters of a control plane.
 func clustersOf(ctx context.Context, reader client.Reader, controlPlane client.Object) []*clusterv1.Cluster {
-	all := list(ctx, reader, &clusterv1.ClusterList{}, client.InNamespace(controlPlane.GetNamespace()))
-	var own []*clusterv1.Cluster
+	return clusters(ctx, reader, controlPlane.GetNamespace(), func(c *clusterv1.Cluster) bool {
+		return isAssisted(c) && c.Spec.ControlPlaneRef.Name == controlPlane.GetName()
+	})
+}
+
+// clustersOn are the Clusters whose infrastructure is an AgentCluster. Its owner says so only later.
+func clustersOn(ctx context.Context, reader client.Reader, infra client.Object) []*clusterv1.Cluster {
+	return clusters(ctx, reader, infra.GetNamespace(), func(c *clusterv1.Cluster) bool {
+		return isOfAgents(c) && c.Spec.InfrastructureRef.Name == infra.GetName()
+	})
+}
+
+// clusters are those of a namespace that are meant.
+func clusters(ctx context.Context, reader client.Reader, namespace string, meant func(*clusterv1.Cluster) bool) []*clusterv1.Cluster {
+	all := list(ctx, reader, &clusterv1.ClusterList{}, client.InNamespace(namespace))
+	var of []*clusterv1.Cluster
 	for i := range all.Items {
-		if c := &all.Items[i]; isAssisted(c) && c.Spec.ControlPlaneRef.Name == controlPlane.GetName() {
-			own = append(own, c)
+		if c := &all.Items[i]; meant(c) {
+			of = append(of, c)
 		}
 	}
-	return own
+	return of
 }
 
 // ofControlPlane are the AgentMachines of a control plane's Cluster that have no host yet: it says what hosts have to be.
@@ -150,8 +157,8 @@ func (r *MachineReconciler) ofControlPlane(ctx context.Context, controlPlane cli
 func (r *ClusterReconciler) ofControlPlane(ctx context.Context, controlPlane client.Object) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, c := range clustersOf(ctx, r.Client, controlPlane) {
-		if infra := c.Spec.InfrastructureRef; infra.Kind == agentv1.ClusterKind && infra.APIGroup == agentv1.Group {
-			concerned = append(concerned, types.NamespacedName{Namespace: c.Namespace, Name: infra.Name})
+		if isOfAgents(c) {
+			concerned = append(concerned, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name})
 		}
 	}
 	return requests(concerned...)

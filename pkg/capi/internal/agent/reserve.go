@@ -50,6 +50,10 @@ func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 		s.waitToReserve(reasonWaitingForBootstrap, "waiting for the bootstrap data of Machine "+s.machine.Name)
 		return false, ctrl.Result{}, nil
 	}
+	if s.infra == nil && isOfAgents(s.cluster) { // without it every host would be of the pool
+		s.waitToReserve(reasonWaitingForCluster, "waiting for AgentCluster "+s.cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
+		return false, ctrl.Result{}, nil // it wakes
+	}
 	taken, err := s.choose(ctx)
 	if !taken && err == nil && !s.Pool.Notes() {
 		return false, ctrl.Result{RequeueAfter: waitsInPool}, nil

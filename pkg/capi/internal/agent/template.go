@@ -102,12 +102,16 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 			return ctrl.Result{}, err
 		}
 	}
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: message})
+	}
+	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
+		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
+		return ctrl.Result{RequeueAfter: waitsInPool}, nil
+	}
 	var again ctrl.Result
 	if !r.Pool.Notes() { // nobody tells that a host has come
 		again.RequeueAfter = waitsInPool
-	}
-	set := func(status metav1.ConditionStatus, reason, message string) {
-		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: message})
 	}
 	wishes, err := wishesOf(&template.Spec.Template.Spec)
 	if err != nil {

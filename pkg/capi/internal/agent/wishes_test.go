@@ -29,14 +29,17 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 		change  func(plane)
 		role    string // label of the Machine
 		missing bool   // the control plane is not there
+		infra   string // the AgentCluster, which is not there; "" for none
 		want    string // the host; "" where it is waited
+		reason  string
 	}{
 		"nothing":                       {role: clusterv1.MachineControlPlaneLabel, want: "a-arm64"},
 		"an architecture":               {role: clusterv1.MachineControlPlaneLabel, change: func(c plane) { c.Spec.Config.CPUArchitecture = "x86_64" }, want: "b-small"},
 		"an architecture, of a worker":  {change: func(c plane) { c.Spec.Config.CPUArchitecture = "x86_64" }, want: "b-small"},
 		"a single node":                 {role: clusterv1.MachineControlPlaneLabel, change: func(c plane) { c.Spec.Replicas = ptr.To[int32](1) }, want: "c-large"},
 		"a worker beside a single node": {change: func(c plane) { c.Spec.Replicas = ptr.To[int32](1) }, want: "a-arm64"},
-		"what is not known yet":         {role: clusterv1.MachineControlPlaneLabel, missing: true},
+		"what is not known yet":         {role: clusterv1.MachineControlPlaneLabel, missing: true, reason: "WaitingForControlPlane"},
+		"a pool that is not known yet":  {role: clusterv1.MachineControlPlaneLabel, infra: "gone", reason: "WaitingForClusterInfrastructure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			controlPlane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "plane"}}
@@ -48,6 +51,9 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 				ControlPlaneRef: clusterv1.ContractVersionedObjectReference{APIGroup: controlplanev1.Group, Kind: controlplanev1.ControlPlaneKind, Name: "plane"},
 			}}
 			cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+			if of.infra != "" {
+				cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: agentv1.ClusterKind, Name: of.infra}
+			}
 			machine := &clusterv1.Machine{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "1", Labels: map[string]string{clusterv1.ClusterNameLabel: "c", of.role: ""}},
 				Spec:       clusterv1.MachineSpec{ClusterName: "c", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")}},
@@ -91,7 +97,7 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 				want = agentv1.ProviderIDPrefix + of.want
 			}
 			reserved := conditionOf(infra, agentv1.AgentReservedCondition)
-			if infra.Spec.ProviderID != want || want == "" && reserved.Reason != "WaitingForControlPlane" {
+			if infra.Spec.ProviderID != want || want == "" && reserved.Reason != of.reason {
 				t.Errorf("it has %q, %+v", infra.Spec.ProviderID, reserved)
 			}
 		})
