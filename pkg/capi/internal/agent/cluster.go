@@ -24,6 +24,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // ClusterReconciler reconciles AgentClusters.
@@ -283,5 +284,5 @@ func (s *clusterScope) save(ctx context.Context, before *agentv1.AgentCluster) e
 }
 
 func (s *clusterScope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }

@@ -185,6 +185,32 @@ func TestReadyRegressesAloud(t *testing.T) {
 	}
 }
 
+// TestLongMessagesAreCut: an API server refuses the whole status for one that is too long.
+func TestLongMessagesAreCut(t *testing.T) {
+	const most = 32768 // as the kinds have it
+	long := strings.Repeat("the disk is too small; ", 2000)
+	s := shown(install.Plan{})
+	s.host.Conditions[1] = metav1.Condition{Type: hubapi.ConditionValidated, Status: "True", Reason: "ValidationsPassing", Message: long}
+	s.show()
+	s.nodeTrouble(long)
+	s.summarize()
+	of := &clusterScope{object: &agentv1.AgentCluster{}, cluster: &clusterv1.Cluster{}}
+	of.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, long)
+	of.summarize()
+	cut := 0
+	for _, c := range append(s.object.Status.Conditions, of.object.Status.Conditions...) {
+		switch {
+		case len(c.Message) > most:
+			t.Errorf("%s has %d bytes", c.Type, len(c.Message))
+		case strings.HasSuffix(c.Message, "…"):
+			cut++
+		}
+	}
+	if cut != 3 {
+		t.Errorf("%d messages are cut", cut)
+	}
+}
+
 // TestAddressesOfBothFamilies has a machine's names and addresses, for IPv4 and IPv6.
 func TestAddressesOfBothFamilies(t *testing.T) {
 	got := addressesOf(&pool.Host{Hostname: "host-1", Addresses: []string{"192.0.2.1", "2001:db8::1"}})

@@ -28,6 +28,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // MachineReconciler reconciles AgentMachines.
@@ -224,5 +225,5 @@ func isGone(object client.Object) bool {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }

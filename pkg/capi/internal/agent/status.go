@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // show writes down what is known of the host.
@@ -155,7 +156,7 @@ func (s *scope) summarize() {
 		fail(c.Reason, c.Message)
 	}
 	if s.trouble != "" {
-		fail(reasonNodeTrouble, s.trouble)
+		fail(reasonNodeTrouble, words.Message(s.trouble))
 	}
 	conditions.Set(s.object, ready)
 }

@@ -103,7 +103,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		}
 	}
 	set := func(status metav1.ConditionStatus, reason, message string) {
-		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: message})
+		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: words.Message(message)})
 	}
 	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
 		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
