@@ -115,6 +115,31 @@ func TestLiveISOBootsOnceItHasItsImage(t *testing.T) {
 	}
 }
 
+// TestNoUserDataForWhatMayBootALiveISO: a Metal3Machine that is not there yet may boot the image itself, and a config
+// waits for it.
+func TestNoUserDataForWhatMayBootALiveISO(t *testing.T) {
+	var later client.Object
+	b := startLiveISO(t, func(o map[string]client.Object) {
+		later = o["Metal3Machine"]
+		delete(o, "Metal3Machine")
+	})
+	result, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
+	if err != nil || result.RequeueAfter == 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	c := conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition)
+	if b.secret() != nil || c == nil || c.Message != "waiting for Metal3Machine infra, which says how the machine boots" {
+		t.Errorf("its data is %v, and the condition %+v", b.secret(), c)
+	}
+	if err := b.client.Create(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	b.mustReconcile()
+	if s := b.secret(); s == nil || len(s.Data["value"]) > 0 {
+		t.Errorf("its data is %v", s)
+	}
+}
+
 // TestDetachedMachineThatIsGivenUpIsTakenBack: Metal3 waits for it to be deprovisioned, whether there is still an
 // installation to look at or not. What somebody else has detached stays so.
 func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {

@@ -178,9 +178,16 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return result, s.emptySecret(ctx)
 	case machines.LiveISO:
 		return result, s.liveISO(ctx, infrastructure)
+	case machines.Unknown:
+		ref := s.machine.Spec.InfrastructureRef
+		s.waitForData(bootstrapv1.WaitingForImageReason, "waiting for "+ref.Kind+" "+ref.Name+", which says how the machine boots")
+		return ctrl.Result{RequeueAfter: s.Clock.Wall(unknownAgain)}, nil
 	}
 	return result, s.userData(ctx)
 }
+
+// unknownAgain is after how long it is looked again how a machine boots: nobody tells that its Metal3Machine has come.
+const unknownAgain = 10 * time.Second
 
 // unmadeAgain is how long what is said of an InfraEnv stays that is not made.
 const unmadeAgain = time.Minute

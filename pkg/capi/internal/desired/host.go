@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,6 +23,10 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 	host = knownHost(c, m)
 	if m.Config == nil {
 		return host, true, nil
+	}
+	if machines.WayOf(m.Machine, m.Infrastructure) == machines.Unknown {
+		ref := m.Spec.InfrastructureRef
+		return spec.Host{}, false, fmt.Errorf("waiting for the %s %s of Machine %s, which says how it boots: %w", ref.Kind, ref.Name, m.Name, installation.ErrNotYet)
 	}
 	config := &m.Config.Spec
 	fail := func(field string, err error) (spec.Host, bool, error) {

@@ -55,6 +55,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue
 		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && reservedHost(m) == "":
 			continue // no host of the pool is reserved for it yet
+		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Unknown && host == nil:
+			continue // what it boots cannot be made yet
 		case isLeft(m, host):
 			continue
 		case host == nil && wasInstalled(m, observed, p.before):

@@ -182,6 +182,11 @@ func TestTakePart(t *testing.T) {
 				w.Machines[i].Spec.ProviderID = "metal3://ns/host/" + w.Machines[i].Name
 			}
 		}, "", false},
+		"it is not known how a Machine boots": {model.ClusterDiscovering, func(w *world) {
+			w.Machines[3].Spec.InfrastructureRef.Kind = machines.KindMetal3Machine
+			w.Machines[4].Spec.InfrastructureRef.Kind = machines.KindMetal3Machine
+			w.registers("w-1", model.HostReady, time.Minute)
+		}, "cp-0 cp-1 cp-2 w-1 ", true},
 		"a Machine of a pool was installed, and its host was booted anew": {model.ClusterInstalled, func(w *world) {
 			w.controlPlaneReady(time.Hour)
 			w.pooled("w-0", "")

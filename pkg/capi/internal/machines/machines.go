@@ -32,6 +32,8 @@ const (
 	LiveISO Way = "LiveISO"
 	// Pool: an AgentMachine is a machine that has booted already.
 	Pool Way = "Pool"
+	// Unknown: the Metal3Machine that says which of the two it is is not there.
+	Unknown Way = ""
 )
 
 // Kinds of infrastructure that are known by name.
@@ -51,7 +53,7 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 		return Pool
 	case KindMetal3Machine:
 		if infrastructure == nil {
-			return UserData
+			return Unknown
 		}
 		for _, field := range []string{"diskFormat", "format"} { // v1beta2, and v1beta1
 			if format, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", field); format == liveISO {
