@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
@@ -95,6 +96,10 @@ func (s *scope) showPlan() {
 	blockers = append(blockers, words.LeftOut(&s.view.Plan, s.machine.Name)...)
 	if len(blockers) > 0 && !s.host.Installed {
 		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", words.Lines(blockers))
+	}
+	if why := s.view.LeftOut(s.machine.Name); why != "" && s.host.Cluster == "" && !s.host.Installed {
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Text(why)+
+			"; once that is cured and the cluster is installed, the host joins, or delete Machine "+s.machine.Name+" to give it back to its pool")
 	}
 	s.showNode()
 }

@@ -42,8 +42,8 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 			i.mu.Lock()
 			i.memory.Note(action, err, view.Observed.At)
 			i.changed++
-			if err == nil && action.Kind == model.RemoveHost {
-				i.leftOut[action.Name] = leftOut{id: action.Target, why: action.Reason, at: view.Observed.At}
+			if err == nil && (action.Kind == model.RemoveHost || action.Kind == model.ReturnHost) {
+				i.leftOut[action.Name] = leftOut{id: action.Target, why: action.Reason, at: view.Observed.At, pooled: action.Kind == model.ReturnHost}
 			}
 			i.mu.Unlock()
 			if err != nil {

@@ -184,12 +184,17 @@ func (i *installation) triedOf(plan install.Plan) map[string]tried {
 	return of
 }
 
-// stillOut are the hosts that were taken out of the cluster and have not registered since. i.mu is held.
+// stillOut are the hosts that were taken out of the cluster and are not back. i.mu is held.
 func (i *installation) stillOut(observed *install.Observed) map[string]leftOut {
-	maps.DeleteFunc(i.leftOut, func(_ string, out leftOut) bool {
+	for name, out := range i.leftOut {
 		host := observed.HostByID(out.id)
-		return host != nil && host.Registered.After(out.at)
-	})
+		if out.isBack(host) {
+			delete(i.leftOut, name)
+			continue
+		}
+		out.unbound = out.unbound || host != nil && host.ClusterID == ""
+		i.leftOut[name] = out
+	}
 	return maps.Clone(i.leftOut)
 }
 

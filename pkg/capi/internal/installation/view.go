@@ -22,10 +22,24 @@ type View struct {
 	leftOut map[string]leftOut
 }
 
-// leftOut is a host that was taken out of its cluster, and has not registered since.
+// leftOut is a host that was taken out of its cluster, and is not back yet.
 type leftOut struct {
 	id, why string
 	at      time.Time
+	pooled  bool // it went back to its pool
+	unbound bool // and was seen there
+}
+
+// isBack reports whether the host has registered since, or, where it is one of a pool, was bound again. host is nil where
+// it is not seen.
+func (l *leftOut) isBack(host *install.Host) bool {
+	switch {
+	case host == nil:
+		return false
+	case l.pooled:
+		return l.unbound && host.ClusterID != ""
+	}
+	return host.Registered.After(l.at)
 }
 
 // tried is what is remembered of an action when it is decided on.
@@ -45,8 +59,8 @@ func (v *View) Host(name string) *install.Host {
 	return nil
 }
 
-// LeftOut is why the host of a Machine was taken out of the cluster by this process, and has not registered since; "" where
-// that is not so.
+// LeftOut is why the host of a Machine was taken out of the cluster by this process, and has not registered since, or, where
+// it is one of a pool, was not bound again; "" where that is not so.
 func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
 
 // InfraEnv is the observed InfraEnv of a name; nil where there is none.
