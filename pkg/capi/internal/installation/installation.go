@@ -50,6 +50,9 @@ var ErrNotYet = errors.New("there is nothing to install yet")
 // ErrGone is wrapped beside ErrNotYet where there is no Cluster.
 var ErrGone = errors.New("it is gone")
 
+// errEnded says that Start has ended, which whoever is still at work then hears.
+var errEnded = errors.New("the controllers are being stopped: the next ones go on with it")
+
 // Refusal is what is wrong with the objects of a Cluster: only a change of them cures it.
 type Refusal struct{ Problems []string }
 
@@ -79,6 +82,7 @@ type Set struct {
 
 	mu       sync.Mutex
 	life     context.Context // of the loops; nil before Start
+	ended    bool            // no loop is begun, and no service connected to, any more
 	loops    sync.WaitGroup
 	services map[string]*connection // by namespace
 	of       map[Key]*installation
@@ -154,6 +158,9 @@ func (i *installation) last() *View {
 func (s *Set) Service(namespace string) (install.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended {
+		return nil, fmt.Errorf("connect to the service for namespace %s: %w", namespace, errEnded)
+	}
 	now := s.config.Clock.Now()
 	if have, there := s.services[namespace]; there {
 		have.used = now

@@ -349,6 +349,30 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	}
 }
 
+// TestNothingIsBegunAfterTheEnd: who is still at work then neither starts a loop nor has a service made that nobody closes.
+func TestNothingIsBegunAfterTheEnd(t *testing.T) {
+	s := &service{}
+	set, connected := newSet(t, s, nil), atomic.Int32{}
+	connect := set.config.Connect
+	set.config.Connect = func(namespace string) (install.Backend, error) { connected.Add(1); return connect(namespace) }
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := set.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []Key{lab, {Namespace: "other", Name: "lab"}} {
+		if _, err := set.View(t.Context(), key); !errors.Is(err, errEnded) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if connected.Load() != 1 || s.closed.Load() != 1 {
+		t.Errorf("%d services were made, and %d closed", connected.Load(), s.closed.Load())
+	}
+}
+
 // TestUnusedServicesAreClosed: what watches a namespace is closed once nothing is installed there, and nobody has asked
 // for it for a while; whoever asks for it then has another one.
 func TestUnusedServicesAreClosed(t *testing.T) {

@@ -38,6 +38,9 @@ func (s *Set) Start(ctx context.Context) error {
 	for s.config.Clock.Sleep(ctx, unusedFor) == nil {
 		s.closeUnused()
 	}
+	s.mu.Lock()
+	s.ended = true // before the loops are waited for: who is still at work begins none meanwhile
+	s.mu.Unlock()
 	s.loops.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +83,7 @@ func (s *Set) closeUnused() {
 
 // begin starts the loop of an installation, if there is a life for it. s.mu is held.
 func (s *Set) begin(i *installation) {
-	if s.life == nil || i.stop != nil {
+	if s.life == nil || s.ended || i.stop != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(s.life)
