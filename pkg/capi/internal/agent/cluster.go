@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,11 +83,18 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	conditions.Set(object, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason})
 	err := s.reconcile(ctx)
 	s.summarize()
-	result := ctrl.Result{}
-	if s.waits {
-		result.RequeueAfter = hostedComes
+	return ctrl.Result{RequeueAfter: s.again()}, errors.Join(err, s.save(ctx, before))
+}
+
+// again is after how long the AgentCluster is looked at again, for what nobody tells of; 0 for never.
+func (s *clusterScope) again() time.Duration {
+	switch {
+	case s.waits:
+		return hostedComes
+	case len(s.object.Spec.FailureDomains) > 0 && !s.Pool.Notes(): // a host may have come
+		return waitsInPool
 	}
-	return result, errors.Join(err, s.save(ctx, before))
+	return 0
 }
 
 // find reads the Cluster, as far as it is there.

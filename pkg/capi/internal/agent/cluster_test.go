@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,6 +16,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestEndpointOfACluster takes it from where it is said first: the AgentCluster, the Cluster, the virtual
@@ -176,6 +178,55 @@ func TestTemplatesTellTheAutoscaler(t *testing.T) {
 	shows("32 CPUs, 32Gi, arm64 linux, 2 free; ")
 	x.reports(t, "middle", func(a *agentinstall.Agent) { a.Spec.Approved = false })
 	shows("64 CPUs, 32Gi, amd64 linux, 1 free; ")
+}
+
+// TestTemplatesFollowTheirCluster: what a template shows changes with its Cluster and with the AgentCluster, whichever
+// Agents come or go.
+func TestTemplatesFollowTheirCluster(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	x.addAgent(t, "agent")
+	x.addCluster(t, x.namespace, "c")
+	cluster, infra := &clusterv1.Cluster{}, &agentv1.AgentCluster{}
+	x.get(t, cluster, x.namespace, "c")
+	x.get(t, infra, x.namespace, "c")
+	x.patch(t, cluster, `{"spec": {"paused": true}}`)
+	template := &agentv1.AgentMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "t", Labels: map[string]string{clusterv1.ClusterNameLabel: "c"}}}
+	x.create(t, template)
+	shows := func(what string, paused metav1.ConditionStatus, free int32) {
+		t.Helper()
+		eventually(t, what, func() (bool, string) {
+			x.get(t, template, x.namespace, "t")
+			return conditionOf(template, clusterv1.PausedCondition).Status == paused && ptr.Deref(template.Status.FreeAgents, -1) == free, describe(template)
+		})
+	}
+	shows("the template to be paused", metav1.ConditionTrue, -1)
+	x.patch(t, cluster, `{"spec": {"paused": false}}`)
+	shows("the template to go on", metav1.ConditionFalse, 1)
+	x.patch(t, infra, `{"spec": {"infraEnvRefs": [{"name": "another"}]}}`)
+	shows("the other pool", metav1.ConditionFalse, 0)
+}
+
+// TestFailureDomainsAreLookedAtAgain where nobody tells that a host has come.
+func TestFailureDomainsAreLookedAtAgain(t *testing.T) {
+	for name, domains := range map[string][]agentv1.AgentFailureDomain{
+		"no domains": nil, "a domain": {{Name: "a", AgentLabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"row": "a"}}}},
+	} {
+		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}}
+		infra := &agentv1.AgentCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: clusterv1.ClusterKind, Name: "c", UID: "1"}}},
+			Spec: agentv1.AgentClusterSpec{
+				ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "192.0.2.1", Port: 6443}, InfraEnvRefs: []agentv1.InfraEnvReference{{Name: "pool"}}, FailureDomains: domains,
+			},
+		}
+		c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, infra).WithStatusSubresource(infra).Build()
+		of := &agent.ServicePool{Service: func(string) (install.Backend, error) { return &service{}, nil }}
+		r := &agent.ClusterReconciler{Client: c, Live: c, Pool: of, Recorder: events.NewFakeRecorder(10)}
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
+		if err != nil || (result.RequeueAfter > 0) != (domains != nil) {
+			t.Errorf("%s: %+v, %v", name, result, err)
+		}
+	}
 }
 
 // TestCapacityOfNoPoolIsNotTold: while the AgentCluster is not there that says what the pool is, no host counts.

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -184,4 +186,31 @@ func (r *TemplateReconciler) OfAgent(ctx context.Context, _ client.Object) []rec
 		concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
 	}
 	return requests(concerned...)
+}
+
+// ofCluster are the templates that a Cluster uses.
+func (r *TemplateReconciler) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+	all := list(ctx, r.Client, &agentv1.AgentMachineTemplateList{}, client.InNamespace(cluster.GetNamespace()))
+	var concerned []types.NamespacedName
+	for i := range all.Items {
+		if isUsedBy(&all.Items[i], cluster.GetName()) {
+			concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
+		}
+	}
+	return requests(concerned...)
+}
+
+// isUsedBy reports whether a template says of itself that it is of a Cluster.
+func isUsedBy(template *agentv1.AgentMachineTemplate, cluster string) bool {
+	return template.Labels[clusterv1.ClusterNameLabel] == cluster ||
+		slices.ContainsFunc(template.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == clusterv1.ClusterKind && o.Name == cluster })
+}
+
+// ofAgentCluster are the templates of the Clusters of an AgentCluster.
+func (r *TemplateReconciler) ofAgentCluster(ctx context.Context, infra client.Object) []reconcile.Request {
+	var concerned []reconcile.Request
+	for _, c := range clustersOn(ctx, r.Client, infra) {
+		concerned = append(concerned, r.ofCluster(ctx, c)...)
+	}
+	return concerned
 }

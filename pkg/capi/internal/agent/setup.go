@@ -90,12 +90,15 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	return b.Complete(r)
 }
 
-// SetupWithManager has a manager run the reconciler.
+// SetupWithManager has a manager run the reconciler. It starts for a template when that, its Cluster, the AgentCluster that
+// says what the pool is, or a host has changed.
 func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachinetemplate"), mgr.GetScheme()
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentmachinetemplate").WithOptions(w.Options).
-		For(&agentv1.AgentMachineTemplate{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone()))
+		For(&agentv1.AgentMachineTemplate{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone())).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
+		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges()))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
 	}
