@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -256,9 +257,14 @@ func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	if !machines.IsMoving(s.object) {
-		gone, result, err := s.deleteHosted(ctx)
-		if err != nil || !gone {
-			return result, err
+		left, err := s.deleteHosted(ctx)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if len(left) > 0 {
+			before := s.object.DeepCopy()
+			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonObjectsGo, "waiting for "+strings.Join(left, " and ")+" to go, which the controllers see to that set the finalizers")
+			return ctrl.Result{RequeueAfter: objectsGo}, s.save(ctx, before)
 		}
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(s.patch(ctx, func(c *agentv1.AgentCluster) { controllerutil.RemoveFinalizer(c, agentv1.AgentClusterFinalizer) }))

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -39,6 +39,9 @@ const (
 	reasonHostedIncomplete = "HostedControlPlaneNotReady"
 	reasonForeign          = "ClusterDeploymentForeign"
 )
+
+// reasonObjectsGo is that of Deleting of a hosted cluster's AgentCluster.
+const reasonObjectsGo = "WaitingForClusterDeployment"
 
 // hosted is what a hosted control plane says of itself.
 type hosted struct {
@@ -265,17 +268,16 @@ func ignitionEndpoint(from *agentv1.IgnitionEndpoint) (map[string]any, error) {
 	return out, nil
 }
 
-// deleteHosted deletes what was made for a hosted cluster. Its nodes go on running: the ClusterDeployment
-// says so.
-func (s *clusterScope) deleteHosted(ctx context.Context) (gone bool, result ctrl.Result, err error) {
+// deleteHosted deletes what was made for a hosted cluster, and says what of it is still there. Its nodes go on running: the
+// ClusterDeployment says so.
+func (s *clusterScope) deleteHosted(ctx context.Context) (left []string, err error) {
 	name := s.object.Status.ClusterDeploymentRef.Name
 	if name == "" && s.cluster != nil {
 		name = s.cluster.Name
 	}
 	if name == "" || s.cluster != nil && !isHosted(s.cluster) {
-		return true, ctrl.Result{}, nil
+		return nil, nil
 	}
-	gone = true
 	for _, kind := range []string{hubapi.KindClusterDeployment, hubapi.KindAgentClusterInstall} {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
@@ -284,25 +286,22 @@ func (s *clusterScope) deleteHosted(ctx context.Context) (gone bool, result ctrl
 			continue
 		}
 		if err != nil {
-			return false, ctrl.Result{}, fmt.Errorf("read the %s %s: %w", kind, name, err)
+			return nil, fmt.Errorf("read the %s %s: %w", kind, name, err)
 		}
 		if u.GetLabels()[labelAgentCluster] != s.object.Name {
 			continue // somebody else's
 		}
-		gone = false
+		left = append(left, fmt.Sprintf("%s %s (finalizers: %s)", kind, name, cmp.Or(strings.Join(u.GetFinalizers(), ", "), "none")))
 		if u.GetDeletionTimestamp() == nil {
 			if kind == hubapi.KindClusterDeployment {
 				if err := s.preserve(ctx, u); err != nil {
-					return false, ctrl.Result{}, err
+					return nil, err
 				}
 			}
 			if err := s.Client.Delete(ctx, u); client.IgnoreNotFound(err) != nil {
-				return false, ctrl.Result{}, fmt.Errorf("delete the %s %s: %w", kind, name, err)
+				return nil, fmt.Errorf("delete the %s %s: %w", kind, name, err)
 			}
 		}
 	}
-	if gone {
-		return true, ctrl.Result{}, nil
-	}
-	return false, ctrl.Result{RequeueAfter: objectsGo}, nil
+	return left, nil
 }

@@ -121,6 +121,16 @@ func (s *scope) bootstrap(ctx context.Context) (bootstrapData, error) {
 	return data, nil
 }
 
+// Fields of an Agent's spec that say where a machine of a hosted cluster belongs, and how it is let in there.
+const (
+	fieldDeployment = "clusterDeploymentName"
+	fieldPool       = "machineConfigPool"
+	fieldToken      = "ignitionEndpointTokenReference"
+	fieldHeaders    = "ignitionEndpointHTTPHeaders"
+)
+
+func hostedFields() []string { return []string{fieldDeployment, fieldPool, fieldToken, fieldHeaders} }
+
 // attach writes into the Agent what it shall become: nothing but where it belongs, and how it is let in
 // there.
 func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) error {
@@ -132,19 +142,19 @@ func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) er
 		}
 	}
 	deployment := s.infra.Status.ClusterDeploymentRef
-	want := map[string]any{"clusterDeploymentName": map[string]any{"name": deployment.Name, "namespace": deployment.Namespace}}
+	want := map[string]any{fieldDeployment: map[string]any{"name": deployment.Name, "namespace": deployment.Namespace}}
 	if data.pool != "" {
-		want["machineConfigPool"] = data.pool
+		want[fieldPool] = data.pool
 	}
 	if token != "" {
-		want["ignitionEndpointTokenReference"] = map[string]any{"name": token, "namespace": s.object.Namespace}
+		want[fieldToken] = map[string]any{"name": token, "namespace": s.object.Namespace}
 	}
 	if len(data.headers) > 0 {
 		headers := map[string]any{}
 		for name, value := range data.headers {
 			headers[name] = value
 		}
-		want["ignitionEndpointHTTPHeaders"] = headers
+		want[fieldHeaders] = headers
 	}
 	var now pool.Host
 	found, err := hub.change(ctx, s.host.NamespacedName, func(u *unstructured.Unstructured, h *pool.Host) error {
@@ -155,8 +165,12 @@ func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) er
 		if spec == nil {
 			spec = map[string]any{}
 		}
-		for field, value := range want {
-			if !equality.Semantic.DeepEqual(spec[field], value) {
+		for _, field := range hostedFields() {
+			value, wanted := want[field]
+			switch {
+			case !wanted:
+				delete(spec, field) // which the bootstrap data may have said before
+			case !equality.Semantic.DeepEqual(spec[field], value):
 				spec[field] = value
 			}
 		}
@@ -221,7 +235,7 @@ func (s *scope) isHostedHost() bool {
 func (s *scope) returnHosted(ctx context.Context) error {
 	hub, _ := s.Pool.(*HubPool)
 	_, err := hub.change(ctx, s.host.NamespacedName, func(u *unstructured.Unstructured, _ *pool.Host) error {
-		for _, field := range []string{"clusterDeploymentName", "machineConfigPool", "ignitionEndpointTokenReference", "ignitionEndpointHTTPHeaders"} {
+		for _, field := range hostedFields() {
 			unstructured.RemoveNestedField(u.Object, "spec", field)
 		}
 		return nil

@@ -26,7 +26,8 @@ const secretHostedKubeconfig = "admin-kubeconfig"
 // nodeComes is how often it is looked whether the node of a hosted cluster is there.
 const nodeComes = 20 * time.Second
 
-// workloads are the clients of hosted clusters, each kept for as long as its kubeconfig is the same.
+// workloads are the clients of hosted clusters, each kept for as long as its Cluster is there and its kubeconfig is the
+// same.
 type workloads struct {
 	mu sync.Mutex
 	of map[installation.Key]workload
@@ -35,6 +36,13 @@ type workloads struct {
 type workload struct {
 	sum    [sha256.Size]byte
 	client client.Client
+}
+
+// forget drops the client of a hosted cluster.
+func (w *workloads) forget(cluster installation.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, cluster)
 }
 
 // nameNode gives the node of a machine of a hosted cluster the provider id that Cluster API finds it by.

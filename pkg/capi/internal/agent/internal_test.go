@@ -2,18 +2,23 @@ package agent
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -249,6 +254,75 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 	}
 	if err := p.Reserve(t.Context(), host, me, is("other/lab")); err != nil {
 		t.Errorf("the machine's own cluster's: %v", err)
+	}
+}
+
+// TestAgentFollowsItsBootstrapData: what the data do not say any more of how a machine is let in goes from its Agent.
+func TestAgentFollowsItsBootstrapData(t *testing.T) {
+	u := newAgent()
+	u.SetNamespace("ns")
+	u.SetName("agent")
+	putOwner(u, types.NamespacedName{Namespace: "ns", Name: "infra"})
+	before := map[string]any{
+		"hostname": "host-1", fieldPool: "old", fieldToken: map[string]any{"name": "agent-data", "namespace": "ns"}, fieldHeaders: map[string]any{"X": "y"},
+	}
+	if err := unstructured.SetNestedMap(u.Object, before, "spec"); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithObjects(u).Build()
+	hub, s := &HubPool{Client: c, Live: c}, shown(install.Plan{})
+	s.infra = &agentv1.AgentCluster{Status: agentv1.AgentClusterStatus{ClusterDeploymentRef: agentv1.ClusterDeploymentReference{Namespace: "ns", Name: "hc"}}}
+	if err := s.attach(t.Context(), hub, bootstrapData{pool: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	now, err := read(t.Context(), c, types.NamespacedName{Namespace: "ns", Name: "agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"hostname": "host-1", fieldPool: "new", fieldDeployment: map[string]any{"namespace": "ns", "name": "hc"}}
+	if got, _, _ := unstructured.NestedMap(now.Object, "spec"); !reflect.DeepEqual(got, want) {
+		t.Errorf("its spec is %v", got)
+	}
+}
+
+// TestClientsOfClustersThatAreGoneAreDropped, and no others.
+func TestClientsOfClustersThatAreGoneAreDropped(t *testing.T) {
+	gone, there := installation.Key{Namespace: "ns", Name: "gone"}, installation.Key{Namespace: "ns", Name: "there"}
+	r := &MachineReconciler{workloads: workloads{of: map[installation.Key]workload{gone: {}, there: {}}}}
+	r.forgetCluster(t.Context(), event.DeleteEvent{Object: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone"}}}, nil)
+	if _, kept := r.workloads.of[there]; !kept || len(r.workloads.of) != 1 {
+		t.Errorf("there are %v", r.workloads.of)
+	}
+}
+
+// TestDeletionOfAHostedClusterSaysWhatItWaitsFor: the ClusterDeployment, by its finalizers.
+func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
+	deployment := &unstructured.Unstructured{}
+	deployment.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindClusterDeployment))
+	deployment.SetNamespace("ns")
+	deployment.SetName("hc")
+	deployment.SetLabels(map[string]string{labelAgentCluster: "hc"})
+	deployment.SetFinalizers([]string{"hive.openshift.io/deprovision"})
+	infra := &agentv1.AgentCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hc", Finalizers: []string{agentv1.AgentClusterFinalizer}, DeletionTimestamp: ptr.To(metav1.Now())},
+		Status:     agentv1.AgentClusterStatus{ClusterDeploymentRef: agentv1.ClusterDeploymentReference{Namespace: "ns", Name: "hc"}},
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(agentv1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(infra, deployment).WithStatusSubresource(infra).Build()
+	r := &ClusterReconciler{Client: c, Live: c, Pool: &HubPool{Client: c, Live: c}}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
+	if err != nil || result.RequeueAfter == 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(infra), infra); err != nil {
+		t.Fatal(err)
+	}
+	const want = "waiting for ClusterDeployment hc (finalizers: hive.openshift.io/deprovision) to go, which the controllers see to that set the finalizers"
+	if got := conditions.GetMessage(infra, clusterv1.DeletingCondition); got != want {
+		t.Errorf("it says %q", got)
 	}
 }
 

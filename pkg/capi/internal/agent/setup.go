@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -69,10 +70,16 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
 	}
+	b = b.Watches(&clusterv1.Cluster{}, handler.Funcs{DeleteFunc: r.forgetCluster})
 	if w.Woken != nil {
 		b = b.WatchesRawSource(w.Woken(r.OfInstallation))
 	}
 	return b.Complete(r)
+}
+
+// forgetCluster drops what is kept of a Cluster that is gone.
+func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	r.workloads.forget(client.ObjectKeyFromObject(e.Object))
 }
 
 // SetupWithManager has a manager run the reconciler.
