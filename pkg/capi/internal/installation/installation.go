@@ -109,6 +109,7 @@ type installation struct {
 	client  *install.Client
 	brief   *install.Client // the same, that does not look at the installed cluster itself
 	service install.Backend
+	used    time.Time // last asked for; set.mu is held for it
 
 	looking sync.Mutex // held while it is observed and decided on, which may take long
 
@@ -197,6 +198,7 @@ func (s *Set) get(cluster Key) (*installation, error) {
 		s.of[cluster] = i
 		s.begin(i)
 	}
+	i.used = s.config.Clock.Now()
 	return i, nil
 }
 

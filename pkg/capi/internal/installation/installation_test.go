@@ -403,6 +403,35 @@ func TestUnusedServicesAreClosed(t *testing.T) {
 	}
 }
 
+// TestUnusedInstallationsAreDroppedWithoutLeading: a process that only hands out images keeps none of whom nobody asks it
+// for any more, and one that leads keeps all.
+func TestUnusedInstallationsAreDroppedWithoutLeading(t *testing.T) {
+	s := &service{}
+	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
+	set.config.Clock = now
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	after := func(d time.Duration, kept bool, closed int32) {
+		t.Helper()
+		now.now = now.now.Add(d)
+		if set.DropUnused(); (set.Last(lab) != nil) != kept || s.closed.Load() != closed {
+			t.Errorf("it is kept: %t, and %d services are closed", set.Last(lab) != nil, s.closed.Load())
+		}
+	}
+	after(unusedFor-time.Second, true, 0)
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	after(unusedFor-time.Second, true, 0)
+	after(time.Second, false, 1)
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	set.life = t.Context() // it leads from now on
+	after(time.Hour, true, 1)
+}
+
 // still is a clock that a test sets.
 type still struct {
 	clock.Clock

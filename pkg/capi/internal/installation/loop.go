@@ -81,6 +81,23 @@ func (s *Set) closeUnused() {
 	}
 }
 
+// DropUnused is for a process that does not lead, where no loop finds out what is not needed any more: it drops the
+// installations that nobody has asked for in a while, and closes the services that are left without any.
+func (s *Set) DropUnused() {
+	var unused []*installation
+	s.mu.Lock()
+	for _, i := range s.of {
+		if s.life == nil && s.config.Clock.Now().Sub(i.used) >= unusedFor {
+			unused = append(unused, i)
+		}
+	}
+	s.mu.Unlock()
+	for _, i := range unused {
+		s.drop(i)
+	}
+	s.closeUnused()
+}
+
 // begin starts the loop of an installation, if there is a life for it. s.mu is held.
 func (s *Set) begin(i *installation) {
 	if s.life == nil || s.ended || i.stop != nil {

@@ -70,6 +70,10 @@ func (s *Server) Start(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("serve media: %w", err)
 	}
+	within, end := context.WithCancel(ctx)
+	var tidying sync.WaitGroup
+	tidying.Go(func() { s.tidy(within) })
+	defer func() { end(); tidying.Wait() }()
 	server := &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout}
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -83,6 +87,16 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("serve media: %w", err)
 	}
 	return nil
+}
+
+// tidyEvery is how often it is looked what was needed for images that nobody reads any more.
+const tidyEvery = 10 * time.Minute
+
+// tidy lets go of that until ctx ends: every process serves, and only the one that leads does so by itself.
+func (s *Server) tidy(ctx context.Context) {
+	for s.Clock.Sleep(ctx, tidyEvery) == nil {
+		s.Installations.DropUnused()
+	}
 }
 
 // ServeHTTP hands out an image, or a part of it.

@@ -207,7 +207,7 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 func TestServesUntilItIsStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	s := &media.Server{Address: "127.0.0.1:0"}
+	s := &media.Server{Address: "127.0.0.1:0", Clock: clock.Real()}
 	go func() { ended <- s.Start(ctx) }()
 	stop()
 	if err := <-ended; err != nil {
