@@ -34,6 +34,14 @@ const (
 	InventoryHostIsVirtual        = LabelInventoryPrefix + "host-isvirtual"
 )
 
+// What Cluster API's provider of pools notes on an Agent that is reserved for an AgentMachine: the name of that, shortened
+// to what a label has room for, its namespace, and NAMESPACE/NAME.
+const (
+	LabelAgentMachine               = "agentMachineRef"
+	AnnotationAgentMachineNamespace = "agentMachineRefNamespace"
+	AnnotationAgentMachine          = "oaictl.io/agent-machine"
+)
+
 // Labels and annotations of Hive. The annotations are "true" on a ClusterDeployment.
 const (
 	LabelHiveClusterDeployment = "hive.openshift.io/cluster-deployment-name"

@@ -7,12 +7,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 )
 
 // AnnotationOwner is on a reserved Agent: NAMESPACE/NAME of its AgentMachine. A label has no room
 // for a long name.
-const AnnotationOwner = "oaictl.io/agent-machine"
+const AnnotationOwner = hubapi.AnnotationAgentMachine
 
 // longestLabel is how long the value of a label may be.
 const longestLabel = 63
