@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 )
 
 func completionCommand(a *base.App) *cobra.Command {
@@ -123,7 +124,7 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
 		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames), "remove-node": argument(a, hostNames),
-		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host"), "logs": kindAndArgument(a, "cluster", "host"),
+		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host", "machine"), "logs": kindAndArgument(a, "cluster", "host"),
 		"wait": kindAndArgument(a, "cluster"), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
 	}
 	for _, path := range []string{
@@ -132,7 +133,7 @@ func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 		complete[path] = imageFiles()
 	}
 	for _, path := range []string{
-		"get clusters", "get hosts", "get events", "get validations", "delete cluster",
+		"get clusters", "get hosts", "get machines", "get events", "get validations", "delete cluster",
 		"download iso", "download kubeconfig", "download ignition", "download manifests", "kubeconfig merge", "kubeconfig refresh",
 	} {
 		complete[path] = argument(a, clusterNames)
@@ -238,6 +239,13 @@ func hostNames(ctx context.Context, service *install.Client) []candidate {
 	return all
 }
 
+func machineNames(ctx context.Context, service *install.Client) []candidate {
+	all, _ := base.Machines(ctx, service)
+	return document.Each(all, func(m machines.Machine) candidate {
+		return candidate{name: m.Name, id: m.ID(), note: m.Phase}
+	})
+}
+
 // argument completes the one name that a command takes, unless -f stands for it.
 func argument(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -250,7 +258,7 @@ func argument(a *base.App, list naming) cobra.CompletionFunc {
 
 // kindAndArgument completes [KIND] NAME, where the first kind may be left out.
 func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
-	lists := map[string]naming{"cluster": clusterNames, "host": hostNames}
+	lists := map[string]naming{"cluster": clusterNames, "host": hostNames, "machine": machineNames}
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) == 1 && slices.Contains(kinds, base.KindOf(given[0])) {
 			return argument(a, lists[base.KindOf(given[0])])(command, nil, begun)

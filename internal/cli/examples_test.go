@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 )
 
 // leaves are the commands that do something.
@@ -45,6 +46,7 @@ func exampleService() *fake {
 	pooled := service.hosts[0]
 	pooled.ID, pooled.Hostname, pooled.InfraEnvID = "h20", "spare", "e2"
 	service.hosts = append(service.hosts, pooled)
+	service.machines = []machines.Machine{machineOf("lab-workers-7xk2p", nil)}
 	service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: id, Name: "another"})
 	return service
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -24,6 +25,7 @@ type fake struct {
 	clusters  []install.Cluster
 	infraEnvs []install.InfraEnv
 	hosts     []install.Host
+	machines  []machines.Machine
 	events    []install.ServiceEvent
 	// looks are what Observe returns, one after the other; the last one stays.
 	looks []*install.Observed
@@ -92,6 +94,8 @@ func (f *fake) Logs(_ context.Context, cluster, host string, out io.Writer) erro
 	_, err := io.WriteString(out, "logs of "+cluster+" "+host)
 	return err
 }
+
+func (f *fake) Machines(context.Context) ([]machines.Machine, error) { return f.machines, nil }
 
 func (f *fake) ListClusters(context.Context) ([]install.Cluster, error) { return f.clusters, nil }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 )
 
 // hostile is what a machine may call itself, and a service may say.
@@ -20,7 +21,7 @@ func TestHostileWords(t *testing.T) {
 	for _, line := range []string{
 		"get hosts", "get hosts -o wide", "get hosts -o yaml", "get hosts -o json", "get hosts -o name", "get clusters", "get infraenvs", "get events lab", "get validations lab",
 		"describe cluster lab", "describe host h1", "why lab", "why host h1", "why -f cluster.yaml", "plan -f cluster.yaml", "create cluster -f cluster.yaml --detach", "wait cluster lab --for ready --timeout 5s",
-		"cancel lab --yes", "delete host h1 --yes",
+		"cancel lab --yes", "delete host h1 --yes", "get machines", "get machines -o wide", "get machines -o json", "why machine m",
 	} {
 		t.Run(line, func(t *testing.T) {
 			here(t)
@@ -62,6 +63,7 @@ func hostileLab(service *fake) {
 			h.Validations[j].Message = hostile
 		}
 	}
+	service.machines = []machines.Machine{machineOf("m", &service.hosts[0])}
 	for i := range service.events {
 		service.events[i].Message = hostile
 	}

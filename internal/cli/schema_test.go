@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 )
 
 // rule is the part of JSON schema that docs/*.schema.json use.
@@ -149,6 +150,9 @@ func TestSchemasDescribeTheOutput(t *testing.T) {
 	outputs["why"] = run(t, lab(), "", "why", "lab", "-o", "json").out
 	outputs["why of a file"] = run(t, lab(), "", "why", "-f", "cluster.yaml", "-o", "json").out
 	outputs["why of a host"] = run(t, lab(), "", "why", "host", "node-1", "-o", "json").out
+	machine := lab()
+	machine.machines = []machines.Machine{machineOf("node-0", &machine.hosts[0])}
+	outputs["why of a machine"] = run(t, machine, "", "why", "machine", "node-0", "-o", "json").out
 	trouble := lab()
 	trouble.looks = looksOf(model.ClusterInstalling, model.ClusterFailed)
 	outputs["event"] = run(t, trouble, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json").out

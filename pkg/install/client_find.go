@@ -100,6 +100,9 @@ func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, e
 // made it.
 var ErrNoCluster = errors.New("the service has none that oaictl made")
 
+// ErrNoHost is in the error of a search for a host that is not there.
+var ErrNoHost = errors.New("the service has none of that name, id or MAC address")
+
 // notOwned is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.
 func notOwned(name string, others []ClusterRef) error {
@@ -193,7 +196,7 @@ func pickHost(hosts []Host, name string) (Host, error) {
 	fault := &Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "{get hosts}"}
 	switch len(found) {
 	case 0:
-		fault.Err = errors.New("the service has none of that name, id or MAC address")
+		fault.Err = ErrNoHost
 		return Host{}, fault
 	case 1:
 		return found[0], nil

@@ -197,8 +197,9 @@ func (a *App) When(at *time.Time) string {
 }
 
 // HostTable says whose a host is only where those of several clusters are listed.
+// Which Machine of Cluster API one is stands there where any is one.
 func (a *App) HostTable(items []document.Host, several bool) printer.Table {
-	return printer.Table{Empty: "no hosts", Columns: []printer.Column{
+	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
 		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.Globals.AllNamespaces},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
@@ -208,6 +209,14 @@ func (a *App) HostTable(items []document.Host, several bool) printer.Table {
 			strings.Join(h.Addresses, ","), strings.Join(h.MACs, ","), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		}
 	})}
+	if slices.ContainsFunc(items, func(h document.Host) bool { return h.Machine != "" }) {
+		at := slices.IndexFunc(table.Columns, func(c printer.Column) bool { return c.Name == "ADDRESSES" })
+		table.Columns = slices.Insert(table.Columns, at, printer.Column{Name: "MACHINE", Wide: true})
+		for i, h := range items {
+			table.Rows[i] = slices.Insert(table.Rows[i], at, h.Machine)
+		}
+	}
+	return table
 }
 
 // RoleText is the role of a host.

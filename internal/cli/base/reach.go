@@ -25,7 +25,7 @@ func typedReach(command *cobra.Command, file string) reach {
 	switch path := command.CommandPath(); {
 	case flags.Changed("cluster"):
 		r.cluster = flags.Lookup("cluster").Value.String()
-	case len(given) > 0 && KindOf(given[0]) != "host" && (strings.HasSuffix(path, " get nodes") || strings.HasSuffix(path, " why")):
+	case len(given) > 0 && KindOf(given[0]) != "host" && KindOf(given[0]) != "machine" && (strings.HasSuffix(path, " get nodes") || strings.HasSuffix(path, " why")):
 		r.cluster = given[len(given)-1]
 	}
 	for _, name := range []string{"cluster-kubeconfig", "dir", "allow-address"} {

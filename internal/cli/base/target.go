@@ -47,10 +47,12 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	case t.Cluster != "" && t.Kind != "host":
 		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), names.Quoted(t.Cluster))
+	case t.Kind == "machine" && t.File != "":
+		return Usagef("%s machine takes a name, and no file: no cluster.yaml has Machines", VerbOf(command))
 	case t.Cluster != "" && t.File != "":
 		return Usagef("%s takes --cluster or -f FILE, not both", VerbOf(command))
-	case len(given) == 0 && t.Kind == "host":
-		return Usagef("%s needs the NAME or ID of a host", VerbOf(command))
+	case len(given) == 0 && (t.Kind == "host" || t.Kind == "machine"):
+		return Usagef("%s needs the NAME or ID of a %s", VerbOf(command), t.Kind)
 	case len(given) == 1 && t.File != "" && t.Kind != "host":
 		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
 	case len(given) == 1 && looksLikeFile(given[0]):

@@ -2,6 +2,7 @@ package create
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,17 +28,20 @@ type whyOptions struct {
 func NewWhy(a *base.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
-		Use:   "why [cluster|host] NAME|ID|-f FILE",
+		Use:   "why [cluster|host|machine] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
 		RunE: o.Then(func(ctx context.Context) error {
 			if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 				return err
 			}
-			if o.Kind == "host" {
+			switch o.Kind {
+			case "host":
 				return o.host(ctx)
+			case "machine":
+				return o.machine(ctx)
 			}
 			return o.cluster(ctx)
-		}, "cluster", "host"),
+		}, "cluster", "host", "machine"),
 	}
 	o.Declare(command.Flags())
 	o.DeclareOfHost(command.Flags())
@@ -56,7 +60,7 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, seen.FullName(), string(seen.Observed.Cluster.State))
+	return o.show(seen, plan, document.OfWhy(seen.FullName(), string(seen.Observed.Cluster.State), plan))
 }
 
 // host shows what concerns one host of what blocks its cluster.
@@ -65,6 +69,9 @@ func (o *whyOptions) host(ctx context.Context) error {
 		return base.Usagef("why host needs a NAME or ID")
 	}
 	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
+	if errors.Is(err, install.ErrNoHost) && o.OfHost() == (base.Target{}) {
+		return o.machineInstead(ctx, service, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,15 +79,20 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	seen, plan, err := o.explainHost(ctx, service, host, in)
+	if err != nil {
+		return err
+	}
+	return o.show(seen, plan, document.OfWhy(host.DisplayName(), string(host.State), plan))
+}
+
+func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host install.Host, in install.Target) (*install.Found, install.Plan, error) {
 	seen, err := service.InspectHost(ctx, host, in)
 	if err != nil {
-		return err
+		return nil, install.Plan{}, err
 	}
 	plan, err := o.explain(ctx, service, seen, host.ID)
-	if err != nil {
-		return err
-	}
-	return o.show(seen, plan, host.DisplayName(), string(host.State))
+	return seen, plan, err
 }
 
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
@@ -104,15 +116,14 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	return o.Hinted(plan), nil
 }
 
-func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
-	doc := document.OfWhy(name, state, plan)
+func (o *whyOptions) show(seen *install.Found, plan install.Plan, doc document.Why) error {
 	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
 func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
-	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
+	escape.Fprintf(&text, "%s is %s: ", whatOf(doc), doc.State)
 	switch {
 	case len(plan.Blockers) > 0:
 		escape.Fprintf(&text, "%s in the way.\n", names.Counted(len(plan.Blockers), "thing"))
@@ -121,6 +132,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	default:
 		text.WriteString("nothing stands in the way.\n")
 	}
+	text.WriteString(hostOfMachine(doc.Machine))
 	for i, b := range plan.Blockers {
 		escape.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)
 		for _, line := range b.Says {

@@ -148,6 +148,7 @@ type Host struct {
 	Name       string            `json:"name"`
 	ClusterID  string            `json:"clusterId,omitempty"`
 	InfraEnvID string            `json:"infraEnvId,omitempty"`
+	Machine    string            `json:"machine,omitempty"` // of Cluster API
 	Role       install.Role      `json:"role"`
 	Bootstrap  bool              `json:"bootstrap"`
 	State      install.HostState `json:"state"`

@@ -149,6 +149,8 @@ func ofWarning(w install.Warning) Warning {
 
 // Why is `why -o json`.
 type Why struct {
+	// Machine is set where it was asked for.
+	Machine  *Machine  `json:"machine,omitempty"`
 	Cluster  string    `json:"cluster"`
 	State    string    `json:"state"`
 	Blockers []Blocker `json:"blockers"`

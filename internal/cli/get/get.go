@@ -18,8 +18,8 @@ import (
 
 // NewGet is `get`.
 func NewGet(a *base.App) *cobra.Command {
-	return base.Group("get", "List clusters, hosts, nodes, InfraEnvs, events or validations",
-		newGetClusters(a), newGetHosts(a), newGetNodes(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
+	return base.Group("get", "List clusters, hosts, nodes, Machines, InfraEnvs, events or validations",
+		newGetClusters(a), newGetHosts(a), newGetNodes(a), newGetMachines(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
 }
 
 // getOptions are of the lists that can be watched.
@@ -142,14 +142,15 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
-		return base.HostDocuments(seen), nil
+		items := base.HostDocuments(seen)
+		return items, o.nameMachines(ctx, service, items)
 	}
 	if err != nil {
 		return nil, err
 	}
 	items := document.Each(hosts, func(host install.Host) document.Host { return document.OfHost(host, "") })
 	base.ByName(items)
-	return items, nil
+	return items, o.nameMachines(ctx, service, items)
 }
 
 func newGetInfraEnvs(a *base.App) *cobra.Command {

@@ -1,0 +1,97 @@
+package create
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+)
+
+func (o *whyOptions) machine(ctx context.Context) error {
+	service, m, err := base.DialFor(ctx, o.App, o.Target, o.FindMachine)
+	if err != nil {
+		return err
+	}
+	return o.explainMachine(ctx, service, m)
+}
+
+// machineInstead explains the Machine of a name that no host has. Where there is none either, that there is no host is
+// said.
+func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client, noHost error) error {
+	m, err := o.FindMachine(ctx, service, o.Target)
+	switch {
+	case errors.Is(err, base.ErrSeveralMachines):
+		return err
+	case err != nil:
+		return noHost
+	}
+	o.Say("No host has the name %s; this is the Machine.", o.Name)
+	return o.explainMachine(ctx, service, m)
+}
+
+// explainMachine shows what stands in the way of a Machine, and of its host where that has come.
+func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machines.Machine) error {
+	seen, ofHost := &install.Found{}, install.Plan{}
+	if m.Host != nil {
+		found, plan, err := o.explainHost(ctx, service, *m.Host, install.Target{})
+		switch {
+		case err == nil:
+			seen, ofHost = found, plan
+		case ctx.Err() != nil:
+			return err
+		default: // what is known of the Machine is worth saying without it
+			o.Warn("its host %s cannot be looked at: %v", m.Host.DisplayName(), err)
+		}
+	}
+	plan := o.Hinted(machinePlan(&m, &ofHost))
+	plan.Blockers, plan.Waits = append(plan.Blockers, ofHost.Blockers...), append(plan.Waits, ofHost.Waits...)
+	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
+	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not looked at yet"), plan)
+	shown := document.OfMachine(m)
+	doc.Machine = &shown
+	return o.show(seen, plan, doc)
+}
+
+// machinePlan has the causes of a Machine as blockers and waits. What the whole cluster is held up by is only waited for
+// where it is this host.
+func machinePlan(m *machines.Machine, ofHost *install.Plan) install.Plan {
+	var plan install.Plan
+	scope := install.Scope("machine/" + m.Name)
+	for _, c := range m.Causes(len(ofHost.Blockers)+len(ofHost.Waits) > 0) {
+		message := c.Of() + ": " + c.Message
+		byHost := func(b install.Blocker) bool { return strings.Contains(c.Message, b.Message) }
+		if c.Passes || c.OfControlPlane() && slices.ContainsFunc(ofHost.Blockers, byHost) {
+			plan.Waits = append(plan.Waits, install.Wait{Scope: scope, For: message, Who: model.WhoService})
+			continue
+		}
+		plan.Blockers = append(plan.Blockers, install.Blocker{Scope: scope, Reason: c.Reason, Message: message, Check: c.Look, Remedy: c.Remedy})
+	}
+	return plan
+}
+
+// whatOf is what is explained, for people.
+func whatOf(doc document.Why) string {
+	if doc.Machine != nil {
+		return "Machine " + doc.Machine.ID
+	}
+	return doc.Cluster
+}
+
+// hostOfMachine says which host a Machine has, nothing for none.
+func hostOfMachine(m *document.Machine) string {
+	switch {
+	case m == nil, m.HostID == "" && len(m.Causes) == 0: // a node, whose host may be another service's
+		return ""
+	case m.HostID == "":
+		return "No host has come for it.\n"
+	}
+	return escape.Sprintf("Its host is %s, which is %s.\n", m.Host, m.State)
+}

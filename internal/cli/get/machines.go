@@ -1,0 +1,102 @@
+package get
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+)
+
+func newGetMachines(a *base.App) *cobra.Command {
+	o := &getOptions{App: a}
+	command := &cobra.Command{
+		Use:     "machines [CLUSTER|ID]",
+		Aliases: []string{"machine"},
+		Short:   "List the Machines of Cluster API, each with its host and what stands in its way",
+		Args:    base.OneArgumentAtMost,
+		RunE: func(command *cobra.Command, given []string) error {
+			if len(given) == 1 {
+				o.Name = given[0]
+			}
+			return show(command.Context(), o, listing[document.Machine]{
+				asked: true,
+				read:  o.machines,
+				key:   func(m document.Machine) string { return m.ID },
+				name:  func(m document.Machine) string { return "machine/" + m.Name },
+				table: o.machineTable,
+				gone:  func(m document.Machine) document.Machine { m.Phase = deleted; return m },
+			})
+		},
+	}
+	o.watchOptions.declare(command.Flags())
+	return command
+}
+
+func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]document.Machine, error) {
+	all, err := base.Machines(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	var clusters []string
+	var of []machines.Machine
+	for _, m := range all {
+		if o.Name == "" || o.Name == m.Cluster || strings.HasSuffix(m.Cluster, "/"+o.Name) {
+			of = append(of, m)
+		}
+		if !slices.Contains(clusters, m.Cluster) {
+			clusters = append(clusters, m.Cluster)
+		}
+	}
+	if len(of) == 0 && len(all) > 0 {
+		return nil, base.NotFound("list Machines of", o.Name, fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
+	}
+	return document.Each(of, document.OfMachine), nil
+}
+
+func (o *getOptions) machineTable(items []document.Machine) printer.Table {
+	return printer.Table{Empty: "no Machines", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "CLUSTER"}, {Name: "ROLE"}, {Name: "PHASE"}, {Name: "HOST"}, {Name: "STATE"}, {Name: "NODE"}, {Name: "WAITS FOR"},
+		{Name: "INFRASTRUCTURE", Wide: true}, {Name: "INFRAENV", Wide: true}, {Name: "BAREMETALHOST", Wide: true}, {Name: "HOST ID", Wide: true}, {Name: "CREATED", Wide: true},
+	}, Rows: document.Each(items, func(m document.Machine) []string {
+		return []string{
+			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node, base.Shortened(m.WaitsFor, o.Globals.Format.Is("wide")),
+			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created),
+		}
+	})}
+}
+
+// nameMachines says which Machine each host is, where the format shows it and there are Machines to be seen. A watch
+// leaves that out: it would ask for all of them with each look.
+func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, hosts []document.Host) error {
+	if o.Watch || o.Globals.Backend != base.BackendHub || o.Globals.Format.Is("table") || o.Globals.Format.Is("name") {
+		return nil
+	}
+	all, err := base.Machines(ctx, service)
+	if errors.Is(err, hub.ErrNoClusterAPI) || install.CodeOf(err) == install.CodeAuth {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	of := map[string]string{}
+	for _, m := range all {
+		if m.Host != nil {
+			of[m.Host.ID] = m.Name
+		}
+	}
+	for i := range hosts {
+		hosts[i].Machine = of[hosts[i].ID]
+	}
+	return nil
+}
