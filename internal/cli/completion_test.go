@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 )
 
 // completed is what a shell is offered for a line, without descriptions; the
@@ -57,6 +58,7 @@ func TestCompletion(t *testing.T) {
 		{"get cluster c", []string{"c1", "c2"}, noFiles}, // ids, once one is begun
 		{"get hosts _", clusters, noFiles},
 		{"get hosts --infra-env _", images, noFiles},
+		{"get machines _", clusters, noFiles},
 		{"get infraenvs _", images, noFiles},
 		{"get infraenvs --cluster o", []string{"other"}, noFiles},
 		{"get events _", clusters, noFiles},
@@ -75,7 +77,8 @@ func TestCompletion(t *testing.T) {
 		{"wait cluster _", clusters, noFiles},
 		{"wait cluster lab --for _", []string{"installed", "ready", "hosts="}, noFiles},
 		{"wait cluster lab --for h", []string{"hosts="}, noFilesNoSpace},
-		{"why _", []string{"lab", "other", "cluster", "host"}, noFiles},
+		{"why _", []string{"lab", "other", "cluster", "host", "machine"}, noFiles},
+		{"why machine _", []string{"w-1"}, noFiles},
 		{"why host _", hosts, noFiles},
 		{"logs host node-1", hosts, noFiles},
 		{"download iso _", clusters, noFiles},
@@ -107,7 +110,9 @@ func TestCompletion(t *testing.T) {
 			if last := len(words) - 1; words[last] == "_" {
 				words[last] = ""
 			}
-			offers, directive := completed(t, lab(), words...)
+			service := lab()
+			service.machines = []machines.Machine{machineOf("w-1", nil)}
+			offers, directive := completed(t, service, words...)
 			if diff := cmp.Diff(tt.want, offers); diff != "" || directive != tt.directive {
 				t.Errorf("directive %s\n%s", directive, diff)
 			}
