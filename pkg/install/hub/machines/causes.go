@@ -182,7 +182,8 @@ func (o *object) causeOf(c hubapi.Condition) Cause {
 	cause := o.cause(c.Reason, cmp.Or(message, fmt.Sprintf("%s is %s", c.Type, c.Status)))
 	cause.Condition, cause.silent = c.Type, c.Type == conditionReady && message == ""
 	cause.waits = slices.DeleteFunc(o.waitsFor(c), func(w who) bool { return w == o.who })
-	cause.Passes = c.Reason == "ValidationsPending" || beginsWithWaiting(c.Reason) || beginsWithWaiting(message)
+	installing := c.Reason == "ControlPlaneInstalling" && !strings.Contains(message, " ") // its state, and nothing else
+	cause.Passes = installing || c.Reason == "ValidationsPending" || beginsWithWaiting(c.Reason) || beginsWithWaiting(message)
 	if c.Reason == "HostNotRegistered" {
 		cause.Remedy = "see on its console whether it has booted the discovery image, and reaches the service"
 	}
@@ -254,10 +255,11 @@ func linesOf(message string) []string {
 // sentence is what a condition says, in one line.
 func sentence(message string) string { return strings.Join(linesOf(message), "; ") }
 
-// repeats reports whether a line was said before, with the condition in front of it or without.
+// repeats reports whether a line was said before, with the condition in front of it or without. A condition alone is in
+// front of lines that follow.
 func repeats(said, line string) bool {
 	_, rest, _ := strings.Cut(line, ": ")
-	return strings.Contains(said, line) || rest != "" && strings.Contains(said, rest)
+	return strings.Contains(said, line) || rest != "" && strings.Contains(said, rest) || strings.HasSuffix(line, ":")
 }
 
 // withoutRepeats leaves out what an object has said before another, or another condition of it.
@@ -283,6 +285,8 @@ var waitings = sync.OnceValue(func() []waiting {
 		{regexp.MustCompile(`(?i)^WaitingForBootstrap|^waiting for the bootstrap data`), []who{theConfig}},
 		{regexp.MustCompile(`(?i)^WaitingFor(AssistedInstaller|InstallComplete)|^Waiting.*control ?plane|^the InfraEnv is not made yet`), []who{theControlPlane}},
 		{regexp.MustCompile(`^Waiting for a Node with`), []who{theHost, theConfig, theInfrastructure}},
+		// Metal3's provider looks for the node as soon as the machine is provisioned.
+		{regexp.MustCompile(`(?i)creating a remote client|retrieving node|could not find node`), []who{theHost, theControlPlane, theConfig}},
 		{regexp.MustCompile(`^HostNotRegistered|^Waiting for .* to report spec\.providerID`), []who{theInfrastructure}},
 	}
 })

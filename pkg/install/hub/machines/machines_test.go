@@ -106,8 +106,15 @@ func TestCauses(t *testing.T) {
 			append(fine, with(config, is("HostValidated", "False", "HostNotRegistered", noHost), is("Ready", "True", "Ready", "")), with(metal3, is("KubernetesNodeReady", "False", "WaitingForNode", ""), is("Ready", "True", "Ready", ""))),
 			false, []string{"OpenshiftAssistedConfig w-1 HostValidated HostNotRegistered: " + noHost},
 		},
+		"Metal3 looks for the node already": {
+			with(metalMachine, is("InfrastructureReady", "False", "NotReady", "* AssociateMetal3MachineMetaData: error retrieving node, requeuing"), is("NodeHealthy", "Unknown", "InspectionFailed", "Waiting for Cluster control plane to be initialized"),
+				is("Ready", "False", "NotReady", "* InfrastructureReady:\n  * AssociateMetal3MachineMetaData: error retrieving node, requeuing\n* NodeHealthy: Waiting for Cluster control plane to be initialized")),
+			[]string{fine[0], with(controlPlane, is("Available", "False", "ControlPlaneInstalling", "Installing")), with(config, is("HostValidated", "True", "ValidationsPassing", ""), is("Ready", "True", "Ready", "")), with(metal3, is("AssociateMetal3MachineMetaData", "False", "x", "error retrieving node, requeuing"), is("Ready", "False", "x", "* AssociateMetal3MachineMetaData: error retrieving node, requeuing"))},
+			false, []string{"~OpenshiftAssistedControlPlane lab Available ControlPlaneInstalling: Installing"},
+		},
 		"there is no BareMetalHost for it": {
-			with(metalMachine, is("InfrastructureReady", "False", "NotReady", "x"), is("NodeHealthy", "Unknown", "InspectionFailed", "Waiting for Metal3Machine to report spec.providerID")),
+			with(metalMachine, is("InfrastructureReady", "False", "NotReady", "* AssociateBareMetalHost: No available host found"), is("NodeHealthy", "Unknown", "InspectionFailed", "Waiting for Metal3Machine to report spec.providerID"),
+				is("Ready", "False", "NotReady", "* InfrastructureReady:\n  * AssociateBareMetalHost: No available host found\n* NodeHealthy: Waiting for Metal3Machine to report spec.providerID")),
 			append(fine, with(config, is("HostValidated", "False", "HostNotRegistered", noHost), is("Ready", "True", "Ready", "")), with(metal3, is("AssociateBareMetalHost", "False", "PauseAnnotation", "No available host found"), is("KubernetesNodeReady", "False", "Waiting", ""), is("Ready", "False", "NotReady", "* AssociateBareMetalHost: No available host found"))),
 			false, []string{"Metal3Machine w-1 AssociateBareMetalHost PauseAnnotation: No available host found"},
 		},
