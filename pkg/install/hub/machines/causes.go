@@ -293,23 +293,24 @@ var waitings = sync.OnceValue(func() []waiting {
 
 // waitsFor is whom a condition waits for, or repeats.
 func (o *object) waitsFor(c hubapi.Condition) []who {
+	var repeated []who
 	switch {
 	case o.who == theMachine && c.Type == "BootstrapConfigReady":
-		return []who{theConfig}
+		repeated = []who{theConfig}
 	case o.who == theMachine && c.Type == "InfrastructureReady":
-		return []who{theInfrastructure}
+		repeated = []who{theInfrastructure}
 	case slices.Contains([]string{"AgentSpecSynced", "AgentValidated", "AgentRequirementsMet", "Installed"}, c.Type) && o.Kind == kindAgentMachine:
 		return []who{theHost}
 	}
 	for _, text := range []string{c.Reason, c.Message} {
 		for _, w := range waitings() {
 			if w.says.MatchString(text) {
-				return slices.Clone(w.on)
+				return append(repeated, w.on...)
 			}
 		}
 	}
 	if c.Type == "HostValidated" && c.Reason != "HostLeftOut" {
 		return []who{theHost}
 	}
-	return nil
+	return repeated
 }

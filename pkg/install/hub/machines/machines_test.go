@@ -112,6 +112,11 @@ func TestCauses(t *testing.T) {
 			[]string{fine[0], with(controlPlane, is("Available", "False", "ControlPlaneInstalling", "Installing")), with(config, is("HostValidated", "True", "ValidationsPassing", ""), is("Ready", "True", "Ready", "")), with(metal3, is("AssociateMetal3MachineMetaData", "False", "x", "error retrieving node, requeuing"), is("Ready", "False", "x", "* AssociateMetal3MachineMetaData: error retrieving node, requeuing"))},
 			false, []string{"~OpenshiftAssistedControlPlane lab Available ControlPlaneInstalling: Installing"},
 		},
+		"the Machine still says what Metal3 said": {
+			with(metalMachine, is("InfrastructureReady", "False", "NotReady", "* AssociateMetal3MachineMetaData: could not find node")),
+			[]string{fine[0], with(controlPlane, is("Available", "False", "ControlPlaneInstalling", "Installing")), with(config, is("Ready", "True", "Ready", "")), with(metal3, is("Ready", "True", "Ready", ""))},
+			false, []string{"~OpenshiftAssistedControlPlane lab Available ControlPlaneInstalling: Installing"},
+		},
 		"there is no BareMetalHost for it": {
 			with(metalMachine, is("InfrastructureReady", "False", "NotReady", "* AssociateBareMetalHost: No available host found"), is("NodeHealthy", "Unknown", "InspectionFailed", "Waiting for Metal3Machine to report spec.providerID"),
 				is("Ready", "False", "NotReady", "* InfrastructureReady:\n  * AssociateBareMetalHost: No available host found\n* NodeHealthy: Waiting for Metal3Machine to report spec.providerID")),
