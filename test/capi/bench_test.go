@@ -79,7 +79,7 @@ func (f *fleet) restAndResync() {
 
 	p := f.startApart(apartConfig{SyncPeriod: resync})
 	f.rest(settling) // it has read everything, and seen it once
-	p.take()
+	settled := p.take()
 	began := p.cpu()
 	f.rest(resting)
 	rested, before := p.cpu(), p.take()
@@ -87,6 +87,7 @@ func (f *fleet) restAndResync() {
 	resynced, after := p.cpu(), p.take()
 	atRest, machines := (rested-began).Seconds()/resting.Seconds(), len(f.names)*(3+f.workers) // of a core
 	f.report(100*atRest, "%core-at-rest")
+	f.report(float64(before.Reconciles-settled.Reconciles), "reconciles-at-rest")
 	f.report(1000*60*atRest/float64(machines), "cpu-ms/Machine-minute-at-rest")
 	f.report((resynced-rested).Seconds()-atRest*resyncing.Seconds(), "cpu-s/resync")
 	f.reportMemory(p, "-at-rest")

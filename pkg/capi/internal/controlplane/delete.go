@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,10 +84,8 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the cluster %s in the service: %w", id, err)
 	}
-	for i := range all {
-		if all[i].ID == id && desired.CheckIdentity(s.plane, &all[i]) != nil {
-			return nil
-		}
+	if slices.ContainsFunc(all, func(c install.Cluster) bool { return c.ID == id && desired.CheckIdentity(s.plane, &c) != nil }) {
+		return nil
 	}
 	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
 		return fmt.Errorf("delete the cluster %s in the service: %w", id, err)
