@@ -152,20 +152,13 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 	return hosts, nil
 }
 
-// longestLabel is how long the value of a label may be: a longer name stands in the annotation alone.
-const longestLabel = 63
-
 // agentMachineOf is the AgentMachine that an Agent is reserved for, NAMESPACE/NAME, "" for none.
 func agentMachineOf(agent *unstructured.Unstructured) string {
-	label, annotations := agent.GetLabels()[hubapi.LabelAgentMachine], agent.GetAnnotations()
-	if label == "" {
+	namespace, name, reserved := hubapi.AgentMachineOf(agent.GetLabels(), agent.GetAnnotations())
+	if !reserved {
 		return ""
 	}
-	namespace := annotations[hubapi.AnnotationAgentMachineNamespace]
-	if within, name, both := strings.Cut(annotations[hubapi.AnnotationAgentMachine], "/"); both && within == namespace && len(name) > longestLabel {
-		return kube.ID(namespace, name)
-	}
-	return kube.ID(namespace, label)
+	return kube.ID(namespace, name)
 }
 
 func bareMetalHostOf(agent *unstructured.Unstructured) string {

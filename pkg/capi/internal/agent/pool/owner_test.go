@@ -1,0 +1,15 @@
+package pool_test
+
+import (
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+)
+
+// TestNotesAreThoseThatHubsAreReadBy: whoever reads a hub without Cluster API's kinds finds what the provider notes.
+func TestNotesAreThoseThatHubsAreReadBy(t *testing.T) {
+	if agentv1.AgentMachineRefLabel != hubapi.LabelAgentMachine || agentv1.AgentMachineRefNamespaceAnnotation != hubapi.AnnotationAgentMachineNamespace {
+		t.Error("the label and the annotation of a reserved Agent are others than those that are read")
+	}
+}
