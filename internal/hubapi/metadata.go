@@ -6,6 +6,8 @@ const (
 	FieldManager = "oaictl"
 	// LabelCluster names the cluster of cluster.yaml, on every object of ours.
 	LabelCluster = "oaictl.io/cluster"
+	// LabelRole is on a Machine of Cluster API that becomes neither a control plane nor a worker: its role.
+	LabelRole = "oaictl.io/role"
 	// LabelInfraEnv is what an InfraEnv selects its NMStateConfigs by.
 	LabelInfraEnv = "oaictl.io/infraenv"
 	// AnnotationTouched is a time, written to have the service reconcile an object.

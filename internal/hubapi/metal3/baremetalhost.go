@@ -1,5 +1,5 @@
 // Package metal3 holds the objects of the API group metal3.io, version v1alpha1,
-// as far as an install reads and writes them: BareMetalHost.
+// as far as an install reads and writes them: BareMetalHost, and what is read of a Metal3Machine of Cluster API.
 //
 // A BareMetalHost that was read into these types must not be written back whole:
 // the Bare Metal Operator's has more fields, and writing an older spec over a newer

@@ -49,7 +49,7 @@ func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byt
 	if !bytes.Equal(have.Data[secret.KubeconfigDataName], kubeconfig) {
 		return kubeconfig, nil // it was written this moment, and wakes
 	}
-	if err := s.writeKubeconfig(ctx, have, changed, have.Annotations[annotationTaken]); err != nil {
+	if err := s.writeKubeconfig(ctx, have, changed); err != nil {
 		return nil, err
 	}
 	return changed, nil

@@ -117,15 +117,14 @@ func (s *scope) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []
 	if _, err := clientcmd.RESTConfigFromKubeConfig(kept); err == nil && have.Annotations[annotationTaken] == digest {
 		return kept, nil
 	}
-	return data, s.writeKubeconfig(ctx, have, data, digest)
+	metav1.SetMetaDataAnnotation(&have.ObjectMeta, annotationTaken, digest)
+	return data, s.writeKubeconfig(ctx, have, data)
 }
 
 // writeKubeconfig replaces what the Secret has.
-func (s *scope) writeKubeconfig(ctx context.Context, have *corev1.Secret, data []byte, digest string) error {
-	changed := have.DeepCopy()
-	changed.Data = map[string][]byte{secret.KubeconfigDataName: data}
-	metav1.SetMetaDataAnnotation(&changed.ObjectMeta, annotationTaken, digest)
-	if err := s.Client.Update(ctx, changed); err != nil {
+func (s *scope) writeKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) error {
+	have.Data = map[string][]byte{secret.KubeconfigDataName: data}
+	if err := s.Client.Update(ctx, have); err != nil {
 		return fmt.Errorf("write Secret %s: %w", have.Name, err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
@@ -42,9 +43,6 @@ const (
 	KindMetal3Machine = "Metal3Machine"
 )
 
-// liveISO is the format of a Metal3Machine's image that is booted, and not written to disk.
-const liveISO = "live-iso"
-
 // WayOf is how a Machine gets to boot. infrastructure is its infrastructure object, nil where it is
 // not there yet.
 func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured) Way {
@@ -55,10 +53,8 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 		if infrastructure == nil {
 			return Unknown
 		}
-		for _, field := range []string{"diskFormat", "format"} { // v1beta2, and v1beta1
-			if format, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", field); format == liveISO {
-				return LiveISO
-			}
+		if metal3.IsLiveISO(infrastructure) {
+			return LiveISO
 		}
 	}
 	return UserData
@@ -80,15 +76,12 @@ func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Mac
 	return object, nil
 }
 
-// annotationBareMetalHost is what CAPM3 notes on a Metal3Machine: NAMESPACE/NAME of its BareMetalHost.
-const annotationBareMetalHost = "metal3.io/BareMetalHost"
-
 // BareMetalHost is the one that a Metal3Machine has; nil for none, and for another infrastructure.
 func BareMetalHost(ctx context.Context, c client.Reader, infrastructure *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if infrastructure == nil || infrastructure.GetKind() != KindMetal3Machine {
 		return nil, nil
 	}
-	namespace, name, found := strings.Cut(infrastructure.GetAnnotations()[annotationBareMetalHost], "/")
+	namespace, name, found := strings.Cut(infrastructure.GetAnnotations()[metal3.AnnotationBareMetalHost], "/")
 	if !found || namespace != infrastructure.GetNamespace() { // nothing crosses namespaces
 		return nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -118,18 +119,15 @@ func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
 	return m
 }
 
-// Labels of a Machine that say what it becomes.
-const (
-	labelControlPlane = "cluster.x-k8s.io/control-plane"
-	labelRole         = "oaictl.io/role"
-)
+// labelControlPlane is on the Machines of a control plane.
+const labelControlPlane = "cluster.x-k8s.io/control-plane"
 
 func roleOf(machine *unstructured.Unstructured) install.Role {
 	labels := machine.GetLabels()
 	if _, is := labels[labelControlPlane]; is {
 		return "control-plane"
 	}
-	return install.Role(cmp.Or(labels[labelRole], "worker"))
+	return install.Role(cmp.Or(labels[hubapi.LabelRole], "worker"))
 }
 
 // kindAgentMachine is the kind of infrastructure whose hosts are of a pool.
@@ -142,21 +140,15 @@ func (m *Machine) readConfig(config *unstructured.Unstructured) {
 	}
 }
 
-// annotationBareMetalHost is what Metal3's provider notes on its Machine: NAMESPACE/NAME.
-const annotationBareMetalHost = "metal3.io/BareMetalHost"
-
 func (m *Machine) readInfrastructure(machine, infrastructure *unstructured.Unstructured) {
 	m.Infrastructure = InfrastructureRef(machine).Kind
 	if infrastructure == nil {
 		return
 	}
-	for _, field := range []string{"diskFormat", "format"} {
-		if text(infrastructure, "spec", "image", field) == "live-iso" {
-			m.Infrastructure += " (live ISO)"
-			break
-		}
+	if metal3.IsLiveISO(infrastructure) {
+		m.Infrastructure += " (live ISO)"
 	}
-	m.BareMetalHost = infrastructure.GetAnnotations()[annotationBareMetalHost]
+	m.BareMetalHost = infrastructure.GetAnnotations()[metal3.AnnotationBareMetalHost]
 }
 
 // takeHost finds the Machine's host, by the best proof that there is: that it is reserved for its AgentMachine; that

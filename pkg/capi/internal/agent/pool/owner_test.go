@@ -5,11 +5,15 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
 // TestNotesAreThoseThatHubsAreReadBy: whoever reads a hub without Cluster API's kinds finds what the provider notes.
 func TestNotesAreThoseThatHubsAreReadBy(t *testing.T) {
 	if agentv1.AgentMachineRefLabel != hubapi.LabelAgentMachine || agentv1.AgentMachineRefNamespaceAnnotation != hubapi.AnnotationAgentMachineNamespace {
 		t.Error("the label and the annotation of a reserved Agent are others than those that are read")
+	}
+	if bootstrapv1.RoleLabel != hubapi.LabelRole {
+		t.Error("the label of a Machine's role is another one than the one that is read")
 	}
 }
