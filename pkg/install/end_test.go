@@ -260,6 +260,32 @@ func TestSecretsThatAreRefused(t *testing.T) {
 	})
 }
 
+// TestRefusedForGoodIsTriedAgain after a while where nobody runs a command anew: a quota or a right may have been cured. Until
+// it succeeds it is told, while it is tried, too.
+func TestRefusedForGoodIsTriedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		unattended bool
+		after      time.Duration
+		tried      bool
+	}{
+		"somebody runs commands":         {false, time.Hour, false},
+		"nobody runs any, at once":       {true, time.Minute, false},
+		"nobody runs any, after a while": {true, 11 * time.Minute, true},
+	} {
+		w := newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Unattended: test.unattended}})
+		register := w.decide().Actions[0]
+		w.memory.Note(register, &install.Fault{Permanent: true, Err: errors.New("exceeded quota")}, w.observed.At)
+		w.observed.At = w.observed.At.Add(test.after)
+		plan := w.decide()
+		if tried := hasKind(plan, register.Kind); tried != test.tried || !hasReason(plan, "Refused") {
+			t.Errorf("%s: tried %v, blockers %+v", name, tried, plan.Blockers)
+		}
+		if again := w.memory.RefusalOf(plan) != nil; again != test.unattended {
+			t.Errorf("%s: looked again %v", name, again)
+		}
+	}
+}
+
 // TestForeignClusterThatAPlaneShows is not touched without --adopt.
 func TestForeignClusterThatAPlaneShows(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))

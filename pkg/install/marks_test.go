@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,34 @@ func TestMarksHoldNothingUp(t *testing.T) {
 	w.desired.Spec.Host("worker-0").Labels["rack"] = "b" // which is worth another try
 	if plan = w.decide(); len(plan.Actions) != 1 || plan.Actions[0].Name != "worker-0" {
 		t.Errorf("%+v", plan.Actions)
+	}
+}
+
+// TestMarksAreTriedAgain: where nobody runs a command again, what failed in passing is tried again soon, and what was
+// refused for good after a while.
+func TestMarksAreTriedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		permanent bool
+		after     time.Duration // of the refusal
+		tried     bool
+	}{
+		"in passing, now":   {false, time.Second, false},
+		"in passing, soon":  {false, 2 * time.Minute, true},
+		"for good, soon":    {true, 2 * time.Minute, false},
+		"for good, a while": {true, 11 * time.Minute, true},
+	} {
+		w := longInstalled(t)
+		w.desired.Options.Unattended = true
+		action := w.decide().Actions[0]
+		w.memory.Note(action, &install.Fault{Permanent: test.permanent, Err: errors.New("no answer")}, w.observed.At)
+		w.observed.At = w.observed.At.Add(test.after)
+		plan := w.decide()
+		if tried := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Key == action.Key }); tried != test.tried {
+			t.Errorf("%s: tried %v", name, tried)
+		}
+		if again := w.memory.RefusalOf(plan); again == nil {
+			t.Errorf("%s: nobody looks again", name)
+		}
 	}
 }
 

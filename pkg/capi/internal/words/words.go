@@ -64,12 +64,22 @@ func Advise(a install.Advice) string {
 	if strings.Contains(string(a), kubeconfigFlag) {
 		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig"
 	}
-	return Text(a.Render(func(command string) string {
+	return Text(byItself(a.Render(func(command string) string {
 		if strings.Contains(command, "-f FILE") {
 			return "kubectl apply -f FILE"
 		}
 		return "oaictl " + command
-	}))
+	})))
+}
+
+// byItself says of what somebody would run again that it is tried again: nobody runs a command here.
+func byItself(text string) string {
+	return strings.NewReplacer(
+		"change the file and run the same command again", "change the object",
+		" and run the same command again", ": it is tried again by itself",
+		"run the same command again in a while", "it is tried again by itself",
+		"run the same command again", "it is tried again by itself",
+	).Replace(text)
 }
 
 // Sentence is what was found, with what to do about it.

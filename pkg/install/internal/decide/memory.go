@@ -15,6 +15,9 @@ const (
 	keptAfter = 6
 	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
 	stubbornAfter = 3
+	// reconsiderAfter is how long after a refusal for good the same is tried again where nobody runs a command anew: somebody
+	// may have cured what nothing tells of, a quota or a right.
+	reconsiderAfter = 10 * time.Minute
 )
 
 // remember takes out of the plan what was refused and what was just done: what was
@@ -24,13 +27,20 @@ func (p *planner) remember() {
 	for _, a := range p.plan.Actions {
 		r, refused := p.memory.Refused[a.Key]
 		refused = refused && r.Inputs == model.Fingerprint(a)
-		stubborn := refused && model.TraitsOf(a.Kind).Boots && r.Attempts >= stubbornAfter
+		stubborn := refused && !r.Permanent && model.TraitsOf(a.Kind).Boots && r.Attempts >= stubbornAfter
 		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
 			p.block(refusedBlocker(r, a))
 		}
 		switch {
 		case refused && r.Permanent:
-			p.hinder(a, refusedBlocker(r, a))
+			p.hinder(a, refusedBlocker(r, a)) // while it is tried again, too
+			switch {
+			case !p.desired.Options.Unattended:
+			case p.now.Before(r.Last.Add(reconsiderAfter)):
+				p.plan.TryAgain(r)
+			default:
+				kept = append(kept, a)
+			}
 		case stubborn && p.now.Before(r.Until):
 			p.plan.TryAgain(r)
 		case refused && p.now.Before(r.Until):

@@ -170,6 +170,12 @@ func (p *planner) markNodes() {
 			i++
 			continue
 		}
+		if unattended := p.desired.Options.Unattended; unattended && !p.now.Before(refused.Until) && (!refused.Permanent || !p.now.Before(refused.Last.Add(reconsiderAfter))) {
+			i++
+			continue
+		} else if unattended {
+			p.plan.TryAgain(refused)
+		}
 		answer.Actions = slices.Delete(answer.Actions, i, i+1)
 		answer.Warnings = append(answer.Warnings, model.Warning{
 			Key: a.Key, Scope: a.Scope, Reason: "NodeNotMarked", Next: model.Advice(refused.Next),
