@@ -56,7 +56,8 @@ type Options struct {
 	// WatchEtcd has the members of etcd of the installed cluster looked at for as long as it is
 	// looked at itself: a change of them is news. Without it they are where somebody adds or removes one.
 	WatchEtcd bool
-	// Unattended says that nobody is there to be asked: the run ends where a person would be.
+	// Unattended says that nobody is there to be asked, or to run a command again: the run ends where a person would be
+	// asked, and what was refused for good is tried again after ten minutes.
 	Unattended bool
 	// ClusterKubeconfig is the file by which a person reaches the installed cluster; empty: the
 	// one among the results. It is told in what is to be typed.
@@ -69,6 +70,8 @@ type Options struct {
 	// LeftOut are hosts that the cluster is installed without although they may have registered: such a one is taken out
 	// of the cluster before the installation starts. Of each its name and its match count.
 	LeftOut []spec.Host
+	// Unwanted says of some of them, by name, why they leave although they may be ready.
+	Unwanted map[string]string
 	// Labels and Annotations are put on the objects that are made for the cluster on a hub, beside
 	// oaictl's own. They go with what is written anyhow, and are no differences by themselves.
 	Labels, Annotations map[string]string

@@ -46,6 +46,10 @@ func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 			return kept, ctrl.Result{}, err
 		}
 	}
+	if !s.cluster.DeletionTimestamp.IsZero() {
+		s.waitToReserve(reasonWaitingForCluster, "Cluster "+s.cluster.Name+" is being deleted")
+		return false, ctrl.Result{}, nil
+	}
 	if ptr.Deref(s.machine.Spec.Bootstrap.DataSecretName, "") == "" {
 		s.waitToReserve(reasonWaitingForBootstrap, "waiting for the bootstrap data of Machine "+s.machine.Name)
 		return false, ctrl.Result{}, nil
@@ -303,7 +307,7 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	return true, nil
 }
 
-// hook has the Machine wait, once it is drained, until its host was given back.
+// hook has the Machine wait with being drained while its host is installed, and then until its host was given back.
 func (s *scope) hook(ctx context.Context) error {
 	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; there || !s.machine.DeletionTimestamp.IsZero() {
 		return nil
@@ -312,7 +316,7 @@ func (s *scope) hook(ctx context.Context) error {
 		if m.Annotations == nil {
 			m.Annotations = map[string]string{}
 		}
-		m.Annotations[agentv1.PreTerminateHookAnnotation] = ""
+		m.Annotations[agentv1.PreTerminateHookAnnotation], m.Annotations[agentv1.PreDrainHookAnnotation] = "", ""
 	})
 }
 

@@ -37,6 +37,8 @@ func (s *scope) makeMissing(ctx context.Context) (waits bool, err error) {
 	missing := s.replicas() - len(s.living())
 	phase := s.phase()
 	switch {
+	case !s.cluster.DeletionTimestamp.IsZero(): // its workers go first, and then these
+		return false, nil
 	case missing <= 0:
 		s.set(controlplanev1.MachinesCreatedCondition, metav1.ConditionTrue, controlplanev1.MachinesCreatedCondition, "")
 		return false, s.noteMade(ctx, s.madeSoFar())
@@ -240,15 +242,15 @@ func (s *scope) ownLabels() map[string]string {
 	}
 }
 
-// machineAnnotations are those of a Machine: of the template, which are noted, and the hook that holds it
-// until its member of etcd is gone.
+// machineAnnotations are those of a Machine: of the template, which are noted, and the hooks that hold it
+// while the cluster is installed, and until its member of etcd is gone.
 func (s *scope) machineAnnotations(instead *lifecycle.Remediation) map[string]string {
 	template := &s.plane.Spec.MachineTemplate.ObjectMeta
 	annotations := maps.Clone(template.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[lifecycle.HookAnnotation] = lifecycle.HookOwner
+	annotations[lifecycle.HookAnnotation], annotations[lifecycle.DrainHookAnnotation] = lifecycle.HookOwner, lifecycle.HookOwner
 	if applied := lifecycle.AppliedOf(template); applied != "" {
 		annotations[lifecycle.AppliedAnnotation] = applied
 	}

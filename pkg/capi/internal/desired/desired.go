@@ -293,11 +293,15 @@ func (s *Source) options(c *Cluster, part part, observed *install.Observed) inst
 		adopt = "" // the service has no record of it
 	}
 	var leftOut []spec.Host
+	unwanted := map[string]string{}
 	for _, m := range part.leftOut {
 		leftOut = append(leftOut, spec.Host{Name: m.Name, Match: matchOf(m)})
+		if !m.DeletionTimestamp.IsZero() {
+			unwanted[m.Name] = "its Machine is being deleted"
+		}
 	}
 	return install.Options{
-		LeftOut: leftOut, Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
+		LeftOut: leftOut, Unwanted: unwanted, Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}

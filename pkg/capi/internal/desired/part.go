@@ -16,7 +16,7 @@ import (
 // part is which Machines take part in the installation as it is now.
 type part struct {
 	machines     []Machine
-	leftOut      []Machine // that take no part although their hosts have registered
+	leftOut      []Machine // that take no part although their hosts have registered: not ready in time, or being deleted
 	controlPlane int       // of them
 	workers      int
 	arbiters     int
@@ -53,6 +53,11 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue
 		case !m.DeletionTimestamp.IsZero() && host == nil:
 			continue
+		case !m.DeletionTimestamp.IsZero() && p.before: // it would be written to disk, and switched off in the middle of that
+			p.leftOut = append(p.leftOut, m)
+			continue
+		case !m.DeletionTimestamp.IsZero() && p.installed && isUnwritten(host):
+			continue // nor is it added now
 		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && reservedHost(m) == "":
 			continue // no host of the pool is reserved for it yet
 		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Unknown && host == nil:
@@ -83,8 +88,18 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			p.arbiters++
 		}
 	}
-	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || p.before && !late && p.workers+p.arbiters < c.Workers
+	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || p.before && !late && p.workers+p.arbiters < c.Workers ||
+		p.before && !c.DeletionTimestamp.IsZero() // which takes the workers away first, one by one
 	return p
+}
+
+// isUnwritten reports whether the installation of a host has not begun: nothing is on its disk yet.
+func isUnwritten(host *install.Host) bool {
+	switch host.State {
+	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled, model.HostPreparing:
+		return false
+	}
+	return true
 }
 
 // wasInstalled reports whether a Machine whose host the service has no record of was installed: it is a node, or it was
@@ -118,6 +133,7 @@ func isLate(c *Cluster, known map[string]*install.Host, now time.Time) bool {
 		host := known[m.Name]
 		isReady := host != nil && host.State == model.HostReady
 		switch {
+		case !m.DeletionTimestamp.IsZero():
 		case machines.IsControlPlane(m.Machine) || machines.IsArbiter(m.Machine):
 			if !isReady {
 				return false

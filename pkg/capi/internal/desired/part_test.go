@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -60,6 +61,15 @@ func (w *world) makesInfraEnv(name string) {
 func (w *world) registers(name string, state install.HostState, ago time.Duration) {
 	w.makesInfraEnv(name)
 	w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
+}
+
+// deletes has a Machine be on its way out.
+func (w *world) deletes(name string) {
+	for _, m := range w.Machines {
+		if m.Name == name {
+			m.DeletionTimestamp = &metav1.Time{Time: noon}
+		}
+	}
 }
 
 // pooled has a Machine be handed over by a pool, whose host is bound to a cluster, or to none.
@@ -200,6 +210,42 @@ func TestTakePart(t *testing.T) {
 			w.Machines[4].DeletionTimestamp = &metav1.Time{Time: noon}
 			w.Workers = 1
 		}, "cp-0 cp-1 cp-2 w-0 ", false},
+		"a Machine is deleted that is ready": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(time.Minute)
+			w.registers("w-0", model.HostReady, time.Minute)
+			w.registers("w-1", model.HostReady, time.Minute)
+			w.deletes("w-1")
+			w.Workers = 1
+		}, "cp-0 cp-1 cp-2 w-0 without w-1 ", false},
+		"a Machine is deleted that is ready, and workers are waited for no more": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(11 * time.Minute)
+			w.registers("w-0", model.HostReady, 11*time.Minute)
+			w.registers("w-1", model.HostReady, 11*time.Minute)
+			w.deletes("w-1")
+		}, "cp-0 cp-1 cp-2 w-0 without w-1 ", false},
+		"a Machine of the control plane is deleted that is ready": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(time.Minute)
+			w.deletes("cp-2")
+		}, "cp-0 cp-1 w-0 w-1 without cp-2 ", false},
+		"a Machine is deleted that is being installed": {model.ClusterInstalling, func(w *world) {
+			w.registers("w-1", model.HostInstalling, time.Minute)
+			w.deletes("w-1")
+		}, "w-1 ", false},
+		"a Machine is deleted that waits to be added": {model.ClusterInstalled, func(w *world) {
+			w.registers("w-1", model.HostReady, time.Minute)
+			w.deletes("w-1")
+		}, "cp-0 cp-1 cp-2 w-0 ", false},
+		"a Machine is deleted that is being added": {model.ClusterInstalled, func(w *world) {
+			w.registers("w-1", model.HostInstalling, time.Minute)
+			w.deletes("w-1")
+		}, all, false},
+		"the Cluster is deleted whose workers are gone": {model.ClusterReady, func(w *world) {
+			w.controlPlaneReady(time.Hour)
+			w.deletes("w-0")
+			w.deletes("w-1")
+			w.DeletionTimestamp = &metav1.Time{Time: noon}
+			w.Workers = 0
+		}, "cp-0 cp-1 cp-2 ", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(test.state, 2)
@@ -226,11 +272,26 @@ func TestArbitersAreNoWorkers(t *testing.T) {
 	}
 }
 
-// TestUnwellWorkerIsLeftOut: a worker that has registered and is not ready once workers are waited for no more does not
-// keep the cluster from being installed, and is not wiped with it.
-func TestUnwellWorkerIsLeftOut(t *testing.T) {
-	source := sourceOf(t, objects(t))
-	d, err := source.Desire(t.Context(), lab, nil)
+// TestWorkersAreLeftOut: a worker that has registered and is not ready once workers are waited for no more does not
+// keep the cluster from being installed, and is not wiped with it. Nor is one that is ready, and whose Machine is being
+// deleted.
+func TestWorkersAreLeftOut(t *testing.T) {
+	t.Run("not ready", func(t *testing.T) { checkLeftOut(t, objects(t), false) })
+	t.Run("deleted", func(t *testing.T) {
+		all := objects(t)
+		for _, o := range all {
+			if m, is := o.(*clusterv1.Machine); is && m.Name == "w-0" {
+				m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: noon}, []string{"machine.cluster.x-k8s.io"}
+			}
+		}
+		checkLeftOut(t, all, true)
+	})
+}
+
+func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
+	t.Helper()
+	source := sourceOf(t, all)
+	d, err := sourceOf(t, objects(t)).Desire(t.Context(), lab, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +316,14 @@ func TestUnwellWorkerIsLeftOut(t *testing.T) {
 			ID: "host-" + p.Alone, InfraEnvID: "env-" + p.Name, ClusterID: "c", Hostname: p.Alone, State: model.HostReady, Registered: long, Since: noon.Add(-11 * time.Minute),
 			Inventory: install.Inventory{Known: true}, Settings: install.Settings{},
 		}
-		if p.Alone == "w-0" {
+		if p.Alone == "w-0" && !isReady {
 			host.State = model.HostBlocked
 			host.Validations = []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}}
 		}
 		observed.Hosts = append(observed.Hosts, host)
+	}
+	if isReady {
+		observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
 	}
 	var done []string
 	for range 20 { // what the service is told besides

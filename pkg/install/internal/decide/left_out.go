@@ -18,11 +18,15 @@ func (p *planner) leaveOut() {
 	}
 	for _, h := range p.matches.leftOut {
 		name, scope := p.hostName(h), model.HostScope(p.hostName(h))
-		if h.State == model.HostReady { // a moment ago it was not
+		why, unwanted := p.desired.Options.Unwanted[name]
+		if h.State == model.HostReady && !unwanted { // a moment ago it was not
 			p.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
 			continue
 		}
-		why, next := p.against(h)
+		next := model.Advice("")
+		if !unwanted {
+			why, next = p.against(h)
+		}
 		p.warn(model.Warning{Key: "host/" + name + "/left-out/" + h.ID, Scope: scope, Reason: model.ReasonLeftOut, Message: why, Next: next})
 		if !free {
 			continue
