@@ -201,6 +201,9 @@ func (s *scope) showInstall() {
 		return
 	}
 	if cluster == nil {
+		if s.view.Deleted() {
+			s.plane.Status.Installation.State, s.plane.Status.Installation.Percentage = "", nil // it installs no more
+		}
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return
 	}

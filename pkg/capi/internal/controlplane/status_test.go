@@ -29,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
@@ -308,6 +309,22 @@ func TestStatusOfMany(t *testing.T) {
 	}
 	if got := newest(updates[:3]); !slices.Equal(got, updates[:3]) {
 		t.Errorf("of few it says %v", got)
+	}
+}
+
+// TestRecordDeletedWhileItInstalls: a cluster whose record somebody deletes installs no more, which is neither said of it
+// nor what its Machines wait for. One look that does not show it says nothing.
+func TestRecordDeletedWhileItInstalls(t *testing.T) {
+	s, _ := observed()
+	s.view.Observed.Cluster.State = model.ClusterInstalling
+	s.showInstall()
+	s.view.Observed.Cluster = nil
+	if s.showInstall(); s.phase() != lifecycle.Installing || s.plane.Status.Installation.Percentage == nil {
+		t.Errorf("after one look the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
+	}
+	s.view.Plan.Blockers = []install.Blocker{{Reason: model.ReasonClusterDeleted, Message: "somebody deleted the cluster meanwhile"}}
+	if s.showInstall(); s.phase() != lifecycle.Before || s.plane.Status.Installation.State != "" || s.plane.Status.Installation.Percentage != nil {
+		t.Errorf("the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
 	}
 }
 

@@ -114,7 +114,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	view = &View{Desired: desired, Observed: observed, NoPlan: err, leftOut: i.stillOut(observed)}
 	if err == nil {
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
-		if desired.Spec.Imported() && observed.Cluster == nil && isDeleted(view.Plan) {
+		if desired.Spec.Imported() && view.Deleted() {
 			// Its record was deleted, and not the cluster: it is taken in, as by providers that have just started.
 			i.memory = install.Memory{}
 			i.memory.Seen(observed, now)
@@ -129,11 +129,6 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 		i.waited = i.set.config.Clock.Now()
 	}
 	return view, err
-}
-
-// isDeleted reports whether by a plan somebody deleted the cluster's record.
-func isDeleted(plan install.Plan) bool {
-	return slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // desire is what a Cluster shall become, and which hosts are left alone. Beside an error it is enough to observe by,

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -76,6 +77,11 @@ func (v *View) InfraEnv(name string) *install.InfraEnv {
 // Installed reports whether the cluster is installed.
 func (v *View) Installed() bool {
 	return v.Observed.Cluster != nil && v.Observed.Cluster.State.Installed()
+}
+
+// Deleted reports whether the cluster's record was there and somebody has deleted it.
+func (v *View) Deleted() bool {
+	return v.Observed.Cluster == nil && slices.ContainsFunc(v.Plan.Blockers, func(b install.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // BeforeInstall reports whether the installation has not begun.
