@@ -91,9 +91,25 @@ func (m *moved) delete() {
 	if err := m.client.Delete(m.t.Context(), m.machine); err != nil {
 		m.t.Fatal(err)
 	}
+	m.drain()
+}
+
+// drain has Cluster API come to the hook of the Machine that is being deleted.
+func (m *moved) drain() {
+	m.t.Helper()
 	m.get(m.machine)
 	m.machine.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Now()}
 	if err := m.client.Status().Update(m.t.Context(), m.machine); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// is has the service's cluster be in a state.
+func (m *moved) is(state install.ClusterState) {
+	m.t.Helper()
+	m.service.observed.Cluster.State = state
+	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
+	if _, err := m.Installations.View(m.t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -237,6 +253,38 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 	}
 }
 
+// TestNodesAreDrainedOnceTheyAreInstalled: the node of a Machine that is deleted while its host is being installed is drained
+// once the installation is over, and goes back to its pool then.
+func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
+	m := newMoved(t, "rack")
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.machine.Annotations[agentv1.PreDrainHookAnnotation] = ""
+	if err := m.client.Update(t.Context(), m.machine); err != nil {
+		t.Fatal(err)
+	}
+	host := hostOfPool("moved", "x86_64")
+	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
+	m.service.hosts = map[string][]install.Host{"rack": {host}}
+	m.is(model.ClusterInstalling)
+	if err := m.client.Delete(t.Context(), m.machine); err != nil {
+		t.Fatal(err)
+	}
+	says := func(reason string, drains bool, returns int) {
+		t.Helper()
+		m.reconcile()
+		_, hooked := m.machine.Annotations[agentv1.PreDrainHookAnnotation]
+		if c := conditionOf(m.infra, clusterv1.DeletingCondition); c.Reason != reason || drains == hooked || len(m.service.actions(model.ReturnHost)) != returns || !m.isHeld() {
+			t.Errorf("the service was asked for %v; held: %t, hooked: %t; it says %+v", m.service.acted, m.isHeld(), hooked, c)
+		}
+	}
+	says("WaitingForInstallComplete", false, 0)
+	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
+	m.is(model.ClusterAddingHosts)
+	says("WaitingForDrain", true, 0)
+	m.drain()
+	says("ReturningAgent", true, 1)
+}
+
 // TestNodesThatAreNewAreKept does not take a node away from a Machine that lives because the AgentMachine was deleted while
 // it was being installed: it waits for the installation, and for the Machine then.
 func TestNodesThatAreNewAreKept(t *testing.T) {
@@ -249,11 +297,7 @@ func TestNodesThatAreNewAreKept(t *testing.T) {
 	host := hostOfPool("moved", "x86_64")
 	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
 	m.service.hosts = map[string][]install.Host{"rack": {host}}
-	m.service.observed.Cluster.State = model.ClusterInstalling
-	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
-	if _, err := m.Installations.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
-		t.Fatal(err)
-	}
+	m.is(model.ClusterInstalling)
 	m.reconcile()
 	if err := m.client.Delete(t.Context(), m.infra); err != nil {
 		t.Fatal(err)
@@ -269,10 +313,6 @@ func TestNodesThatAreNewAreKept(t *testing.T) {
 	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
 	says("WaitingForMachine", 0)
 	m.delete()
-	m.service.observed.Cluster.State = model.ClusterAddingHosts
-	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
-	if _, err := m.Installations.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
-		t.Fatal(err)
-	}
+	m.is(model.ClusterAddingHosts)
 	says("ReturningAgent", 1)
 }

@@ -43,6 +43,9 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 	if !s.holds() {
 		return ctrl.Result{}, s.unhook(ctx)
 	}
+	if waits, err := s.awaitInstall(ctx); err != nil || waits {
+		return ctrl.Result{RequeueAfter: returnTakes}, err
+	}
 	if !s.isDrained() {
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
 		return ctrl.Result{}, nil
@@ -56,6 +59,30 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, s.unhook(ctx)
+}
+
+// awaitInstall keeps the node of a Machine that is being deleted from being drained while its host takes part in an
+// installation that runs, and reports whether it does. A node that joins while its Machine waits at the other hook would
+// not be drained any more.
+func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
+	if _, hooked := s.machine.Annotations[agentv1.PreDrainHookAnnotation]; !hooked {
+		return false, nil
+	}
+	if name := s.reserved(); name.Name != "" {
+		if s.host, err = s.Pool.Now(ctx, s.object.Namespace, name); err != nil {
+			return false, err
+		}
+	}
+	if s.host != nil && s.host.Cluster != "" && s.isBoundHere(s.host) && s.installs() {
+		s.waitForInstall()
+		return true, nil
+	}
+	return false, s.patchMachine(ctx, func(m *clusterv1.Machine) { delete(m.Annotations, agentv1.PreDrainHookAnnotation) })
+}
+
+// waitForInstall says that the host is not given back before the installation is over.
+func (s *scope) waitForInstall() {
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
 }
 
 // holds reports whether there is a reservation that has to be given back.
@@ -107,6 +134,9 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 			s.waitForMachine()
 			return ctrl.Result{}, nil
 		case s.machine != nil && !s.machine.DeletionTimestamp.IsZero() && !s.isDrained():
+			if waits, err := s.awaitInstall(ctx); err != nil || waits {
+				return ctrl.Result{RequeueAfter: returnTakes}, err
+			}
 			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
 			return ctrl.Result{}, nil
 		}
@@ -143,10 +173,14 @@ func (s *scope) forget(ctx context.Context) error {
 }
 
 func (s *scope) unhook(ctx context.Context) error {
-	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; !there {
+	_, later := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]
+	if _, earlier := s.machine.Annotations[agentv1.PreDrainHookAnnotation]; !earlier && !later {
 		return nil
 	}
-	return s.patchMachine(ctx, func(m *clusterv1.Machine) { delete(m.Annotations, agentv1.PreTerminateHookAnnotation) })
+	return s.patchMachine(ctx, func(m *clusterv1.Machine) {
+		delete(m.Annotations, agentv1.PreTerminateHookAnnotation)
+		delete(m.Annotations, agentv1.PreDrainHookAnnotation)
+	})
 }
 
 // giveBack has the host leave its cluster, and is done once it is on its way back to the pool by
@@ -185,7 +219,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		s.waitForMachine()
 		return false, ctrl.Result{}, nil
 	case host.Cluster != "" && s.installs():
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
+		s.waitForInstall()
 		return false, again, nil
 	case host.Cluster != "" && s.keptByEtcd() != "":
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForEtcd, s.keptByEtcd())

@@ -15,13 +15,25 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 )
 
-// hold keeps a Machine that is being deleted until its member of etcd is gone, and lets go of it then. The
-// Machine is changed only.
+// isHooked reports whether a Machine has one of the hooks of its control plane.
+func isHooked(m *clusterv1.Machine) bool {
+	_, ofEtcd := m.Annotations[lifecycle.HookAnnotation]
+	_, ofDrain := m.Annotations[lifecycle.DrainHookAnnotation]
+	return ofEtcd || ofDrain
+}
+
+// hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and lets go of
+// it then. The Machine is changed only.
 func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
 	found := lifecycle.Hold(q, m)
+	if found.Reason != lifecycle.ReasonInstalling {
+		delete(m.Annotations, lifecycle.DrainHookAnnotation)
+	}
 	if found.Release {
-		delete(m.Annotations, lifecycle.HookAnnotation)
-		setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionTrue, MachineEtcdMemberRemoved, "")
+		if _, ofEtcd := m.Annotations[lifecycle.HookAnnotation]; ofEtcd { // else a person has let it go
+			delete(m.Annotations, lifecycle.HookAnnotation)
+			setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionTrue, MachineEtcdMemberRemoved, "")
+		}
 		return nil
 	}
 	if found.Member != "" {
@@ -74,11 +86,12 @@ func (s *scope) workload(ctx context.Context) (client.Client, error) {
 // letGo has the Machines of a control plane that goes as a whole wait for nothing of etcd.
 func (s *scope) letGo(ctx context.Context) error {
 	for _, m := range s.machines {
-		if _, hooked := m.Annotations[lifecycle.HookAnnotation]; !hooked {
+		if !isHooked(m) {
 			continue
 		}
 		before := m.DeepCopy()
 		delete(m.Annotations, lifecycle.HookAnnotation)
+		delete(m.Annotations, lifecycle.DrainHookAnnotation)
 		if err := s.Client.Patch(ctx, m, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("let go of Machine %s: %w", m.Name, err)
 		}

@@ -75,7 +75,7 @@ func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
 		if len(m.Outdated) > 0 || m.Expired {
 			s.kept.outdated++
 		}
-		if _, hooked := m.Annotations[lifecycle.HookAnnotation]; hooked && !m.DeletionTimestamp.IsZero() {
+		if !m.DeletionTimestamp.IsZero() && isHooked(m.Machine) {
 			failed = append(failed, s.hold(ctx, q, m))
 		}
 	}

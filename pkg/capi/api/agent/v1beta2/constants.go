@@ -9,6 +9,9 @@ const (
 	// PreTerminateHookAnnotation on a Machine keeps it, once it is drained, until its host is
 	// unbound.
 	PreTerminateHookAnnotation = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine"
+	// PreDrainHookAnnotation on a Machine that is deleted keeps its node from being drained until an installation that its
+	// host takes part in is over.
+	PreDrainHookAnnotation = "pre-drain.delete.hook.machine.cluster.x-k8s.io/agentmachine"
 	// AgentMachineRefLabel on an Agent is the name of the AgentMachine that reserved it.
 	AgentMachineRefLabel = "agentMachineRef"
 	// AgentMachineRefNamespaceAnnotation on an Agent is the namespace of that AgentMachine.

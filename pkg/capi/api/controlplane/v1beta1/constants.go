@@ -42,6 +42,10 @@ const (
 	MachinesCreatedCondition = "MachinesCreated"
 )
 
+// InstallationHookAnnotation is on every Machine of a control plane: of one that is deleted while the cluster is installed
+// Cluster API does not begin to drain the node until the annotation is gone, so until that is over.
+const InstallationHookAnnotation = "pre-drain.delete.hook.machine.cluster.x-k8s.io/installation"
+
 // EtcdMemberHookAnnotation is on every Machine of a control plane: once its node is drained,
 // Cluster API waits with the end of its machine until the annotation is gone, so until its
 // member of etcd is.

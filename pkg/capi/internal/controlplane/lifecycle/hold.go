@@ -16,12 +16,17 @@ import (
 // HookAnnotation is on every Machine of a control plane until its member of etcd is gone.
 const HookAnnotation = controlplanev1.EtcdMemberHookAnnotation
 
-// HookOwner is the value of the annotation.
+// DrainHookAnnotation is on every such Machine, and of one that is being deleted until no installation runs: a node that
+// joins while its Machine waits at the other hook would not be drained any more.
+const DrainHookAnnotation = controlplanev1.InstallationHookAnnotation
+
+// HookOwner is the value of both annotations.
 const HookOwner = "openshiftassistedcontrolplane"
 
 // Reasons why a Machine that is being deleted is held.
 const (
 	ReasonRemovalRequired    = controlplanev1.EtcdMemberRemovalRequiredReason
+	ReasonInstalling         = "InstallationRunning"
 	ReasonWaitingForDrain    = "WaitingForDrain"
 	ReasonWaitingForHooks    = controlplanev1.WaitingForOtherHooksReason
 	ReasonWaitingForNode     = "WaitingForNodeDeletion"
@@ -48,7 +53,11 @@ type Held struct {
 func Hold(q *Question, m *Machine) Held {
 	others := slices.ContainsFunc(q.Machines, func(other Machine) bool { return other.Name != m.Name })
 	switch {
-	case q.Gone, q.Phase != Installed, !others:
+	case q.Gone, q.Phase == Before, q.Phase == Stopped, !isHooked(m):
+		return Held{Release: true}
+	case q.Phase == Installing:
+		return Held{Reason: ReasonInstalling, Message: installing(m)}
+	case !others:
 		return Held{Release: true}
 	}
 	var member *model.EtcdMember
@@ -63,7 +72,7 @@ func Hold(q *Question, m *Machine) Held {
 		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for Cluster API to drain the node"}
 	}
 	if why := q.unreachable(); why != "" {
-		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: kubectl -n %s annotate machine %s %s-", why, m.Namespace, m.Name, HookAnnotation)}
+		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
 		return Held{Release: true} // a cluster whose etcd nobody looks after
@@ -153,6 +162,20 @@ func (q *Question) operatorTakes(ahead []*Machine, m *Machine, member *model.Etc
 // it ends the cluster.
 func (q *Question) command(node, member string) string {
 	return q.Spoke.RemoveMember(node, member).String()
+}
+
+// installing says that a Machine waits for the end of the installation. The host of a pool cannot leave before.
+func installing(m *Machine) string {
+	const text = "the installation runs, and fails without this machine, which goes once that is over"
+	if m.Pooled {
+		return text
+	}
+	return text + "; to let it go now: " + unhook(m)
+}
+
+// unhook is what a person types who lets go of a Machine that is held.
+func unhook(m *Machine) string {
+	return fmt.Sprintf("kubectl -n %s annotate machine %s %s-", m.Namespace, m.Name, HookAnnotation)
 }
 
 // isDrained reports whether Cluster API has come to the hooks of a Machine that is being deleted.

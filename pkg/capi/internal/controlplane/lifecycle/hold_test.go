@@ -69,6 +69,20 @@ func TestHold(t *testing.T) {
 		{name: "the cluster goes as a whole", have: 3, change: func(p *plane) { p.Gone = true }, release: true},
 		{name: "the cluster goes as a whole and does not answer", have: 3, change: func(p *plane) { p.Gone, p.Spoke.Trouble = true, "timeout" }, release: true},
 		{name: "nothing is installed yet", have: 3, change: func(p *plane) { p.Phase = Before }, release: true},
+		{
+			name: "the installation runs", have: 3, reason: ReasonInstalling, message: "kubectl -n clusters annotate machine m-0 " + HookAnnotation + "-",
+			change: func(p *plane) { p.Phase, p.Spoke = Installing, nil },
+		},
+		{
+			name: "the installation runs, and a pool has its host", have: 3, reason: ReasonInstalling, message: "goes once that is over",
+			change: func(p *plane) { p.Phase, p.Spoke, p.machine(0).Pooled = Installing, nil, true },
+		},
+		{name: "the installation runs, and it is the only one", have: 1, reason: ReasonInstalling, change: func(p *plane) { p.Phase, p.Spoke = Installing, nil }},
+		{
+			name: "the installation runs, and somebody lets it go", have: 3, release: true,
+			change: func(p *plane) { p.Phase = Installing; delete(p.machine(0).Annotations, HookAnnotation) },
+		},
+		{name: "the installation runs of what goes as a whole", have: 3, release: true, change: func(p *plane) { p.Phase, p.Gone = Installing, true }},
 		{name: "the installation failed", have: 3, change: func(p *plane) { p.Phase = Stopped }, release: true},
 		{name: "it is the last", have: 1, release: true},
 		{name: "the operator takes it away, and the hub sees to that", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub = true }, release: true},

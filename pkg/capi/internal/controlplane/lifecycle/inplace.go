@@ -74,13 +74,13 @@ func (m *Made) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, lab
 	}
 }
 
-// remember notes on the Machine what it has from the template, and that it has the hook.
+// remember notes on the Machine what it has from the template, and that it has the hooks.
 func (m *Made) remember(applied string) {
 	annotations := maps.Clone(m.Machine.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[HookAnnotation] = HookOwner
+	annotations[HookAnnotation], annotations[DrainHookAnnotation] = HookOwner, HookOwner
 	if applied == "" {
 		delete(annotations, AppliedAnnotation)
 	} else {
