@@ -253,7 +253,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 	}
 	known, ownNames, left := hostsOf(c, observed), map[int]bool{}, map[string]error{}
 	for i, m := range part.machines {
-		host, ownName, err := s.host(ctx, c, m, known[m.Name])
+		host, ownName, err := s.host(ctx, c, &out.Spec, m, known[m.Name])
 		switch {
 		case err == nil:
 		case part.installed && ctx.Err() == nil:

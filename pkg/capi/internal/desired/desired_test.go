@@ -2,6 +2,8 @@ package desired
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +174,78 @@ func TestDesireOfTheRest(t *testing.T) {
 	}
 	if overrides["featureSet"] != "TechPreviewNoUpgrade" || overrides["fips"] != true {
 		t.Errorf("overridden is %v", overrides)
+	}
+}
+
+// TestWhatIsAdditionalTakesNothingAway: of the image of a machine whose config names certificates or time servers, those
+// of the control plane are as well, before the installation and afterwards.
+func TestWhatIsAdditionalTakesNothingAway(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "examples", "shared", "mirror-ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := func(of string) string { return "# " + of + "\n" + strings.TrimSpace(string(text)) }
+	for name, test := range map[string]struct {
+		objects  func(*testing.T) []client.Object
+		observed *install.Observed
+	}{
+		"before":     {objects, nil},
+		"afterwards": {moved, &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}},
+	} {
+		for ntp, change := range map[string]func(*controlplanev1.OpenshiftAssistedControlPlaneConfigSpec){
+			"additional time servers": func(*controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {},
+			"the only time servers": func(c *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
+				c.NTPSources, c.AdditionalNTPSources = c.AdditionalNTPSources, nil
+			},
+		} {
+			t.Run(name+", "+ntp, func(t *testing.T) {
+				list := test.objects(t)
+				for _, o := range list {
+					switch o := o.(type) {
+					case *controlplanev1.OpenshiftAssistedControlPlane:
+						o.Spec.Config.AdditionalTrustBundle = certificate("cluster")
+						change(&o.Spec.Config)
+					case *corev1.ConfigMap:
+						if o.Name == "mirrors" {
+							o.Data["ca-bundle.crt"] = certificate("registry")
+						}
+					case *bootstrapv1.OpenshiftAssistedConfig:
+						switch o.Name {
+						case "w-0-config":
+							o.Spec.AdditionalTrustBundle = certificate("machine")
+						case "cp-0-config":
+							o.Spec.AdditionalNTPSources = nil
+						}
+					}
+				}
+				d, err := sourceOf(t, list).Desire(t.Context(), lab, test.observed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shared := certificate("cluster") + "\n" + certificate("registry")
+				for env, want := range map[string]struct {
+					bundle string
+					ntp    []string
+				}{
+					"cp-0-config": {shared, []string{"ntp.example.com"}},
+					"cp-1-config": {shared, []string{"ntp.example.com", "ntp2.example.com"}},
+					"w-0-config":  {shared + "\n" + certificate("machine"), []string{"ntp.example.com", "ntp2.example.com"}},
+				} {
+					own := d.Spec.ForInfraEnv(env)
+					if got := own.TrustBundle(); got != want.bundle+"\n" {
+						t.Errorf("%s trusts\n%s", env, got)
+					}
+					network := own.Spec.Network
+					only, added := want.ntp, []string(nil)
+					if ntp == "additional time servers" {
+						only, added = nil, want.ntp
+					}
+					if !slices.Equal(network.NTP, only) || !slices.Equal(network.Defaults.NTP, added) {
+						t.Errorf("%s takes the time of %q alone, and of %q", env, network.NTP, network.Defaults.NTP)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// host is a Machine as one of the cluster's hosts. have is the host that it is in the service, nil where it
-// has not registered. ownName says that it keeps the hostname that it has by itself.
-func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
+// host is a Machine as one of the cluster's hosts. cluster is what is desired of them all, and have the host that it is
+// in the service, nil where it has not registered. ownName says that it keeps the hostname that it has by itself.
+func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
 	host = knownHost(c, m)
 	if m.Config == nil {
 		return host, true, nil
@@ -66,7 +66,7 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 	if host.Net, err = s.networkOf(ctx, m); err != nil {
 		return spec.Host{}, false, err
 	}
-	if host.Discovery, err = s.discovery(ctx, c, m); err != nil {
+	if host.Discovery, err = s.discovery(ctx, cluster, m); err != nil {
 		return fail("the discovery image", err)
 	}
 	if host.IgnitionEndpoint, err = s.tokenOf(ctx, m); err != nil {
@@ -198,8 +198,9 @@ func document(data []byte) (*spec.Document, error) {
 	return &spec.Document{Inline: inline}, nil
 }
 
-// discovery is how the InfraEnv of a Machine is made; nil for a Machine of a pool, which has none.
-func (s *Source) discovery(ctx context.Context, c *Cluster, m Machine) (*spec.HostDiscovery, error) {
+// discovery is how the InfraEnv of a Machine is made; nil for a Machine of a pool, which has none. What is additional in
+// its config is so to what is desired of the cluster.
+func (s *Source) discovery(ctx context.Context, cluster *spec.ClusterSpec, m Machine) (*spec.HostDiscovery, error) {
 	way := machines.WayOf(m.Machine, m.Infrastructure)
 	if way == machines.Pool {
 		return nil, nil
@@ -213,12 +214,15 @@ func (s *Source) discovery(ctx context.Context, c *Cluster, m Machine) (*spec.Ho
 		out.Proxy = &proxy
 	}
 	if len(config.AdditionalNTPSources) > 0 {
-		all := append(slices.Clone(c.ControlPlane.Spec.Config.AdditionalNTPSources), config.AdditionalNTPSources...)
+		all := slices.Concat(cluster.Network.NTP, cluster.Network.Defaults.NTP, config.AdditionalNTPSources)
 		slices.Sort(all)
 		out.NTP = slices.Compact(all)
 	}
 	if config.AdditionalTrustBundle != "" {
-		out.TrustBundle = &spec.PublicSource{Inline: joinLines(c.ControlPlane.Spec.Config.AdditionalTrustBundle, config.AdditionalTrustBundle)}
+		out.TrustBundle = &spec.PublicSource{Inline: config.AdditionalTrustBundle}
+		if shared := cluster.Registry.TrustBundle; shared != nil {
+			out.TrustBundle.Inline = joinLines(shared.Inline, config.AdditionalTrustBundle)
+		}
 	}
 	if config.NetworkDelay != nil {
 		out.NetworkDelay = spec.Duration(config.NetworkDelay.Duration)
@@ -238,7 +242,7 @@ func (s *Source) discovery(ctx context.Context, c *Cluster, m Machine) (*spec.Ho
 		return nil, fmt.Errorf("the override of the discovery Ignition is no JSON object: %w", err)
 	}
 	if ref := config.PullSecretRef; ref != nil && ref.Name != "" {
-		if out.PullSecret, err = s.pullSecret(ctx, c.Namespace, ref); err != nil {
+		if out.PullSecret, err = s.pullSecret(ctx, m.Namespace, ref); err != nil {
 			return nil, err
 		}
 	}

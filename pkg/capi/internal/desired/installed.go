@@ -47,7 +47,7 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Ob
 	to.BaseDomain = config.BaseDomain
 	to.OpenShift = spec.OpenShift{Version: strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v"), Arch: archOf(c)}
 	to.Import = imported
-	to.Network.Defaults.NTP = config.AdditionalNTPSources
+	to.Network.NTP, to.Network.Defaults.NTP = config.NTPSources, config.AdditionalNTPSources
 	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
 	to.Proxy = proxyOf(config.Proxy)
 	if to.PullSecret, err = s.pullSecret(ctx, c.Namespace, config.PullSecretRef); err != nil {
