@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,8 @@ func (s *scope) showHost(acted error) {
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
 		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, words.Lines(blockers))
+	case s.hasFailed():
+		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.InstallationFailedReason, s.failure())
 	case acted != nil:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
 		s.news = append(s.news, bootstrapv1.HostValidatedCondition)
@@ -59,6 +62,21 @@ func (s *scope) showHost(acted error) {
 	default:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, s.progress())
 	}
+}
+
+// hasFailed reports whether the host ended without being installed. The service keeps its record as it is then, however
+// often the machine registers; what has become a node all the same is well.
+func (s *scope) hasFailed() bool {
+	return (s.host.State == model.HostFailed || s.host.State == model.HostCancelled) && !s.machine.Status.NodeRef.IsDefined()
+}
+
+// failure is why the host ended, and what to do, unless the whole cluster did: its control plane says so then.
+func (s *scope) failure() string {
+	why := words.Short(words.Text(cmp.Or(s.host.StatusInfo, s.progress())), longestReason)
+	if cluster := s.view.Observed.Cluster; cluster != nil && cluster.State.Stopped() {
+		return why
+	}
+	return why + "; once that is cured, delete its Machine, and another one takes its place"
 }
 
 // showAbsent says that the machine has not registered, or why it was taken out of the cluster before the installation
@@ -74,7 +92,7 @@ func (s *scope) showAbsent() {
 	}
 }
 
-// longestReason is how much is said of why a machine was left out.
+// longestReason is how much is said of why a machine was left out, or was not installed.
 const longestReason = 500
 
 // wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.

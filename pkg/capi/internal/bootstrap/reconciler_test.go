@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -509,6 +510,64 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 			}
 			if (result.RequeueAfter > 0) != test.again {
 				t.Errorf("it comes back in %s", result.RequeueAfter)
+			}
+		})
+	}
+}
+
+// TestMachineWhoseInstallationFails: it is told, once, on the config and on the Machine, with what to do about it, unless
+// the whole cluster failed, or the machine has become a node all the same.
+func TestMachineWhoseInstallationFails(t *testing.T) {
+	const why = "failed after 3 attempts: coreos-installer failed"
+	const remedy = "; once that is cured, delete its Machine, and another one takes its place"
+	for name, test := range map[string]struct {
+		cluster install.ClusterState
+		host    install.Host
+		node    bool
+		reason  string
+		message string // "" for any
+	}{
+		"while the cluster goes on": {model.ClusterInstalling, install.Host{State: model.HostFailed, StatusInfo: why}, false, bootstrapv1.InstallationFailedReason, why + remedy},
+		"nothing is said of why": {
+			model.ClusterInstalling, install.Host{State: model.HostFailed, Progress: install.HostProgress{Stage: "Writing image to disk"}}, false,
+			bootstrapv1.InstallationFailedReason, "Failed: Writing image to disk" + remedy,
+		},
+		"while it was added":        {model.ClusterAddingHosts, install.Host{State: model.HostFailed, StatusInfo: why, Day2: true}, false, bootstrapv1.InstallationFailedReason, why + remedy},
+		"with the whole cluster":    {model.ClusterFailed, install.Host{State: model.HostFailed, StatusInfo: "Host is part of a cluster that failed to install"}, false, bootstrapv1.InstallationFailedReason, "Host is part of a cluster that failed to install"},
+		"the whole is cancelled":    {model.ClusterCancelled, install.Host{State: model.HostCancelled, StatusInfo: "Installation was cancelled by user"}, false, bootstrapv1.InstallationFailedReason, "Installation was cancelled by user"},
+		"it is a node all the same": {model.ClusterInstalling, install.Host{State: model.HostFailed, StatusInfo: why}, true, "", ""},
+		"the service resets it":     {model.ClusterDiscovering, install.Host{State: model.HostResetting}, false, "", ""},
+		"it installs":               {model.ClusterInstalling, install.Host{State: model.HostInstalling}, false, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				if test.node {
+					o["Machine"].(*clusterv1.Machine).Status.NodeRef = clusterv1.MachineNodeReference{Name: "m"}
+				}
+			})
+			recorder := events.NewFakeRecorder(10)
+			b.reconciler.Recorder = recorder
+			b.options = install.Options{AddNodes: true, AcceptControlPlane: true}
+			b.service.observed.Cluster.State = test.cluster
+			host := test.host
+			host.ID, host.InfraEnvID, host.ClusterID, host.Hostname, host.Role = "h", "env", "id", "m", model.RoleWorker
+			host.Registered, host.Since = made, made
+			b.service.observed.Hosts = []install.Host{host}
+			b.mustReconcile()
+			for _, kind := range []string{bootstrapv1.HostValidatedCondition, clusterv1.ReadyCondition} {
+				c := conditions.Get(b.config(), kind)
+				if c == nil || (c.Status == metav1.ConditionFalse) != (test.reason != "") || test.reason != "" && c.Reason != test.reason || test.message != "" && c.Message != test.message {
+					t.Errorf("%s is %+v", kind, c)
+				}
+			}
+			told := 0
+			for len(recorder.Events) > 0 {
+				if e := <-recorder.Events; strings.Contains(e, test.message) {
+					told++
+				}
+			}
+			if want := map[bool]int{true: 2, false: 0}[test.reason != ""]; told != want {
+				t.Errorf("it is told %d times", told)
 			}
 		})
 	}

@@ -309,7 +309,7 @@ func (o *object) waitsFor(c hubapi.Condition) []who {
 			}
 		}
 	}
-	if c.Type == "HostValidated" && c.Reason != "HostLeftOut" {
+	if c.Type == "HostValidated" && c.Reason != "HostLeftOut" && c.Reason != "InstallationFailed" {
 		return []who{theHost}
 	}
 	return repeated

@@ -133,6 +133,11 @@ func TestCauses(t *testing.T) {
 			append(fine, with(config, is("Ready", "True", "Ready", "")), with(agentMachine, is("AgentValidated", "False", "ValidationsFailing", "memory"), is("AgentRequirementsMet", "False", "AgentNotReady", "not ready"), is("Ready", "False", "ValidationsFailing", "memory"))),
 			false, []string{"AgentMachine w-1-x AgentValidated ValidationsFailing: memory"},
 		},
+		"its installation failed": {
+			with(metalMachine, is("InfrastructureReady", "True", "Ready", ""), is("NodeHealthy", "Unknown", "InspectionFailed", "Waiting for a Node with spec.providerID metal3://a to exist")),
+			append(fine, with(config, is("HostValidated", "False", "InstallationFailed", "no disk"), is("Ready", "False", "InstallationFailed", "no disk")), with(metal3, is("Ready", "True", "Ready", ""))),
+			true, []string{"OpenshiftAssistedConfig w-1 HostValidated InstallationFailed: no disk"},
+		},
 		"nobody looks at it": {
 			strings.Replace(poolMachine, "[%s]", "[]", 1), append(fine, strings.Replace(config, "[%s]", "[]", 1), with(agentMachine)),
 			false, []string{

@@ -62,6 +62,9 @@ const (
 	// HostLeftOutReason means that the machine was not ready when the installation started, so that it was taken out
 	// of the cluster. It joins once it is booted again after the installation.
 	HostLeftOutReason = "HostLeftOut"
+	// InstallationFailedReason means that the installation of the machine failed, or was cancelled. The service does
+	// not install it again: its Machine is to be deleted.
+	InstallationFailedReason = "InstallationFailed"
 	// InstalledReason means that the machine is installed.
 	InstalledReason = "Installed"
 	// ValidationsPendingReason means that the service is still checking the host: what fails in the first minute
