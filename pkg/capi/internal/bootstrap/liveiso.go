@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
@@ -61,20 +63,21 @@ const annotationDetached = "baremetalhost.metal3.io/detached"
 // detach has the Bare Metal Operator leave a machine alone once it boots from its disk: the operator would
 // have it boot the discovery image at each start.
 func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstructured) error {
-	if s.isGivenUp() || s.host == nil || !s.host.HasRebooted() {
+	if s.isLetGo(infrastructure) || s.host == nil || !s.host.HasRebooted() {
 		return nil
 	}
 	return s.setDetached(ctx, infrastructure, true)
 }
 
-// takeBack has the Bare Metal Operator see to a machine again that is given up, since Metal3 waits for it to be
-// deprovisioned. It needs nothing of the installation, which there may be no way to look at any more.
+// takeBack has the Bare Metal Operator see to a machine again whose Metal3Machine is being deleted, since Metal3 waits for
+// it to be deprovisioned. Before that its node still runs, and would boot the discovery image if it were started anew. It
+// needs nothing of the installation, which there may be no way to look at any more.
 func (s *scope) takeBack(ctx context.Context) error {
 	if !s.isGivenUp() || machines.IsMoving(s.machine) || s.machine.Spec.InfrastructureRef.Kind != machines.KindMetal3Machine {
 		return nil
 	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
-	if err != nil || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by somebody else
+	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by somebody else
 		return err
 	}
 	return s.setDetached(ctx, infrastructure, false)
@@ -82,6 +85,16 @@ func (s *scope) takeBack(ctx context.Context) error {
 
 // isGivenUp reports whether the Machine is being deleted.
 func (s *scope) isGivenUp() bool { return s.machine != nil && !s.machine.DeletionTimestamp.IsZero() }
+
+// isLetGo reports whether the Metal3Machine is being deleted, which Cluster API does once the node is drained, and nobody
+// holds the Machine by a hook any more. The Machine says so as well: that wakes, and a cache may show the other later.
+func (s *scope) isLetGo(infrastructure *unstructured.Unstructured) bool {
+	if infrastructure != nil && infrastructure.GetDeletionTimestamp() != nil {
+		return true
+	}
+	c := conditions.Get(s.machine, clusterv1.MachineDeletingCondition)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason
+}
 
 func (s *scope) setDetached(ctx context.Context, infrastructure *unstructured.Unstructured, detached bool) error {
 	host, err := machines.BareMetalHost(ctx, s.Client, infrastructure)

@@ -140,12 +140,25 @@ func TestNoUserDataForWhatMayBootALiveISO(t *testing.T) {
 	}
 }
 
-// TestDetachedMachineThatIsGivenUpIsTakenBack: Metal3 waits for it to be deprovisioned, whether there is still an
-// installation to look at or not. What somebody else has detached stays so.
+// TestDetachedMachineThatIsGivenUpIsTakenBack: once its Metal3Machine is being deleted Metal3 waits for it to be
+// deprovisioned, whether there is still an installation to look at or not. Before that its node runs, and what somebody
+// else has detached stays so.
 func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
 	gone := func(o map[string]client.Object) {
 		m := o["Machine"].(*clusterv1.Machine)
 		m.DeletionTimestamp, m.Finalizers = ptr.To(metav1.NewTime(made)), []string{clusterv1.MachineFinalizer}
+	}
+	isAt := func(reason string) func(map[string]client.Object) {
+		return func(o map[string]client.Object) {
+			gone(o)
+			conditions.Set(o["Machine"].(*clusterv1.Machine), metav1.Condition{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: reason})
+		}
+	}
+	draining, hooked := isAt(clusterv1.MachineDeletingDrainingNodeReason), isAt(clusterv1.MachineDeletingWaitingForPreTerminateHookReason)
+	letGo := func(o map[string]client.Object) {
+		hooked(o) // as a cache may still show it
+		o["Metal3Machine"].SetFinalizers([]string{"metal3machine.infrastructure.cluster.x-k8s.io"})
+		o["Metal3Machine"].SetDeletionTimestamp(ptr.To(metav1.NewTime(made)))
 	}
 	for name, test := range map[string]struct {
 		change   []func(map[string]client.Object)
@@ -154,16 +167,23 @@ func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
 	}{
 		"it runs":                         {nil, nil, true},
 		"it runs, whatever is to be seen": {nil, errors.New("the ConfigMap mirrors is not there"), true},
-		"it is given up":                  {[]func(map[string]client.Object){gone}, nil, false},
-		"it is given up, and there is nothing to be seen": {[]func(map[string]client.Object){gone}, errors.New("the ConfigMap mirrors is not there"), false},
-		"its config is deleted, too": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+		"its Machine is deleted":          {[]func(map[string]client.Object){gone}, nil, true},
+		"its node is being drained":       {[]func(map[string]client.Object){draining}, nil, true},
+		"etcd waits for another":          {[]func(map[string]client.Object){hooked}, nil, true},
+		"its Metal3Machine is deleted":    {[]func(map[string]client.Object){letGo}, nil, false},
+		"its Machine says so":             {[]func(map[string]client.Object){isAt(clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason)}, nil, false},
+		"its Metal3Machine is gone": {[]func(map[string]client.Object){isAt(clusterv1.MachineDeletingWaitingForBootstrapDeletionReason), func(o map[string]client.Object) {
+			delete(o, "Metal3Machine")
+		}}, nil, true},
+		"it is let go, and there is nothing to be seen": {[]func(map[string]client.Object){letGo}, errors.New("the ConfigMap mirrors is not there"), false},
+		"its config is deleted, too": {[]func(map[string]client.Object){letGo, func(o map[string]client.Object) {
 			o["Config"].SetFinalizers([]string{bootstrapv1.ConfigFinalizer})
 			o["Config"].SetDeletionTimestamp(ptr.To(metav1.NewTime(made)))
 		}}, nil, false},
-		"it boots otherwise": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+		"it boots otherwise": {[]func(map[string]client.Object){letGo, func(o map[string]client.Object) {
 			unstructured.RemoveNestedField(o["Metal3Machine"].(*unstructured.Unstructured).Object, "spec", "image", "diskFormat")
 		}}, nil, true},
-		"its Cluster is paused": {[]func(map[string]client.Object){gone, func(o map[string]client.Object) {
+		"its Cluster is paused": {[]func(map[string]client.Object){letGo, func(o map[string]client.Object) {
 			o["Cluster"].(*clusterv1.Cluster).Spec.Paused = ptr.To(true)
 		}}, nil, true},
 	} {
