@@ -151,7 +151,7 @@ func request(namespace, name string) []reconcile.Request {
 
 func (c *controllerManager) bootstrap() *bootstrap.Reconciler {
 	return &bootstrap.Reconciler{
-		Client: c.GetClient(), Installations: c.installations, OnHub: c.options.Service == nil, Recorder: c.events("openshiftassistedconfig-controller"),
+		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, OnHub: c.options.Service == nil, Recorder: c.events("openshiftassistedconfig-controller"),
 		Clock: c.options.Clock, Status: status.New(c.options.Clock), Media: c.media, WatchFilter: c.options.WatchFilter,
 	}
 }

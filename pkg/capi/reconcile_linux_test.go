@@ -123,7 +123,7 @@ func newStill(b *testing.B, workers int) *stillCluster {
 		Wake: func(installation.Key, []install.Scope) {},
 	})
 	recorder := events.NewFakeRecorder(1000)
-	s.configs = &bootstrap.Reconciler{Client: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}
+	s.configs = &bootstrap.Reconciler{Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}
 	s.planes = &controlplane.Reconciler{
 		Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), OnHub: true, Workloads: &controlplane.Workloads{},
 		Status: status.New(clock.Real()), Versions: &upgrade.Mapping{Clock: clock.Real()},

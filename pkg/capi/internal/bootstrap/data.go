@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,21 +146,47 @@ func WithoutData(object any) (any, error) {
 	return secret, nil
 }
 
+// secret is the data Secret; nil where there is none. One that the config owns without being its controller is another
+// project's work, and is taken over as it is.
 func (s *scope) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := s.Client.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
+	if apierrors.IsNotFound(err) { // the cache has only those with the label of a Cluster
+		err = s.Live.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
+	}
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the data Secret %s: %w", s.config.Name, err)
 	}
-	if !metav1.IsControlledBy(secret, s.config) {
+	if !slices.ContainsFunc(secret.OwnerReferences, s.isConfig) {
 		message := fmt.Sprintf("Secret %s is there and is not the config's: delete it, or name the config otherwise", s.config.Name)
 		s.failData(bootstrapv1.CreatingSecretFailedReason, message)
 		return nil, fmt.Errorf("write the data Secret: %s", message)
 	}
-	return secret, nil
+	if metav1.IsControlledBy(secret, s.config) && secret.Labels[clusterv1.ClusterNameLabel] != "" {
+		return secret, nil
+	}
+	return s.takeOver(ctx, secret)
+}
+
+func (s *scope) isConfig(owner metav1.OwnerReference) bool { return owner.UID == s.config.UID }
+
+// takeOver makes a data Secret that the config owns one as it is made here, but for its data.
+func (s *scope) takeOver(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
+	changed := secret.DeepCopy()
+	metav1.SetMetaDataLabel(&changed.ObjectMeta, clusterv1.ClusterNameLabel, s.cluster.Name)
+	changed.OwnerReferences = append(slices.DeleteFunc(changed.OwnerReferences, s.isConfig), s.controllerRef())
+	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(secret, client.MergeFromWithOptimisticLock{})); err != nil {
+		s.failData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		return nil, fmt.Errorf("take over the data Secret %s: %w", secret.Name, err)
+	}
+	return changed, nil
+}
+
+func (s *scope) controllerRef() metav1.OwnerReference {
+	return *metav1.NewControllerRef(s.config, bootstrapv1.GroupVersion().WithKind("OpenshiftAssistedConfig"))
 }
 
 func (s *scope) writeSecret(ctx context.Context, have *corev1.Secret, data []byte, mark string) error {
@@ -167,7 +194,7 @@ func (s *scope) writeSecret(ctx context.Context, have *corev1.Secret, data []byt
 		ObjectMeta: metav1.ObjectMeta{
 			Name: s.config.Name, Namespace: s.config.Namespace,
 			Labels:          map[string]string{clusterv1.ClusterNameLabel: s.cluster.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.config, bootstrapv1.GroupVersion().WithKind("OpenshiftAssistedConfig"))},
+			OwnerReferences: []metav1.OwnerReference{s.controllerRef()},
 		},
 		Type: clusterv1.ClusterSecretType,
 		Data: map[string][]byte{secretValue: data, secretFormat: []byte(ignition)},

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -185,7 +186,7 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})
-	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
+	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Live: b.client, Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
 	return b
 }
 
@@ -210,7 +211,7 @@ func startLiveISO(t *testing.T, change ...func(objects map[string]client.Object)
 	}}, change...)...)
 }
 
-// watched is the reconciler's client, whose writes are noted.
+// watched is the reconciler's client, whose writes are noted. Of Secrets it has those that a manager's cache has.
 func (b *bench) watched() client.Client {
 	note := func(what string, o client.Object) {
 		b.written = append(b.written, fmt.Sprintf("%s %s %s", what, strings.TrimPrefix(fmt.Sprintf("%T", o), "*"), o.GetName()))
@@ -220,6 +221,13 @@ func (b *bench) watched() client.Client {
 		b.t.Fatal("the client does not watch")
 	}
 	return interceptor.NewClient(inner, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			err := c.Get(ctx, key, o, options...)
+			if _, is := o.(*corev1.Secret); is && err == nil && o.GetLabels()[clusterv1.ClusterNameLabel] == "" {
+				return apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
+			}
+			return err
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 			note("create", o)
 			return c.Create(ctx, o, options...)

@@ -35,7 +35,9 @@ import (
 
 // Reconciler reconciles OpenshiftAssistedConfigs.
 type Reconciler struct {
-	Client        client.Client
+	Client client.Client
+	// Live reads Secrets, of which the cache has only some.
+	Live          client.Reader
 	Installations *installation.Set
 	// OnHub says that the service is the management cluster's own.
 	OnHub    bool

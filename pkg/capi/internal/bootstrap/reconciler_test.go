@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +127,57 @@ func TestSecretsThatAreThere(t *testing.T) {
 	}
 	if now := b.secret(); string(now.Data["own"]) != "data" || len(now.OwnerReferences) > 0 {
 		t.Errorf("the Secret of somebody else is %+v", now)
+	}
+}
+
+// TestSecretOfAnotherProjectIsTakenOver: one that the config owns and nobody controls, with the label of its Cluster or
+// without, is the config's from then on. A machine that has booted keeps its data, and nothing is read for it; another
+// is given what it boots now.
+func TestSecretOfAnotherProjectIsTakenOver(t *testing.T) {
+	const before = "what the machine has booted"
+	for name, test := range map[string]struct {
+		labels map[string]string
+		booted bool
+		image  install.ImageState
+	}{
+		"it has booted":                           {nil, true, model.ImageReady},
+		"it has booted, and there is no image":    {nil, true, model.ImagePending},
+		"it has booted, and there is the label":   {map[string]string{clusterv1.ClusterNameLabel: "lab", "other": "stays"}, true, model.ImageReady},
+		"it has not booted":                       {nil, false, model.ImageReady},
+		"it has not booted, and there is a label": {map[string]string{clusterv1.ClusterNameLabel: "lab"}, false, model.ImageReady},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				if test.booted {
+					o["Machine"].(*clusterv1.Machine).Spec.ProviderID = "metal3://m"
+				}
+			})
+			b.service.observed.InfraEnvs[0].Image.State = test.image
+			labels := maps.Clone(test.labels)
+			if err := b.client.Create(t.Context(), &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "boot", Labels: labels, OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "other"},
+					{APIVersion: bootstrapv1.Group + "/v1alpha1", Kind: bootstrapv1.ConfigKind, Name: "boot", UID: "config"},
+				}},
+				Type: clusterv1.ClusterSecretType, Data: map[string][]byte{"value": []byte(before), "format": []byte("ignition")},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			b.mustReconcile()
+			s := b.secret()
+			if !metav1.IsControlledBy(s, b.config()) || s.Labels[clusterv1.ClusterNameLabel] != "lab" || s.Labels["other"] != test.labels["other"] {
+				t.Errorf("it is %+v", s.ObjectMeta)
+			}
+			if kept := string(s.Data["value"]) == before; kept != test.booted {
+				t.Errorf("its data are %s", s.Data["value"])
+			}
+			if test.booted && len(s.OwnerReferences) != 2 {
+				t.Errorf("its owners are %+v", s.OwnerReferences)
+			}
+			if !conditions.IsTrue(b.config(), bootstrapv1.DataSecretAvailableCondition) || b.config().Status.DataSecretName != "boot" {
+				t.Errorf("the status is %+v", b.config().Status)
+			}
+		})
 	}
 }
 
