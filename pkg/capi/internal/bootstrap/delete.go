@@ -2,9 +2,12 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -13,6 +16,8 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -30,16 +35,25 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 		within, cancel := context.WithTimeout(ctx, deletionTakes)
 		defer cancel()
 		if err := s.letGo(within); err != nil {
+			failed := s.showDeletion(ctx, err)
 			if ctx.Err() == nil && within.Err() != nil {
-				return ctrl.Result{RequeueAfter: deletionTakes}, nil
+				return ctrl.Result{RequeueAfter: deletionTakes}, failed
 			}
-			return ctrl.Result{}, err
+			return ctrl.Result{}, errors.Join(err, failed)
 		}
 	}
 	s.Status.Forget(s.config.UID)
 	patched := s.config.DeepCopy()
 	controllerutil.RemoveFinalizer(patched, bootstrapv1.ConfigFinalizer)
 	return ctrl.Result{}, client.IgnoreNotFound(s.Client.Patch(ctx, patched, client.MergeFrom(s.config)))
+}
+
+// showDeletion says what keeps the config.
+func (s *scope) showDeletion(ctx context.Context, why error) error {
+	before := s.config.DeepCopy()
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, words.Error(why))
+	_, _, err := s.Status.Write(ctx, s.Client, before, s.config, status.Words{News: []string{clusterv1.DeletingCondition}})
+	return err
 }
 
 func (s *scope) letGo(ctx context.Context) error {

@@ -65,6 +65,7 @@ type service struct {
 	hosts    map[string][]install.Host // of InfraEnvs
 	fails    error                     // of deletions
 	lists    error                     // of lists of InfraEnvs
+	mute     bool                      // lists of hosts are not answered
 	deleted  []string
 }
 
@@ -96,7 +97,11 @@ func (s *service) ListInfraEnvs(_ context.Context, cluster string) ([]install.In
 	return slices.DeleteFunc(slices.Clone(s.observed.InfraEnvs), func(e install.InfraEnv) bool { return e.ClusterID != cluster }), nil
 }
 
-func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {
+func (s *service) ListHosts(ctx context.Context, id string) ([]install.Host, error) {
+	if s.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if hosts, there := s.hosts[id]; there {
 		return hosts, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -306,6 +307,50 @@ func TestDeletion(t *testing.T) {
 			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != test.stays {
 				t.Errorf("the config is there: %t", there)
 			}
+		})
+	}
+}
+
+// TestDeletionThatHangsSaysWhy: whether the service answers with an error or not at all; and it ends once the service
+// does what it is asked to.
+func TestDeletionThatHangsSaysWhy(t *testing.T) {
+	broken := errors.New("500 Internal Server Error")
+	for name, test := range map[string]struct {
+		service func(*service)
+		err     error
+		says    string
+	}{
+		"it fails":           {func(s *service) { s.fails = broken }, broken, "delete the record of host host: 500 Internal Server Error"},
+		"it has no host":     {func(s *service) { s.fails, s.hosts["env"] = broken, nil }, broken, "delete InfraEnv env: 500 Internal Server Error"},
+		"it does not answer": {func(s *service) { s.mute = true }, nil, "list the hosts of InfraEnv env: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, func(o map[string]client.Object) {
+					config := o["Config"].(*bootstrapv1.OpenshiftAssistedConfig)
+					config.Finalizers, config.DeletionTimestamp = []string{bootstrapv1.ConfigFinalizer}, ptr.To(metav1.NewTime(made))
+					config.Status.InfraEnvRef = &bootstrapv1.ObjectReference{Name: "env"}
+				})
+				b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+				test.service(b.service)
+				for range 3 {
+					if err := b.reconcile(); !errors.Is(err, test.err) {
+						t.Fatal(err)
+					}
+					c := conditions.Get(b.config(), clusterv1.DeletingCondition)
+					if c == nil || c.Status != metav1.ConditionTrue || c.Message != test.says {
+						t.Errorf("the condition is %+v", c)
+					}
+				}
+				if len(b.written) != 1 {
+					t.Errorf("written is %q", b.written)
+				}
+				b.service.fails, b.service.mute = nil, false
+				b.mustReconcile()
+				if b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot") || !slices.Contains(b.service.deleted, "InfraEnv env") {
+					t.Errorf("the config stays; deleted is %q", b.service.deleted)
+				}
+			})
 		})
 	}
 }

@@ -20,7 +20,7 @@ const (
 	ConfigFinalizer = "openshiftassistedconfig.bootstrap.cluster.x-k8s.io/deprovision"
 )
 
-// Conditions of an OpenshiftAssistedConfig, beside Ready and Paused of Cluster API.
+// Conditions of an OpenshiftAssistedConfig, beside Ready, Deleting and Paused of Cluster API.
 const (
 	// DataSecretAvailableCondition says whether the Secret with the user data is there.
 	DataSecretAvailableCondition = "DataSecretAvailable"

@@ -7,7 +7,7 @@ import (
 // OpenshiftAssistedConfigStatus is what became of a config.
 type OpenshiftAssistedConfigStatus struct {
 	// conditions are Ready, DataSecretAvailable, InfraEnvReady, HostValidated,
-	// CertificateRequestPending and Paused.
+	// CertificateRequestPending, Deleting and Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
