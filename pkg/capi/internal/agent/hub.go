@@ -37,7 +37,8 @@ func (p *HubPool) Thing() string { return hubapi.KindAgent }
 // Notes reports that Agents say whose they are.
 func (p *HubPool) Notes() bool { return true }
 
-func (p *HubPool) namespace(own string) string {
+// Within is the namespace that Agents are taken from.
+func (p *HubPool) Within(own string) string {
 	if p.Namespace != "" {
 		return p.Namespace
 	}
@@ -95,7 +96,7 @@ func hostOfAgent(u *unstructured.Unstructured) (pool.Host, error) {
 // AgentCluster names.
 func (p *HubPool) Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error) {
 	list := newAgents()
-	if err := p.Client.List(ctx, list, client.InNamespace(p.namespace(namespace)), client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.Client.List(ctx, list, client.InNamespace(p.Within(namespace)), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the Agents: %w", err)
 	}
 	hosts := make([]pool.Host, 0, len(list.Items))
@@ -130,7 +131,7 @@ func (p *HubPool) Now(ctx context.Context, namespace string, host types.Namespac
 }
 
 func (p *HubPool) get(ctx context.Context, reader client.Reader, namespace string, name types.NamespacedName) (*pool.Host, error) {
-	if name.Namespace != p.namespace(namespace) {
+	if name.Namespace != p.Within(namespace) {
 		return nil, nil
 	}
 	u, err := read(ctx, reader, name)

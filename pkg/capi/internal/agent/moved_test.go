@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
@@ -191,6 +192,76 @@ func TestMachinesThatWereMovedKeepTheirHostsOfAService(t *testing.T) {
 	m.reconcile()
 	if acted := m.service.actions(model.ReturnHost); len(acted) != 1 || acted[0].Target != "moved" || !m.isHeld() {
 		t.Errorf("the service was asked for %v; it is held: %t", acted, m.isHeld())
+	}
+}
+
+// TestHostsOutOfReachAreKept: where Agents are taken from another namespace than the one where a host was reserved, nothing is done
+// to the host, nor with its machine, whether that is handed over, being installed, or deleted.
+func TestHostsOutOfReachAreKept(t *testing.T) {
+	for name, test := range map[string]struct {
+		reserved, agents string // namespaces
+		handedOver       bool
+		want             string
+	}{
+		"handed over":         {reserved: "pool", handedOver: true, want: `Agents are taken from namespace ns now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE="pool" again`},
+		"being installed":     {reserved: "pool", want: `is reserved in namespace pool, and Agents are taken from namespace ns now`},
+		"of its own before":   {reserved: "ns", agents: "pool", want: `Agents are taken from namespace pool now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE="" again`},
+		"of a third one then": {reserved: "pool", agents: "racks", handedOver: true, want: `Agents are taken from namespace racks now`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := &agentinstall.Agent{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: test.reserved, Name: "moved", Labels: map[string]string{agentv1.AgentMachineRefLabel: "m"},
+					Annotations: map[string]string{agentv1.AgentMachineRefNamespaceAnnotation: "ns"},
+				},
+				Spec:   agentinstall.AgentSpec{Approved: true, ClusterDeploymentName: &hubapi.Reference{Namespace: "ns", Name: "c"}},
+				Status: agentinstall.AgentStatus{DebugInfo: agentinstall.DebugInfo{State: "installing"}},
+			}
+			conditionsOf(host, true, false)
+			bound := toUnstructured(t, host)
+			m := newMoved(t, test.reserved, bound)
+			m.Pool = &agent.HubPool{Client: m.client, Live: m.client, Namespace: test.agents}
+			if test.handedOver {
+				m.infra.Status.AgentRef = &agentv1.AgentReference{Namespace: test.reserved, Name: "moved"}
+				m.infra.Status.Initialization.Provisioned = ptr.To(true)
+				if err := m.client.Status().Update(t.Context(), m.infra); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				m.machine.Spec.ProviderID = ""
+				if err := m.client.Update(t.Context(), m.machine); err != nil {
+					t.Fatal(err)
+				}
+			}
+			says := func(kind string) {
+				t.Helper()
+				m.reconcile()
+				if c := conditionOf(m.infra, kind); c.Reason != "AgentOutOfReach" || !strings.Contains(c.Message, test.want) {
+					t.Errorf("it says %+v", c)
+				}
+				if m.infra.Spec.ProviderID != "agent://moved" || m.infra.Annotations[machines.AnnotationReservedHost] != test.reserved+"/moved" || !m.isHeld() || len(m.service.acted) > 0 {
+					t.Errorf("it has %q, %v, is held: %t; the service was asked for %v", m.infra.Spec.ProviderID, m.infra.Annotations, m.isHeld(), m.service.acted)
+				}
+				before := bound.GetResourceVersion()
+				if m.get(bound); bound.GetResourceVersion() != before {
+					t.Errorf("the host was changed: %v", bound.Object)
+				}
+			}
+			m.get(bound)
+			says(agentv1.AgentReservedCondition)
+			if ready := conditionOf(m.infra, clusterv1.ReadyCondition); ready.Status != metav1.ConditionFalse {
+				t.Errorf("it is %s", describe(m.infra))
+			}
+			m.delete()
+			says(clusterv1.DeletingCondition)
+			if err := m.client.Delete(t.Context(), m.infra); err != nil {
+				t.Fatal(err)
+			}
+			says(clusterv1.DeletingCondition)
+			if told := m.events(); !strings.Contains(told, "Warning AgentOutOfReach Deleting") {
+				t.Errorf("told was %s", told)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,8 @@ type Pool interface {
 	// Notes reports whether there is a note on hosts at all. Otherwise only AgentMachines say which
 	// host is whose.
 	Notes() bool
+	// Within is the namespace that hosts for machines of a namespace are taken from; "" where hosts are in none.
+	Within(namespace string) string
 	// Thing is what a host is called.
 	Thing() string
 }

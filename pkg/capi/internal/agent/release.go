@@ -190,6 +190,10 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	if name.Name == "" {
 		return true, ctrl.Result{}, nil
 	}
+	if s.isOutOfReach() {
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
+		return false, ctrl.Result{}, nil // who changes that starts the provider anew
+	}
 	host, err := s.Pool.Now(ctx, s.object.Namespace, name)
 	if err != nil {
 		return false, ctrl.Result{}, err

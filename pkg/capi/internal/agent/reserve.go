@@ -32,6 +32,7 @@ const (
 	reasonReserved            = agentv1.AgentReservedCondition
 	reasonInvalid             = "InvalidSpec"
 	reasonTaken               = "AgentTaken"
+	reasonOutOfReach          = "AgentOutOfReach"
 )
 
 // waitsInPool is after how long somebody who waits for a host looks again where nobody tells that one
@@ -88,9 +89,31 @@ func (s *scope) isElsewhere() bool {
 	return s.host == nil && s.object.Status.AgentRef == nil && s.isProvisioned()
 }
 
+// isOutOfReach reports whether the host was reserved in another namespace than Agents are taken from now: that was
+// configured otherwise then. What has become of the host cannot be seen, and so nothing is done about it.
+func (s *scope) isOutOfReach() bool {
+	within := s.Pool.Within(s.object.Namespace)
+	return within != "" && s.reserved().Namespace != within && (s.object.Status.AgentRef != nil || s.holds()) && !s.isElsewhere()
+}
+
+// outOfReach says so, and what has to be configured.
+func (s *scope) outOfReach() string {
+	name := s.reserved()
+	was := name.Namespace
+	if was == s.object.Namespace {
+		was = ""
+	}
+	return fmt.Sprintf("%s %s is reserved in namespace %s, and %[1]ss are taken from namespace %[4]s now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE=%[5]q again",
+		s.Pool.Thing(), name.Name, name.Namespace, s.Pool.Within(s.object.Namespace), was)
+}
+
 // keep sees to it that the host that is reserved is, and says why where it is not. A machine that was
 // not handed over yet gives up one that it cannot have.
 func (s *scope) keep(ctx context.Context) (bool, error) {
+	if s.isOutOfReach() {
+		s.waitToReserve(reasonOutOfReach, s.outOfReach())
+		return false, nil
+	}
 	name := s.reserved()
 	host, err := s.Pool.Host(ctx, s.object.Namespace, name)
 	if err != nil {

@@ -26,6 +26,9 @@ func (p *ServicePool) Thing() string { return "host" }
 // Notes reports that hosts do not say whose they are.
 func (p *ServicePool) Notes() bool { return false }
 
+// Within reports that hosts are in no namespace.
+func (p *ServicePool) Within(string) string { return "" }
+
 // Hosts are those of the InfraEnvs that the AgentCluster names, and none without.
 func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error) {
 	if cluster == nil || len(cluster.Spec.InfraEnvRefs) == 0 {

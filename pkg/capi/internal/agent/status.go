@@ -187,7 +187,7 @@ func (s *scope) report(before *agentv1.AgentMachine) {
 				continue
 			}
 		case clusterv1.DeletingCondition:
-			good = is.Reason != agentv1.WaitingForPersonReason
+			good = is.Reason != agentv1.WaitingForPersonReason && is.Reason != reasonOutOfReach
 		case clusterv1.ReadyCondition: // what keeps it from becoming ready is told by what it follows from
 			if !good && (was == nil || was.Status != metav1.ConditionTrue) {
 				continue
