@@ -34,7 +34,7 @@ func machineOf(name string, host *install.Host) machines.Machine {
 	condition := func(kind, status, reason, message string) any {
 		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message}
 	}
-	agentMachine := object("AgentMachine", condition("AgentReserved", "False", "NoSuitableAgents", "no Agent of the pool fits: 2 too small"))
+	agentMachine := object("AgentMachine", condition("AgentReserved", "False", "NoSuitableAgents", "2 Agents: 2 with too little memory"))
 	var hosts []machines.Host
 	if host != nil {
 		agentMachine = object("AgentMachine", condition("AgentValidated", "False", "ValidationsFailing", host.Validations[1].Message))
@@ -57,7 +57,7 @@ func TestWhyMachine(t *testing.T) {
 		"why machine w-1": {0, `Machine default/w-1 is Pending: 1 thing in the way.
 No host has come for it.
 
-1. AgentMachine w-1: no Agent of the pool fits: 2 too small
+1. AgentMachine w-1: 2 Agents: 2 with too little memory
    Check: kubectl -n default describe agentmachine.capi-provider.agent-install.openshift.io w-1
 `, ""},
 		"why host w-1":                    {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", "No host has the name w-1; this is the Machine.\n"},
@@ -245,7 +245,7 @@ func TestMachinesOfAHub(t *testing.T) {
 	m.put(t, "{apiVersion: v1, kind: Namespace, metadata: {name: lab}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: other}}\n")
 	m.put(t, clusterObjects)
 	m.put(t, "{apiVersion: agent-install.openshift.io/v1beta1, kind: InfraEnv, metadata: {namespace: lab, name: pool}, spec: {pullSecretRef: {name: p}}}")
-	none := [4]string{"AgentReserved", "False", "NoSuitableAgents", "no Agent of the pool fits: 2 of 3 have too little memory, 1 belongs to another cluster"}
+	none := [4]string{"AgentReserved", "False", "NoSuitableAgents", "3 Agents: 2 with too little memory, 1 bound to a cluster"}
 	m.put(t, poolObjects("lab", "lab-w-1", "Pending", none, "False"))
 	m.put(t, poolObjects("lab", "lab-w-2", "Provisioning", [4]string{"AgentValidated", "False", "ValidationsFailing", "the host has too little memory"}, "False"))
 	m.put(t, poolObjects("lab", "lab-w-3", "Running", [4]string{"Installed", "True", "InstallationCompleted", ""}, "True"))
@@ -255,7 +255,7 @@ func TestMachinesOfAHub(t *testing.T) {
 
 	for line, want := range map[string]string{
 		"get machines lab/lab": `NAME      CLUSTER   ROLE     PHASE          HOST     STATE     NODE   WAITS FOR
-lab-w-1   lab/lab   worker   Pending        -        -         -      no Agent of the pool fits: 2 of 3 have too little memory, 1…
+lab-w-1   lab/lab   worker   Pending        -        -         -      3 Agents: 2 with too little memory, 1 bound to a cluster
 lab-w-2   lab/lab   worker   Provisioning   rack-1   Blocked   -      the host has too little memory
 lab-w-3   lab/lab   worker   Running        -        -         -      -
 `,
@@ -265,7 +265,7 @@ lab-w-1   other/lab   worker   Pending   -      -       -      Cluster lab does 
 		"why machine lab/lab-w-1": `Machine lab/lab-w-1 is Pending: 1 thing in the way.
 No host has come for it.
 
-1. AgentMachine lab-w-1: no Agent of the pool fits: 2 of 3 have too little memory, 1 belongs to another cluster
+1. AgentMachine lab-w-1: 3 Agents: 2 with too little memory, 1 bound to a cluster
    Check: kubectl -n lab describe agentmachine.capi-provider.agent-install.openshift.io lab-w-1
 `,
 		"why machine lab-w-2": "Machine lab/lab-w-2 is Provisioning: ",
@@ -292,7 +292,7 @@ No host has come for it.
 	}
 	poor := m.User(t, "night", rule("cluster.x-k8s.io", "machines"), rule("agent-install.openshift.io", "agents"))
 	got := reached(t, "why machine lab/lab-w-1 --backend hub --kubeconfig "+m.KubeconfigOf(t, poor))
-	if got.code != 0 || !strings.Contains(got.out, "1. Machine lab-w-1: no Agent of the pool fits: 2 of 3") {
+	if got.code != 0 || !strings.Contains(got.out, "1. Machine lab-w-1: 3 Agents: 2 with too little memory") {
 		t.Errorf("%+v", got)
 	}
 }

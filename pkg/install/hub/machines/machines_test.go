@@ -62,7 +62,7 @@ func machineOf(t *testing.T, hosts []machines.Host, machine string, others ...st
 
 func TestCauses(t *testing.T) {
 	const (
-		noneFits  = "no Agent of the pool fits: 2 have too little memory"
+		noneFits  = "3 Agents: 2 with too little memory, 1 bound to a cluster"
 		noHost    = "the machine has not registered in the service yet"
 		noRelease = "no ClusterImageSet is of version 4.20.32"
 	)
