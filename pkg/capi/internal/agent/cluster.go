@@ -211,7 +211,8 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	return nil
 }
 
-// domains are the failure domains that have hosts.
+// domains are the failure domains that have hosts, or Machines that stay: the hosts of those may be elsewhere, or of an
+// InfraEnv that is named no more.
 func (s *clusterScope) domains(ctx context.Context) error {
 	if len(s.object.Spec.FailureDomains) == 0 {
 		s.object.Status.FailureDomains = nil
@@ -225,6 +226,15 @@ func (s *clusterScope) domains(ctx context.Context) error {
 	used := map[string]bool{}
 	for i := range hosts {
 		used[hosts[i].Domain] = true
+	}
+	list := &clusterv1.MachineList{}
+	if err := s.Client.List(ctx, list, client.InNamespace(s.cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the Machines of Cluster %s: %w", s.cluster.Name, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp.IsZero() {
+			used[list.Items[i].Spec.FailureDomain] = true
+		}
 	}
 	var all []clusterv1.FailureDomain
 	for _, d := range s.object.Spec.FailureDomains {

@@ -114,7 +114,7 @@ func TestExternallyManagedClustersAreLeftAlone(t *testing.T) {
 	})
 }
 
-// TestFailureDomains shows those that have Agents, and puts a machine where its Machine asks to be.
+// TestFailureDomains shows those that have Agents, or Machines that stay, and puts a machine where its Machine asks to be.
 func TestFailureDomains(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -127,7 +127,7 @@ func TestFailureDomains(t *testing.T) {
 		return agentv1.AgentFailureDomain{Name: name, ControlPlane: controlPlane, AgentLabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"row": row}}}
 	}
 	x.addCluster(t, x.namespace, "c", func(_ *clusterv1.Cluster, infra *agentv1.AgentCluster) {
-		infra.Spec.FailureDomains = []agentv1.AgentFailureDomain{domain("row-a", "a", nil), domain("row-b", "b", ptr.To(false)), domain("row-c", "c", nil)}
+		infra.Spec.FailureDomains = []agentv1.AgentFailureDomain{domain("row-a", "a", nil), domain("row-b", "b", ptr.To(false)), domain("row-c", "c", nil), domain("row-d", "d", nil)}
 	})
 	cluster := &clusterv1.Cluster{}
 	eventually(t, "the failure domains", func() (bool, string) {
@@ -145,6 +145,17 @@ func TestFailureDomains(t *testing.T) {
 	})
 	x.addAgent(t, "c-1", in("c"))
 	eventually(t, "one more", func() (bool, string) {
+		x.get(t, cluster, x.namespace, "c")
+		return len(cluster.Status.FailureDomains) == 3, fmt.Sprintf("%+v", cluster.Status.FailureDomains)
+	})
+	x.addMachine(t, x.namespace, "c", "moved", func(m *clusterv1.Machine, _ *agentv1.AgentMachine) { m.Spec.FailureDomain = "row-d" })
+	eventually(t, "the one that a Machine is in, whose host is elsewhere", func() (bool, string) {
+		x.get(t, cluster, x.namespace, "c")
+		all := cluster.Status.FailureDomains
+		return len(all) == 4 && all[3].Name == "row-d", fmt.Sprintf("%+v", all)
+	})
+	x.deleteMachine(t, "moved")
+	eventually(t, "it to be none any more", func() (bool, string) {
 		x.get(t, cluster, x.namespace, "c")
 		return len(cluster.Status.FailureDomains) == 3, fmt.Sprintf("%+v", cluster.Status.FailureDomains)
 	})

@@ -166,6 +166,18 @@ func (r *ClusterReconciler) ofControlPlane(ctx context.Context, controlPlane cli
 	return requests(concerned...)
 }
 
+// ofMachine is the AgentCluster of the Cluster of a Machine that is in a failure domain.
+func (r *ClusterReconciler) ofMachine(ctx context.Context, object client.Object) []reconcile.Request {
+	machine, cluster := object.(*clusterv1.Machine), &clusterv1.Cluster{}
+	if machine.Spec.FailureDomain == "" {
+		return nil
+	}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.ClusterName}, cluster); err != nil || !isOfAgents(cluster) {
+		return nil // a Cluster that comes later wakes by itself
+	}
+	return requests(types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Spec.InfrastructureRef.Name})
+}
+
 // OfAgent are the AgentClusters whose failure domains an Agent may be of.
 func (r *ClusterReconciler) OfAgent(ctx context.Context, _ client.Object) []reconcile.Request {
 	all := list(ctx, r.Client, &agentv1.AgentClusterList{})

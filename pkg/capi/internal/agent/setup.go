@@ -90,6 +90,7 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentcluster").WithOptions(w.Options).
 		For(&agentv1.AgentCluster{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone(), predicates.ResourceIsNotExternallyManaged(scheme, log))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(toInfra), builder.WithPredicates(clusterChanges())).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), specOrAnnotations()))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))

@@ -104,7 +104,7 @@ type AgentClusterStatus struct {
 	// +optional
 	ClusterDeploymentRef ClusterDeploymentReference `json:"clusterDeploymentReference,omitempty,omitzero"`
 
-	// failureDomains are those of the spec that have Agents.
+	// failureDomains are those of the spec that have Agents, or Machines.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
