@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
@@ -49,6 +50,9 @@ func configs() validator[*bootstrapv1.OpenshiftAssistedConfig] {
 			return checkConfig(ctx, &c.Spec, c.Annotations, field.NewPath("spec"), field.NewPath("metadata", "annotations"))
 		},
 		change: changedConfig,
+		isTaken: func(c *bootstrapv1.OpenshiftAssistedConfig) bool { // a new one gets its Machine later
+			return util.HasOwner(c.OwnerReferences, clusterv1.GroupVersion.String(), []string{"Machine"})
+		},
 	}
 }
 

@@ -50,9 +50,16 @@ func controlPlanes() validator[*controlplanev1.OpenshiftAssistedControlPlane] {
 		content: func(c *controlplanev1.OpenshiftAssistedControlPlane) any {
 			return []any{c.Spec, c.Annotations[controlplanev1.InstallConfigOverrideAnnotation], overridesIn(c.Annotations)}
 		},
-		check:  checkControlPlane,
-		change: changedControlPlane,
+		check:   checkControlPlane,
+		change:  changedControlPlane,
+		isTaken: isInstalled,
 	}
+}
+
+// isInstalled reports whether a control plane says that its cluster is installed. It installs none then: the cluster has
+// to answer by its kubeconfig.
+func isInstalled(c *controlplanev1.OpenshiftAssistedControlPlane) bool {
+	return c.Annotations[desired.AnnotationOpenShiftID] != ""
 }
 
 func controlPlaneTemplates() validator[*controlplanev1.OpenshiftAssistedControlPlaneTemplate] {

@@ -15,6 +15,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 )
 
 // compact is a control plane of three machines that is all right.
@@ -433,6 +434,44 @@ func TestNothingThatIsThereIsHeldUp(t *testing.T) {
 	}
 	if _, err := controlPlanes().ValidateDelete(t.Context(), wrong); err != nil {
 		t.Errorf("it cannot be deleted: %v", err)
+	}
+}
+
+// TestWhatIsMovedHereIsTaken: what is wrong with the objects of an installed cluster, of another provider say, does not keep
+// them from being moved. It is told, and whoever makes new ones is refused.
+func TestWhatIsMovedHereIsTaken(t *testing.T) {
+	type plane = *controlplanev1.OpenshiftAssistedControlPlane
+	for field, change := range map[string]func(plane){
+		"spec.config.apiVIPs": func(c plane) { c.Spec.Config.IngressVIPs = nil },
+		"spec.config.capabilities.additionalEnabledCapabilities[0]": func(c plane) { c.Spec.Config.Capabilities.AdditionalEnabledCapabilities = []string{"Marketplace"} },
+		"spec.config.proxy.httpProxy":                               func(c plane) { c.Spec.Config.Proxy = &bootstrapv1.Proxy{HTTPProxy: "proxy:3128"} },
+		"spec.distributionVersion":                                  func(c plane) { c.Spec.DistributionVersion = "4.13.9" },
+	} {
+		object := compact()
+		change(object)
+		if _, err := controlPlanes().ValidateCreate(t.Context(), object); err == nil {
+			t.Errorf("%s: a new one is admitted", field)
+		}
+		object.Annotations = map[string]string{desired.AnnotationOpenShiftID: "8f5c"}
+		warnings, err := controlPlanes().ValidateCreate(t.Context(), object)
+		if err != nil || len(warnings) == 0 || !strings.HasPrefix(warnings[0], field+": ") {
+			t.Errorf("%s: %v, warnings %q", field, err, warnings)
+		}
+	}
+	for owner, admitted := range map[metav1.OwnerReference]bool{
+		{}: false,
+		{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine", Name: "w-1"}:                                  true,
+		{APIVersion: "cluster.x-k8s.io/v1beta1", Kind: "Machine", Name: "w-1"}:                                       true,
+		{APIVersion: "machine.openshift.io/v1beta1", Kind: "Machine", Name: "w-1"}:                                   false,
+		{APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet", Name: "w"}:                                 false,
+		{APIVersion: "controlplane.cluster.x-k8s.io/v1beta1", Kind: "OpenshiftAssistedControlPlane", Name: "lab-cp"}: false,
+	} {
+		config := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{owner}}}
+		config.Spec.Proxy = &bootstrapv1.Proxy{HTTPProxy: "proxy:3128"}
+		warnings, err := configs().ValidateCreate(t.Context(), config)
+		if (err == nil) != admitted || admitted && (len(warnings) != 1 || !strings.HasPrefix(warnings[0], "spec.proxy.httpProxy: ")) {
+			t.Errorf("of %s %s: %v, warnings %q", owner.APIVersion, owner.Kind, err, warnings)
+		}
 	}
 }
 

@@ -8,7 +8,8 @@
 // another object is not decided here: the controllers say that in conditions.
 //
 // Nothing that is there already is held up: an object that is being deleted, or whose spec
-// stays, is admitted, and what was wrong before an update is not what is wrong with it.
+// stays, is admitted, and what was wrong before an update is not what is wrong with it. Nor is
+// what was there elsewhere, and is moved here, or restored: what is wrong with it is a warning.
 package webhook
 
 import (
@@ -80,6 +81,10 @@ type validator[T client.Object] struct {
 	content func(T) any
 	// check says what is wrong with an object by itself.
 	check func(context.Context, T) (admission.Warnings, field.ErrorList)
+	// isTaken says of an object that is to be made that it is in use already: it is moved here, or
+	// restored. Whoever only says so gains nothing: the controllers ask the rules of cluster.yaml
+	// again. Nil for a kind of which none is.
+	isTaken func(T) bool
 	// change says which changes are not allowed. Nil allows all.
 	change func(before, after T) field.ErrorList
 	// template is what may be changed by nobody but a topology that tries it out. Nil for a
@@ -90,6 +95,12 @@ type validator[T client.Object] struct {
 // ValidateCreate admits an object that is to be made.
 func (v validator[T]) ValidateCreate(ctx context.Context, object T) (admission.Warnings, error) {
 	warnings, wrong := v.check(ctx, object)
+	if v.isTaken != nil && v.isTaken(object) {
+		for _, e := range inOrder(wrong) {
+			warnings = append(warnings, e.Field+": "+e.Detail)
+		}
+		return warnings, nil
+	}
 	return warnings, v.refusal(object, wrong)
 }
 
@@ -120,10 +131,14 @@ func (v validator[T]) refusal(object T, wrong field.ErrorList) error {
 	if len(wrong) == 0 {
 		return nil
 	}
+	return apierrors.NewInvalid(v.kind, object.GetName(), inOrder(wrong))
+}
+
+func inOrder(wrong field.ErrorList) field.ErrorList {
 	slices.SortStableFunc(wrong, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail))
 	})
-	return apierrors.NewInvalid(v.kind, object.GetName(), wrong)
+	return wrong
 }
 
 // without are the errors that are not among others.
