@@ -191,10 +191,12 @@ func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOp
 }
 
 // deleting is a control plane whose cluster is to be deleted from a service.
-func deleting(service *records, onHub bool, objects ...client.Object) *scope {
+func deleting(t *testing.T, service *records, onHub bool, objects ...client.Object) *scope {
+	t.Helper()
 	s, _ := observed()
 	s.OnHub = onHub
-	s.Live = fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(objects...).Build()
+	s.Client, s.Live = c, c
 	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
 	return s
 }
@@ -247,7 +249,7 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &records{}
-			s := deleting(service, true, test.objects...)
+			s := deleting(t, service, true, test.objects...)
 			s.plane.CreationTimestamp = metav1.NewTime(s.plane.CreationTimestamp.Add(time.Duration(test.since) * time.Hour))
 			if !test.refused {
 				s.annotate(desired.AnnotationRun, "mark")
@@ -270,11 +272,46 @@ func TestBrokenOffOverRESTIsDeleted(t *testing.T) {
 	all := []install.Cluster{record("by-hand", "", false), record("without", "", true), record("other", "other", true), record("ours", "mark", true)}
 	for run, want := range map[string][]string{"": nil, "mark": {"ours"}, "unknown": nil} {
 		service := &records{clusters: all}
-		s := deleting(service, false)
+		s := deleting(t, service, false)
 		s.plane.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "lab"}
 		s.annotate(desired.AnnotationRun, run)
 		if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, want) {
 			t.Errorf("with the mark %q, deleted is %v, %v; it should be %v", run, service.deleted, err, want)
 		}
+	}
+}
+
+// TestClusterOfACopyStays: a cluster that another control plane notes for its own is not deleted with this one, unless both
+// are deleted.
+func TestClusterOfACopyStays(t *testing.T) {
+	other := func(namespace, key, value string) *controlplanev1.OpenshiftAssistedControlPlane {
+		return &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other", Annotations: map[string]string{key: value}}}
+	}
+	leaving := other("ns", desired.AnnotationClusterID, "ns/lab")
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: clock.Real().Now()}, []string{controlplanev1.ControlPlaneFinalizer}
+	for name, test := range map[string]struct {
+		other   *controlplanev1.OpenshiftAssistedControlPlane
+		onHub   bool
+		stays   bool
+		unnoted bool // the id is not noted yet
+	}{
+		"another one's":                          {other: other("ns", desired.AnnotationClusterID, "ns/other"), onHub: true},
+		"of its id":                              {other: other("ns", desired.AnnotationClusterID, "ns/lab"), onHub: true, stays: true},
+		"of its id, and is deleted, too":         {other: leaving, onHub: true},
+		"of its id over REST":                    {other: other("elsewhere", desired.AnnotationClusterID, "ns/lab"), stays: true},
+		"of its mark over REST":                  {other: other("elsewhere", desired.AnnotationRun, "mark"), stays: true},
+		"of its mark, and no id is known so far": {other: other("elsewhere", desired.AnnotationRun, "mark"), unnoted: true, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab", Name: "lab", Run: "mark", Owned: true}}}}
+			s := deleting(t, service, test.onHub, test.other)
+			s.annotate(desired.AnnotationRun, "mark")
+			if !test.unnoted {
+				s.annotate(desired.AnnotationClusterID, "ns/lab")
+			}
+			if err := s.deleteCluster(t.Context()); err != nil || (len(service.deleted) == 0) != test.stays {
+				t.Errorf("deleted is %v, %v", service.deleted, err)
+			}
+		})
 	}
 }

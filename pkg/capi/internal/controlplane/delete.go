@@ -70,10 +70,14 @@ func (s *scope) machinesLeft() string {
 }
 
 // deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
-// has its id is left alone.
+// has its id is left alone. So is one that another control plane, which stays, notes for its own.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	id, err := s.clusterID(ctx)
 	if err != nil || id == "" {
+		return err
+	}
+	twins, err := desired.Twins(ctx, s.Client, s.plane, s.OnHub)
+	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
 	service, err := s.Installations.Service(s.plane.Namespace)

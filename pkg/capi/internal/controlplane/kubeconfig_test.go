@@ -225,7 +225,7 @@ func authority(t *testing.T) string {
 // kubeconfig not handed out, and it is not deleted with the Cluster.
 func TestIdentityIsKept(t *testing.T) {
 	service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab"}, OpenShiftID: "another"}}}
-	s := deleting(service, true)
+	s := deleting(t, service, true)
 	s.annotate("oaictl.io/openshift-id", "this")
 	s.annotate("oaictl.io/cluster-id", "ns/lab")
 	view := &installation.View{Observed: &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}

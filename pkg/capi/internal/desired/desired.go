@@ -106,6 +106,9 @@ func (s *Source) Desire(ctx context.Context, key installation.Key, observed *ins
 	if s.Hub && id == "" && c.ControlPlane.Annotations[AnnotationRun] == "" {
 		return nil, fmt.Errorf("it is not known yet which cluster of the service Cluster %s is: %w", key, installation.ErrNotYet)
 	}
+	if err := s.checkCopied(ctx, c); err != nil {
+		return nil, err
+	}
 	desired, err := s.Of(ctx, c, observed)
 	if desired == nil && id != "" {
 		return s.toObserve(ctx, c, observed), err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -193,6 +194,42 @@ func TestClustersOfOtherNamespacesAreNobodys(t *testing.T) {
 	source.Hub = false
 	if id, err := IDOf(claimed(t, openShiftID)[1].(*controlplanev1.OpenshiftAssistedControlPlane), false); id != openShiftID || err != nil {
 		t.Errorf("%s, %v", id, err)
+	}
+}
+
+// TestCopiesAreRefused: of control planes that note one cluster, or one registration, the oldest has it.
+func TestCopiesAreRefused(t *testing.T) {
+	now := metav1.Now()
+	for name, test := range map[string]struct {
+		namespace, key, value string
+		since                 time.Duration // how much younger the other one is
+		rest, refused         bool
+	}{
+		"another cluster's":           {namespace: "ns", key: AnnotationClusterID, value: "ns/other", since: -time.Hour},
+		"older, of its id":            {namespace: "ns", key: AnnotationClusterID, value: "ns/edge", since: -time.Hour, refused: true},
+		"younger, of its id":          {namespace: "ns", key: AnnotationClusterID, value: "ns/edge", since: time.Hour},
+		"of one second, and UID":      {namespace: "ns", key: AnnotationClusterID, value: "ns/edge", refused: true},
+		"older, of its registration":  {namespace: "ns", key: AnnotationRun, value: "mark", since: -time.Hour, refused: true},
+		"of another namespace, REST":  {namespace: "other", key: AnnotationRun, value: "mark", since: -time.Hour, rest: true, refused: true},
+		"of another namespace, a hub": {namespace: "other", key: AnnotationRun, value: "mark", since: -time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := claimed(t, "ns/edge")
+			list[1].GetAnnotations()[AnnotationRun] = "mark"
+			list[1].SetCreationTimestamp(now)
+			list[1].SetUID("b")
+			source := sourceOf(t, append(list, &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
+				Namespace: test.namespace, Name: "first", UID: "a", Annotations: map[string]string{test.key: test.value}, CreationTimestamp: metav1.NewTime(now.Add(test.since)),
+			}}))
+			source.Hub = !test.rest
+			d, err := source.Desire(t.Context(), lab, nil)
+			if installation.IsRefusal(err) != test.refused || (d == nil) != test.refused {
+				t.Errorf("%+v, %v", d, err)
+			}
+			if test.refused && !strings.Contains(err.Error(), "are copied from control plane "+test.namespace+"/first") {
+				t.Errorf("it says %v", err)
+			}
+		})
 	}
 }
 
