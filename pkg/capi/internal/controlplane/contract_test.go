@@ -20,6 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 )
 
 // says waits until a condition of the control plane has a status and a reason.
@@ -147,6 +148,43 @@ func TestWebhookOutage(t *testing.T) {
 	configs := &bootstrapv1.OpenshiftAssistedConfigList{}
 	if err := x.client.List(t.Context(), configs, client.InNamespace(x.namespace)); err != nil || len(configs.Items) != 3 {
 		t.Errorf("%d configs were made, %v", len(configs.Items), err)
+	}
+}
+
+// TestMachinesThatAreTooManyGo: before the installation a Machine that somebody has made by hand beside those that are
+// wanted goes, and no other.
+func TestMachinesThatAreTooManyGo(t *testing.T) {
+	x := open(t, 3, "")
+	x.set(func() { x.registers = true })
+	x.lab(3)
+	var own []string
+	x.eventually("three Machines", func() (bool, string) {
+		own = nil
+		for _, m := range x.machines() {
+			own = append(own, m.Name)
+		}
+		return len(own) == 3, text(own)
+	})
+	extra := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "by-hand", Labels: map[string]string{clusterv1.ClusterNameLabel: "lab", clusterv1.MachineControlPlaneLabel: ""},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(x.plane(), controlplanev1.GroupVersion().WithKind(controlplanev1.ControlPlaneKind))},
+		},
+		Spec: clusterv1.MachineSpec{
+			ClusterName: "lab", FailureDomain: "workers", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("none")},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "Metal3Machine", Name: "none"},
+		},
+	}
+	x.create(extra)
+	x.eventually("the fourth Machine to go", func() (bool, string) { return !x.get(extra, "by-hand"), text(extra.Status.Conditions) })
+	var left []string
+	for _, m := range x.machines() {
+		if m.DeletionTimestamp.IsZero() {
+			left = append(left, m.Name)
+		}
+	}
+	if !slices.Equal(left, own) || x.plane().Annotations[controlplane.AnnotationMachinesMade] != "3" {
+		t.Errorf("there are %v, and were %v; %v", left, own, x.plane().Annotations)
 	}
 }
 
