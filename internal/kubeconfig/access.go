@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
@@ -90,6 +92,25 @@ func (c *Config) SelfContained() error {
 		}
 	}
 	return nil
+}
+
+// Connection is the way to the cluster of a kubeconfig that came from elsewhere, by which a request may take so long. One
+// that is not self-contained is refused before any file is read for it: with a file of this machine it could have the
+// machine's own token sent to its server.
+func Connection(text []byte, timeout time.Duration) (*rest.Config, error) {
+	c, err := Parse("", text)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SelfContained(); err != nil {
+		return nil, fmt.Errorf("%w: give one that has its certificates, keys and tokens in it, as `oc config new-admin-kubeconfig` makes it", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = timeout
+	return config, nil
 }
 
 // embed puts what files have into a cluster and a user, and has their other paths lead to

@@ -159,6 +159,30 @@ func TestSelfContained(t *testing.T) {
 	}
 }
 
+// TestConnection: what came from elsewhere is a way to its cluster, or is told what else to give. No file is read for it.
+func TestConnection(t *testing.T) {
+	w := newWay(t, "lab.example.com")
+	config, err := kubeconfig.Connection([]byte(w.filled(installed)), time.Minute)
+	if err != nil || config.Host != w.server || config.Timeout != time.Minute || string(config.KeyData) != w.key {
+		t.Errorf("it is %+v, %v", config, err)
+	}
+	const all = ": give one that has its certificates, keys and tokens in it"
+	users := func(user string) string {
+		return "clusters: [{name: a, cluster: {server: 'https://a'}}]\nusers: [{name: a, user: {" + user + "}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n"
+	}
+	for text, want := range map[string]string{
+		users("tokenFile: " + filepath.Join(t.TempDir(), "gone")):                                          "it names files of this machine as its credentials" + all,
+		users("exec: {command: rm, apiVersion: client.authentication.k8s.io/v1}"):                          "it has a program run for its credentials" + all,
+		strings.Replace(w.filled(installed), "certificate-authority-data: ", "certificate-authority: ", 1): "it names a file of this machine as a certificate-authority" + all,
+		users("token: {" + secret): "it is not valid YAML",
+		"":                         "invalid configuration",
+	} {
+		if config, err := kubeconfig.Connection([]byte(text), time.Minute); config != nil || err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestServerIsShown without a password.
 func TestServerIsShown(t *testing.T) {
 	w := newWay(t, "lab.example.com")

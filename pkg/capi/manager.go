@@ -231,19 +231,9 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
 	return node.New(node.Config{Clock: c.options.Clock, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
-		data, err := c.kubeconfig(ctx, cluster)
+		data, err := c.source.Kubeconfig(ctx, cluster)
 		return data, "Secret " + name, err
 	}})
-}
-
-// kubeconfig is that of a Cluster.
-func (c *controllerManager) kubeconfig(ctx context.Context, cluster installation.Key) ([]byte, error) {
-	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
-	kubeconfig := &corev1.Secret{}
-	if err := c.GetClient().Get(ctx, key, kubeconfig); err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
-	}
-	return kubeconfig.Data[secret.KubeconfigDataName], nil
 }
 
 // updateInPlace has Cluster API ask before it replaces Machines, where its feature gates have it ask.
@@ -252,7 +242,7 @@ func (c *controllerManager) updateInPlace() error {
 		return nil
 	}
 	extension := &inplace.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (client.Reader, error) {
-		data, err := c.kubeconfig(ctx, cluster)
+		data, err := c.source.Kubeconfig(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 )
 
@@ -116,8 +116,8 @@ func (s *scope) workload(ctx context.Context) (client.Client, error) {
 	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: s.object.Namespace, Name: secretHostedKubeconfig}, secret); err != nil {
 		return nil, err
 	}
-	kubeconfig := secret.Data[hubapi.KeyKubeconfig]
-	sum := sha256.Sum256(kubeconfig)
+	data := secret.Data[hubapi.KeyKubeconfig]
+	sum := sha256.Sum256(data)
 	s.workloads.mu.Lock()
 	defer s.workloads.mu.Unlock()
 	if known, there := s.workloads.of[s.key]; there && known.sum == sum {
@@ -127,7 +127,7 @@ func (s *scope) workload(ctx context.Context) (client.Client, error) {
 	if connect == nil {
 		connect = connectTo
 	}
-	made, err := connect(kubeconfig)
+	made, err := connect(data)
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,10 @@ func (s *scope) workload(ctx context.Context) (client.Client, error) {
 // answersWithin is how long the API server of a hosted cluster may take.
 const answersWithin = 10 * time.Second
 
-func connectTo(kubeconfig []byte) (client.Client, error) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+func connectTo(data []byte) (client.Client, error) {
+	config, err := kubeconfig.Connection(data, answersWithin)
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
 	}
-	if config.ExecProvider != nil || config.AuthProvider != nil || config.BearerTokenFile != "" || config.CertFile != "" || config.KeyFile != "" || config.CAFile != "" {
-		return nil, fmt.Errorf("the kubeconfig in Secret %s refers to programs or files of who reads it", secretHostedKubeconfig)
-	}
-	config.Timeout = answersWithin
 	return client.New(config, client.Options{})
 }

@@ -13,15 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
 	"sigs.k8s.io/cluster-api/util/secret"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
@@ -43,7 +44,9 @@ const annotationTaken = "oaictl.io/service-copy"
 func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 	data, err := s.handOut(ctx)
 	if err == nil && data != nil {
-		data, err = s.followAuthorities(ctx, data)
+		if err = desired.CheckKubeconfig(s.key(), data); err == nil {
+			data, err = s.followAuthorities(ctx, data)
+		}
 	}
 	switch {
 	case err != nil:
@@ -114,7 +117,7 @@ func (s *scope) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []
 		return data, nil
 	}
 	kept := have.Data[secret.KubeconfigDataName]
-	if _, err := clientcmd.RESTConfigFromKubeConfig(kept); err == nil && have.Annotations[annotationTaken] == digest {
+	if desired.CheckKubeconfig(s.key(), kept) == nil && have.Annotations[annotationTaken] == digest {
 		return kept, nil
 	}
 	metav1.SetMetaDataAnnotation(&have.ObjectMeta, annotationTaken, digest)
@@ -149,7 +152,7 @@ func (s *scope) showKubeconfig(data []byte) {
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.
 func certificateEnds(data []byte) (time.Time, bool) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(data)
+	config, err := kubeconfig.Connection(data, probeTakes)
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -184,12 +187,11 @@ const probeTakes = 5 * time.Second
 
 // Answers reports why the API server that a kubeconfig names does not take requests, nil where it does:
 // it is asked for /readyz.
-func Answers(ctx context.Context, kubeconfig []byte) error {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+func Answers(ctx context.Context, data []byte) error {
+	config, err := kubeconfig.Connection(data, probeTakes)
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	config.Timeout = probeTakes
 	http, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err

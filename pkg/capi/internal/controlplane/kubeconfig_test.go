@@ -15,6 +15,9 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,6 +92,7 @@ func TestKubeconfigThatIsHandedOut(t *testing.T) {
 		"a person has put another":             {service: old, have: persons, taken: old, want: persons},
 		"and the service has another since":    {service: renewed, have: persons, taken: old, want: renewed},
 		"of a version before":                  {service: old, have: old, want: old},
+		"somebody has a file of ours read":     {service: old, have: tokenFrom(t, "https://a", "gone"), taken: old, want: old},
 		"somebody has broken it":               {service: old, have: []byte("{"), taken: old, want: old},
 		"the service has none":                 {have: persons, want: persons},
 		"the service has none, and no one has": {},
@@ -151,6 +155,52 @@ func handingNone(t *testing.T) *scope {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// tokenFrom is a kubeconfig of a server, which sends it what is in a file of who uses it.
+func tokenFrom(t *testing.T, server, file string) []byte {
+	t.Helper()
+	config, err := clientcmd.Load(kubeconfigOf(t, server, "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{TokenFile: file}
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestNoFileOfOursIsSent: whoever may write the Secret of a kubeconfig may not have its server be sent what is in a file of
+// the manager, as its own token is. What is wrong with it, and what to put there, is said.
+func TestNoFileOfOursIsSent(t *testing.T) {
+	asked := 0
+	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer api.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("the manager's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := tokenFrom(t, api.URL, file)
+	s := handing(t, nil, data, nil)
+	s.Answers = Answers
+	if _, err := s.kubeconfig(t.Context()); err == nil {
+		t.Error("it is used")
+	}
+	const want = "the kubeconfig in Secret lab-kubeconfig cannot be used: it names files of this machine as its credentials: give one that has its certificates, keys and tokens in it"
+	if c := conditions.Get(s.plane, controlplanev1.KubeconfigAvailableCondition); c == nil || c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, want) {
+		t.Errorf("it says %+v", c)
+	}
+	if _, err := s.Workloads.Client(s.key(), data); err == nil {
+		t.Error("there is a client of it")
+	}
+	if err := Answers(t.Context(), data); err == nil {
+		t.Error("its server is asked whether it is ready")
+	}
+	if asked > 0 {
+		t.Errorf("its server was asked %d times", asked)
+	}
 }
 
 // TestKubeconfigFollowsTheAuthorities: what the cluster says that its API server is trusted by is what the Secret trusts,

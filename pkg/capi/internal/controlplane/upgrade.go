@@ -11,12 +11,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/kubeconfig"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
@@ -51,14 +51,17 @@ const (
 	aboutAuthorities
 )
 
+// workloadTakes is how long an installed cluster may take to answer.
+const workloadTakes = 20 * time.Second
+
 // Client is a client of a cluster by its kubeconfig.
-func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.Client, error) {
+func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, is := w.of[cluster]; is && known.kubeconfig == string(kubeconfig) {
+	if known, is := w.of[cluster]; is && known.kubeconfig == string(data) {
 		return known.client, nil
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err := kubeconfig.Connection(data, workloadTakes)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
@@ -69,7 +72,7 @@ func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.
 	if w.of == nil {
 		w.of = map[installation.Key]workload{}
 	}
-	w.of[cluster] = workload{kubeconfig: string(kubeconfig), client: c, asked: map[question]time.Time{}}
+	w.of[cluster] = workload{kubeconfig: string(data), client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 

@@ -126,7 +126,7 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *install.Ob
 		out.Spec.Hosts = append(out.Spec.Hosts, knownHost(c, m))
 	}
 	if part.installed {
-		if kubeconfig, err := s.kubeconfig(ctx, c); err == nil {
+		if kubeconfig, err := s.importedKubeconfig(ctx, c); err == nil {
 			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.SourceOf(spec.NewSecret(kubeconfig))}
 		}
 	}

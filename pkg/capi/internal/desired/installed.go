@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -34,7 +34,7 @@ func isInstalled(c *Cluster, observed *install.Observed) bool {
 func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Observed) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
 	imported := &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID]}
-	kubeconfig, err := s.kubeconfig(ctx, c)
+	kubeconfig, err := s.importedKubeconfig(ctx, c)
 	if err == nil && observed != nil && observed.Cluster == nil {
 		err = s.prove(ctx, c, kubeconfig, imported.ClusterID)
 	}
@@ -59,17 +59,39 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Ob
 	return out, s.ignitionEndpoint(ctx, c, to)
 }
 
-// kubeconfig is that of an installed cluster.
-func (s *Source) kubeconfig(ctx context.Context, c *Cluster) (string, error) {
-	name := secret.Name(c.Name, secret.Kubeconfig)
-	found := &corev1.Secret{}
-	switch err := s.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, found); {
-	case apierrors.IsNotFound(err):
-		return noKubeconfig, nil // it is written anew where the service has one
-	case err != nil:
-		return "", fmt.Errorf("read Secret %s: %w", name, err)
+// Kubeconfig is that by which an installed cluster is reached.
+func (s *Source) Kubeconfig(ctx context.Context, cluster installation.Key) ([]byte, error) {
+	data, err := s.kubeconfigOf(ctx, cluster)
+	if err == nil {
+		err = CheckKubeconfig(cluster, data)
 	}
-	return string(found.Data[secret.KubeconfigDataName]), nil
+	return data, err
+}
+
+// CheckKubeconfig refuses a kubeconfig of a Cluster that reaches nothing, or has programs or files of this machine used.
+func CheckKubeconfig(cluster installation.Key, data []byte) error {
+	if _, err := kubeconfig.Connection(data, identifyTakes); err != nil {
+		return fmt.Errorf("the kubeconfig in Secret %s cannot be used: %w", secret.Name(cluster.Name, secret.Kubeconfig), err)
+	}
+	return nil
+}
+
+func (s *Source) kubeconfigOf(ctx context.Context, cluster installation.Key) ([]byte, error) {
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
+	found := &corev1.Secret{}
+	if err := s.Client.Get(ctx, key, found); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	}
+	return found.Data[secret.KubeconfigDataName], nil
+}
+
+// importedKubeconfig is that of an installed cluster, as a service takes it in.
+func (s *Source) importedKubeconfig(ctx context.Context, c *Cluster) (string, error) {
+	data, err := s.kubeconfigOf(ctx, client.ObjectKeyFromObject(c))
+	if apierrors.IsNotFound(err) {
+		return noKubeconfig, nil // it is written anew where the service has one
+	}
+	return string(data), err
 }
 
 // noKubeconfig stands for one that is missing: it reaches nothing.
@@ -89,15 +111,14 @@ func (s *Source) prove(ctx context.Context, c *Cluster, kubeconfig, id string) e
 }
 
 // identify is what the cluster of a kubeconfig calls itself.
-func (s *Source) identify(ctx context.Context, kubeconfig []byte) (string, error) {
+func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if s.Identify != nil {
-		return s.Identify(ctx, kubeconfig)
+		return s.Identify(ctx, data)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err := kubeconfig.Connection(data, identifyTakes)
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	config.Timeout = identifyTakes
 	reader, err := client.New(config, client.Options{})
 	if err != nil {
 		return "", err

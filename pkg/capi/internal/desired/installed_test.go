@@ -3,6 +3,11 @@ package desired
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +72,35 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 				t.Errorf("desired is %+v with %+v", d.Spec.Spec.Import, d.Options)
 			}
 		})
+	}
+}
+
+// TestNoFileOfOursIsSent: a kubeconfig that has files of the manager sent, or a program run, reaches nothing.
+func TestNoFileOfOursIsSent(t *testing.T) {
+	asked := 0
+	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer api.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("the manager's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for user, says := range map[string]string{
+		"tokenFile: " + file: "it names files of this machine",
+		"exec: {command: 'true', apiVersion: client.authentication.k8s.io/v1}": "it has a program run",
+	} {
+		list := moved(t)
+		list[len(list)-1].(*corev1.Secret).Data["value"] = []byte(fmt.Sprintf(
+			"{clusters: [{name: a, cluster: {server: '%s'}}], users: [{name: a, user: {%s}}], contexts: [{name: a, context: {cluster: a, user: a}}], current-context: a}", api.URL, user))
+		source := sourceOf(t, list)
+		if data, err := source.Kubeconfig(t.Context(), lab); err == nil || !strings.Contains(err.Error(), "the kubeconfig in Secret lab-kubeconfig cannot be used: "+says) {
+			t.Errorf("%s: %s, %v", user, data, err)
+		}
+		if _, err := source.Desire(t.Context(), lab, &install.Observed{}); !errors.Is(err, installation.ErrNotYet) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: it is not taken in since %v", user, err)
+		}
+	}
+	if asked > 0 {
+		t.Errorf("its server was asked %d times", asked)
 	}
 }
 
