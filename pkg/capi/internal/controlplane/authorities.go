@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 )
 
 // authorities is the ConfigMap in which OpenShift keeps what its own clients trust the API server by, where `oc config
@@ -42,9 +44,9 @@ func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byt
 	if err != nil || changed == nil || s.Answers(ctx, changed) != nil {
 		return kubeconfig, err
 	}
-	have := &corev1.Secret{}
-	if err := s.Client.Get(ctx, s.kubeconfigSecret(), have); err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
+	have, err := desired.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	if err != nil {
+		return nil, err
 	}
 	if !bytes.Equal(have.Data[secret.KubeconfigDataName], kubeconfig) {
 		return kubeconfig, nil // it was written this moment, and wakes

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
 	"sigs.k8s.io/cluster-api/util/secret"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,7 +55,8 @@ func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	case data == nil && s.view.Installed():
 		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
-			"the service has no kubeconfig of the cluster: put one of its administrator into the Secret "+s.kubeconfigSecret().Name)
+			fmt.Sprintf("the service has no kubeconfig of the cluster: put one of its administrator into the Secret %s, with the label %s: %s",
+				s.kubeconfigSecret().Name, clusterv1.ClusterNameLabel, s.cluster.Name))
 		return ctrl.Result{}, nil
 	case data == nil:
 		if !ptr.Deref(s.plane.Status.Initialization.ControlPlaneInitialized, false) {
@@ -86,9 +88,12 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	if which == "" && !s.view.Installed() {
 		return nil, nil
 	}
-	have := &corev1.Secret{}
-	if err := s.Client.Get(ctx, s.kubeconfigSecret(), have); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
+	have, err := desired.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	if err == nil {
+		err = s.labelKubeconfig(ctx, have)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
 	}
 	if which == "" {
 		return have.Data[secret.KubeconfigDataName], nil
@@ -102,6 +107,19 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster.ID, err)
 	}
 	return s.keepKubeconfig(ctx, have, data)
+}
+
+// labelKubeconfig has the Secret carry the label of its Cluster, without which Cluster API does not see it either.
+func (s *scope) labelKubeconfig(ctx context.Context, have *corev1.Secret) error {
+	if _, has := have.Labels[clusterv1.ClusterNameLabel]; has {
+		return nil
+	}
+	before := have.DeepCopy()
+	metav1.SetMetaDataLabel(&have.ObjectMeta, clusterv1.ClusterNameLabel, s.cluster.Name)
+	if err := s.Client.Patch(ctx, have, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("label Secret %s: %w", have.Name, err)
+	}
+	return nil
 }
 
 // keepKubeconfig writes the service's copy where it was not written yet, and says what the Secret has then.

@@ -21,11 +21,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/events"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -74,7 +76,7 @@ func handing(t *testing.T, service []byte, have, taken []byte) *scope {
 		objects = append(objects, made)
 	}
 	s.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
-	s.Workloads, s.Clock = &Workloads{}, clock.Real()
+	s.Live, s.Workloads, s.Clock = s.Client, &Workloads{}, clock.Real()
 	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
 	return s
 }
@@ -116,6 +118,45 @@ func TestKubeconfigThatIsHandedOut(t *testing.T) {
 			}
 			if _ = s.Client.Get(t.Context(), s.kubeconfigSecret(), there); there.ResourceVersion != before {
 				t.Error("it is written again")
+			}
+		})
+	}
+}
+
+// labelled is a cache, which has only Secrets with the label of their Cluster.
+type labelled struct{ client.Client }
+
+func (l labelled) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	err := l.Client.Get(ctx, key, into, options...)
+	if err == nil && into.GetLabels()[clusterv1.ClusterNameLabel] == "" {
+		return apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
+	}
+	return err
+}
+
+// TestKubeconfigWithoutItsLabel: a Secret that somebody has made without the label of its Cluster is used as any other, and
+// given the label.
+func TestKubeconfigWithoutItsLabel(t *testing.T) {
+	old, persons := kubeconfigOf(t, "https://a", "old", ""), kubeconfigOf(t, "https://a", "person", "")
+	for name, test := range map[string]struct {
+		service, have, taken, want []byte
+	}{
+		"the service has none":           {have: persons, want: persons},
+		"the service has one":            {service: old, have: persons, taken: old, want: persons},
+		"it was made anew by somebody":   {service: old, have: persons, want: old},
+		"the service has made it itself": {service: old, want: old},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, test.service, test.have, test.taken)
+			s.Client = labelled{s.Client}
+			for range 2 {
+				if got, err := s.handOut(t.Context()); err != nil || !bytes.Equal(got, test.want) {
+					t.Errorf("handed out is %s, %v", got, err)
+				}
+			}
+			there := &corev1.Secret{}
+			if err := s.Client.Get(t.Context(), s.kubeconfigSecret(), there); err != nil || there.Labels[clusterv1.ClusterNameLabel] != "lab" {
+				t.Errorf("the cache has %v, %v", there.Labels, err)
 			}
 		})
 	}

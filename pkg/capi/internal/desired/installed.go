@@ -61,11 +61,12 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Ob
 
 // Kubeconfig is that by which an installed cluster is reached.
 func (s *Source) Kubeconfig(ctx context.Context, cluster installation.Key) ([]byte, error) {
-	data, err := s.kubeconfigOf(ctx, cluster)
-	if err == nil {
-		err = CheckKubeconfig(cluster, data)
+	found, err := KubeconfigSecret(ctx, s.Client, s.Live, cluster)
+	if err != nil {
+		return nil, err
 	}
-	return data, err
+	data := found.Data[secret.KubeconfigDataName]
+	return data, CheckKubeconfig(cluster, data)
 }
 
 // CheckKubeconfig refuses a kubeconfig of a Cluster that reaches nothing, or has programs or files of this machine used.
@@ -76,22 +77,28 @@ func CheckKubeconfig(cluster installation.Key, data []byte) error {
 	return nil
 }
 
-func (s *Source) kubeconfigOf(ctx context.Context, cluster installation.Key) ([]byte, error) {
+// KubeconfigSecret is the Secret of a Cluster's kubeconfig, an empty one with the error where there is none. The cache has
+// only what carries the label of its Cluster, which whoever makes the Secret by hand may leave out.
+func KubeconfigSecret(ctx context.Context, cached, live client.Reader, cluster installation.Key) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
 	found := &corev1.Secret{}
-	if err := s.Client.Get(ctx, key, found); err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	err := cached.Get(ctx, key, found)
+	if apierrors.IsNotFound(err) {
+		err = live.Get(ctx, key, found)
 	}
-	return found.Data[secret.KubeconfigDataName], nil
+	if err != nil {
+		return &corev1.Secret{}, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	}
+	return found, nil
 }
 
 // importedKubeconfig is that of an installed cluster, as a service takes it in.
 func (s *Source) importedKubeconfig(ctx context.Context, c *Cluster) (string, error) {
-	data, err := s.kubeconfigOf(ctx, client.ObjectKeyFromObject(c))
+	found, err := KubeconfigSecret(ctx, s.Client, s.Live, client.ObjectKeyFromObject(c))
 	if apierrors.IsNotFound(err) {
 		return noKubeconfig, nil // it is written anew where the service has one
 	}
-	return string(data), err
+	return string(found.Data[secret.KubeconfigDataName]), err
 }
 
 // noKubeconfig stands for one that is missing: it reaches nothing.

@@ -104,6 +104,20 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	}
 }
 
+// TestKubeconfigIsReadPastTheCache: a Secret without the label of its Cluster is in no cache.
+func TestKubeconfigIsReadPastTheCache(t *testing.T) {
+	source := sourceOf(t, moved(t))
+	source.Client = sourceOf(t, objects(t)).Client
+	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	d, err := source.Desire(t.Context(), lab, observed)
+	if err != nil || d.Spec.Spec.Import.Kubeconfig.Secret().Reveal() != "{kind: Config}" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := source.Kubeconfig(t.Context(), lab); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+		t.Errorf("it is read as %v", err)
+	}
+}
+
 // TestAnotherOfItsNameIsRefused: a record of the service by the noted id is of another cluster where it calls itself
 // otherwise: it is looked at, and nothing more is wanted of it.
 func TestAnotherOfItsNameIsRefused(t *testing.T) {
