@@ -73,7 +73,8 @@ func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 }
 
 // handOut is what is in the Secret of the kubeconfig, nil where there is none yet. The service's copy is written to it, and
-// anew where the service has another; a service that has taken in an installed cluster has none.
+// anew where the service has another; a service that has taken in an installed cluster has none. While the service's copy
+// cannot be read, what is in the Secret is good enough.
 func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	cluster := s.view.Observed.Cluster
 	var which string
@@ -98,15 +99,28 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	if which == "" {
 		return have.Data[secret.KubeconfigDataName], nil
 	}
+	data, err := s.serviceCopy(ctx, cluster.ID, which)
+	if kept := have.Data[secret.KubeconfigDataName]; err != nil && desired.CheckKubeconfig(s.key(), kept) == nil {
+		s.noCopy = words.Error(err)
+		return kept, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.keepKubeconfig(ctx, have, data)
+}
+
+// serviceCopy is a kubeconfig as the service has it.
+func (s *scope) serviceCopy(ctx context.Context, id, which string) ([]byte, error) {
 	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	data, err := service.Credential(ctx, cluster.ID, which)
+	data, err := service.Credential(ctx, id, which)
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster.ID, err)
+		return nil, fmt.Errorf("read the kubeconfig of %s: %w", id, err)
 	}
-	return s.keepKubeconfig(ctx, have, data)
+	return data, nil
 }
 
 // labelKubeconfig has the Secret carry the label of its Cluster, without which Cluster API does not see it either.
@@ -156,7 +170,8 @@ func (s *scope) kubeconfigSecret() client.ObjectKey {
 	return client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
 }
 
-// showKubeconfig says that there is a kubeconfig, or that its certificate is about to end.
+// showKubeconfig says that there is a kubeconfig, and why it may not be the service's, or that its certificate is about to
+// end.
 func (s *scope) showKubeconfig(data []byte) {
 	ends, known := certificateEnds(data)
 	if known && ends.Sub(s.Clock.Now()) < expiresSoon {
@@ -165,7 +180,7 @@ func (s *scope) showKubeconfig(data []byte) {
 				ends.UTC().Format(time.RFC3339), s.kubeconfigSecret().Name))
 		return
 	}
-	s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, "")
+	s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, s.noCopy)
 }
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.

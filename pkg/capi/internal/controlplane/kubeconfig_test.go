@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -44,9 +45,10 @@ type copies struct {
 	install.Backend
 
 	data []byte
+	err  error
 }
 
-func (c copies) Credential(context.Context, string, string) ([]byte, error) { return c.data, nil }
+func (c copies) Credential(context.Context, string, string) ([]byte, error) { return c.data, c.err }
 
 // kubeconfigOf is a kubeconfig of a server, which a user of a name and authorities trust.
 func kubeconfigOf(t *testing.T, server, user, authorities string) []byte {
@@ -185,6 +187,37 @@ func TestClusterThatWasTakenInIsUpgraded(t *testing.T) {
 	}
 	if c := conditions.Get(handingNone(t).plane, controlplanev1.KubeconfigAvailableCondition); c == nil || c.Status != metav1.ConditionFalse {
 		t.Errorf("without a Secret, it says %+v", c)
+	}
+}
+
+// TestKubeconfigWhileTheServiceIsAway: what is in the Secret is used while the service's copy cannot be read, and that is
+// said. Where nothing in it can be used, there is no kubeconfig.
+func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
+	for name, test := range map[string]struct {
+		have   []byte
+		status metav1.ConditionStatus
+	}{
+		"there is one":           {have: kubeconfigOf(t, "https://a", "old", ""), status: metav1.ConditionTrue},
+		"there is none":          {status: metav1.ConditionFalse},
+		"somebody has broken it": {have: []byte("{"), status: metav1.ConditionFalse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, []byte("its copy"), test.have, test.have)
+			s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) {
+				return copies{err: errors.New("the service is away")}, nil
+			}, Clock: s.Clock})
+			s.view.Observed.Spoke, s.Recorder = nil, &events.FakeRecorder{}
+			initialized := false
+			s.Answers = func(context.Context, []byte) error { initialized = true; return nil }
+			_, err := s.kubeconfig(t.Context())
+			there := test.status == metav1.ConditionTrue
+			if there != (err == nil) || initialized != there {
+				t.Errorf("initialized is %v, %v", initialized, err)
+			}
+			if c := conditions.Get(s.plane, controlplanev1.KubeconfigAvailableCondition); c == nil || c.Status != test.status || !strings.Contains(c.Message, "the service is away") {
+				t.Errorf("it says %+v", c)
+			}
+		})
 	}
 }
 

@@ -75,6 +75,7 @@ type scope struct {
 	view     *installation.View // nil where there is none yet
 	kept     *kept              // nil before it was looked after them
 	mismatch string             // why version and distributionVersion are not of one release; "" where they are
+	noCopy   string             // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
 	recheck  time.Duration      // how soon it is looked again at what nobody tells of; 0 where there is none
 }
 
