@@ -190,6 +190,26 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 }
 
+// What somebody has protected is there, and is not deleted.
+func TestDeleteOfWhatIsProtected(t *testing.T) {
+	s := newStage(t)
+	s.settle()
+	if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("protected", func(*install.Observed) bool {
+		return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetAnnotations()[hubapi.AnnotationProtectedDelete] != ""
+	})
+	s.calls.take()
+	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
+	if install.CodeOf(err) != install.CodeFailure || !strings.Contains(install.NextOf(err).String(), "hive.openshift.io/protected-delete-") {
+		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
+	}
+	if writes, _ := s.calls.take(); len(writes) > 0 {
+		t.Errorf("it writes %v", writes)
+	}
+}
+
 // What stays at the end is named with why.
 func TestNotesOfWhatStays(t *testing.T) {
 	for name, test := range map[string]struct {

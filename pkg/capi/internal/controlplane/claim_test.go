@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -24,6 +25,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -181,13 +183,14 @@ type records struct {
 
 	clusters []install.Cluster
 	deleted  []string
+	refuses  error // to delete any
 }
 
 func (r *records) ListClusters(context.Context) ([]install.Cluster, error) { return r.clusters, nil }
 
 func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOptions) error {
 	r.deleted = append(r.deleted, id)
-	return nil
+	return r.refuses
 }
 
 // deleting is a control plane whose cluster is to be deleted from a service.
@@ -259,6 +262,31 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 			}
 			if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, test.deleted) {
 				t.Errorf("deleted is %v, %v; it should be %v", service.deleted, err, test.deleted)
+			}
+		})
+	}
+}
+
+// TestDeletionThatIsRefused: a control plane stays while its cluster is there and is not deleted, with what to do about it;
+// one that is not found holds nothing up.
+func TestDeletionThatIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		refuses error
+		says    string // "" where nothing holds it up
+	}{
+		"it is gone":                {refuses: &install.Fault{Code: install.CodeNotFound, Status: 404, Permanent: true, Err: errors.New("there is none")}},
+		"somebody has protected it": {refuses: &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("it is protected"), Next: "kubectl annotate it"}, says: "it is protected: kubectl annotate it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := deleting(&records{refuses: test.refuses}, true)
+			s.Workloads, s.Status = &Workloads{}, status.New(clock.Real())
+			s.Client = fake.NewClientBuilder().WithScheme(kindsOf(t)).Build()
+			s.annotate(desired.AnnotationClusterID, "ns/lab")
+			if _, err := s.delete(t.Context()); (err == nil) != (test.says == "") {
+				t.Errorf("it ends with %v", err)
+			}
+			if says := conditions.GetMessage(s.plane, clusterv1.DeletingCondition); !strings.HasSuffix(says, test.says) || (says == "") != (test.says == "") {
+				t.Errorf("it says %q", says)
 			}
 		})
 	}

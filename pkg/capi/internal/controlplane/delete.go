@@ -70,7 +70,8 @@ func (s *scope) machinesLeft() string {
 }
 
 // deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
-// has its id is left alone. So is one that another control plane, which stays, notes for its own.
+// has its id is left alone. So is one that another control plane, which stays, notes for its own. One that is not found is
+// gone, or somebody has let go of it.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	id, err := s.clusterID(ctx)
 	if err != nil || id == "" {

@@ -42,7 +42,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		w.Cluster = deployment.GetLabels()[hubapi.LabelCluster]
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
 			return &install.Fault{
-				Code: install.CodeNotFound, Op: "delete cluster", On: clusterID, Permanent: true,
+				Code: install.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
 				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
 				Next: advice.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
