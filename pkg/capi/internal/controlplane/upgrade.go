@@ -25,6 +25,8 @@ import (
 const (
 	// askAgain is how soon a cluster that is being upgraded is looked at again.
 	askAgain = 15 * time.Second
+	// askBlocked is how soon one whose upgrade waits for somebody is. What becomes of nodes and operators wakes.
+	askBlocked = 2 * time.Minute
 	// asksAgain is how often a cluster that runs what is wanted is asked which updates it could have, and what its
 	// API server is trusted by.
 	asksAgain = 10 * time.Minute
@@ -184,10 +186,18 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if decision.Request != nil && decision.Request.Update != nil {
 		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested", "Upgrade", "asked the cluster for version %s", decision.Request.Update.Version)
 	}
-	if decision.Phase == upgrade.Idle || decision.Phase == upgrade.Done && len(decision.Notes) == 0 {
-		return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: s.upgradeAgain(&decision)}, nil
+}
+
+// upgradeAgain is how soon an upgrade is looked at again, 0 where nothing is waited for.
+func (s *scope) upgradeAgain(d *upgrade.Decision) time.Duration {
+	switch {
+	case d.Phase == upgrade.Idle, d.Phase == upgrade.Done && len(d.Notes) == 0:
+		return 0
+	case d.Phase == upgrade.Done, d.Phase == upgrade.Blocked && d.Reason != upgrade.ReasonOperatorBehind: // which passes by itself
+		return max(soon, s.Clock.Wall(askBlocked))
 	}
-	return ctrl.Result{RequeueAfter: askAgain}, nil
+	return askAgain
 }
 
 // mostUpdates is how many updates a status may list.

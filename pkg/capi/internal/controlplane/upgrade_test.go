@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -11,6 +12,32 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
+
+// TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while somebody is waited for, and not at all
+// where nothing is.
+func TestUpgradesAreLookedAtAgain(t *testing.T) {
+	s, _ := observed()
+	s.Clock = clock.Real()
+	notes := []string{"MachineConfigPool worker is paused"}
+	for _, test := range []struct {
+		decision upgrade.Decision
+		after    time.Duration
+	}{
+		{upgrade.Decision{Phase: upgrade.Idle}, 0},
+		{upgrade.Decision{Phase: upgrade.Requesting}, askAgain},
+		{upgrade.Decision{Phase: upgrade.Requested}, askAgain},
+		{upgrade.Decision{Phase: upgrade.Progressing, Notes: notes}, askAgain},
+		{upgrade.Decision{Phase: upgrade.Failed}, askAgain},
+		{upgrade.Decision{Phase: upgrade.Blocked, Reason: upgrade.ReasonOperatorBehind}, askAgain},
+		{upgrade.Decision{Phase: upgrade.Blocked, Reason: upgrade.ReasonAdminAckRequired}, askBlocked},
+		{upgrade.Decision{Phase: upgrade.Done, Notes: notes}, askBlocked},
+		{upgrade.Decision{Phase: upgrade.Done}, 0},
+	} {
+		if after := s.upgradeAgain(&test.decision); after != test.after {
+			t.Errorf("%+v is looked at again after %s, and should be after %s", test.decision, after, test.after)
+		}
+	}
+}
 
 // TestOfOneRelease: whatever says which release it is, is held against distributionVersion, by the release image where
 // that is named.
