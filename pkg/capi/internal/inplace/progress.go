@@ -120,28 +120,33 @@ type looks struct {
 // look is what was seen of one of them.
 type look struct {
 	mu    sync.Mutex // held while it is read
-	at    time.Time
+	at    time.Time  // when it had been
 	state *upgrade.State
+	err   error // why there is no state; both are nil before it was read
 }
 
-// look is how a workload cluster stands.
+// look is how a workload cluster stands. One that does not answer is waited for once by all that ask of it meanwhile:
+// Cluster API takes an answer that comes too late for a failure.
 func (e *Extension) look(ctx context.Context, cluster types.NamespacedName) (*upgrade.State, error) {
 	l := e.looks.get(cluster, e.Clock.Now())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := e.Clock.Now()
-	if l.state != nil && now.Sub(l.at) < freshFor {
-		return l.state, nil
+	if (l.state != nil || l.err != nil) && e.Clock.Now().Sub(l.at) < freshFor {
+		return l.state, l.err
 	}
+	l.state, l.err = e.read(ctx, cluster)
+	l.at = e.Clock.Now()
+	return l.state, l.err
+}
+
+func (e *Extension) read(ctx context.Context, cluster types.NamespacedName) (*upgrade.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, workloadTimeout)
 	defer cancel()
-	l.state, l.at = nil, now
 	reader, err := e.Workload(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	l.state, err = upgrade.Read(ctx, reader, now, &upgrade.Want{}) // what stands in the way, the control plane says
-	return l.state, err
+	return upgrade.Read(ctx, reader, e.Clock.Now(), &upgrade.Want{}) // what stands in the way, the control plane says
 }
 
 // forgottenAfter is when what was seen of a cluster goes.

@@ -268,13 +268,25 @@ func TestClustersAreReadOnceForAllTheirMachines(t *testing.T) {
 	if c.workloadsAsked != 2 {
 		t.Errorf("after a while it was read %d times", c.workloadsAsked)
 	}
+	ask := e.Workload
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+		watch.at = watch.at.Add(workloadTimeout) // as long as it is waited for one that is away
+		return ask(ctx, key)
+	}
 	c.away = errors.New("connection refused")
 	watch.at = watch.at.Add(freshFor)
-	for range 2 {
-		update(t, e, machine(spec("v1.33.5"), nil), ourConfig)
+	for range 3 {
+		if got := update(t, e, machine(spec("v1.33.5"), nil), ourConfig); !strings.Contains(got.Message, "connection refused") || got.RetryAfterSeconds == 0 {
+			t.Errorf("while it is away, it is %+v", got)
+		}
 	}
-	if c.workloadsAsked != 4 {
+	if c.workloadsAsked != 3 {
 		t.Errorf("while it does not answer it was asked %d times in all", c.workloadsAsked)
+	}
+	c.away = nil
+	watch.at = watch.at.Add(freshFor)
+	if got := update(t, e, machine(spec("v1.33.5"), nil), ourConfig); c.workloadsAsked != 4 || strings.Contains(got.Message, "connection refused") {
+		t.Errorf("once it answers again, it is %+v after %d questions", got, c.workloadsAsked)
 	}
 	for i := range 20 {
 		watch.at = watch.at.Add(forgottenAfter)
