@@ -81,6 +81,9 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 	// An API server that does not answer is no control plane yet, though there is a kubeconfig.
 	x.set(func() { x.registers, x.state = false, model.ClusterInstalling })
 	x.says(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer")
+	if c := conditions.Get(x.plane(), controlplanev1.KubernetesVersionAvailableCondition); c != nil {
+		t.Errorf("the versions are of one release, and it says %s", text(c))
+	}
 	kubeconfig := &corev1.Secret{}
 	if !x.get(kubeconfig, "lab-kubeconfig") {
 		t.Error("there is no kubeconfig")

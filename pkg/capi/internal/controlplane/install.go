@@ -81,6 +81,7 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 			return view, err
 		}
 	}
+	s.dropMismatch()
 	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
 	return view, err
 }

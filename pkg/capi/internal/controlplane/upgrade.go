@@ -18,6 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 )
@@ -144,6 +145,14 @@ func (s *scope) noteMismatch(err error) bool {
 		s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
 	}
 	return is
+}
+
+// dropMismatch takes back that what is wanted was not of one release. What an installed cluster runs is said in its place.
+func (s *scope) dropMismatch() {
+	const kind = controlplanev1.KubernetesVersionAvailableCondition
+	if conditions.GetReason(s.plane, kind) == controlplanev1.VersionMismatchReason && s.phase() != lifecycle.Installed {
+		conditions.Delete(s.plane, kind)
+	}
 }
 
 // upgrade brings an installed cluster to the wanted version, in place. No Machine is replaced for it.

@@ -6,12 +6,40 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
+
+// TestMismatchIsTakenBack: what was said of versions before the installation is not said of others. Of an installed cluster
+// it is said anew by what its nodes run.
+func TestMismatchIsTakenBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason string
+		state  install.ClusterState
+		stays  bool
+	}{
+		"before the installation": {reason: controlplanev1.VersionMismatchReason, state: model.ClusterReady},
+		"on its way":              {reason: controlplanev1.VersionMismatchReason, state: model.ClusterInstalling},
+		"installed":               {reason: controlplanev1.VersionMismatchReason, state: model.ClusterAddingHosts, stays: true},
+		"nodes have said it":      {reason: controlplanev1.KubernetesVersionAvailableCondition, state: model.ClusterInstalling, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := observed()
+			s.view.Observed.Cluster.State = test.state
+			s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, test.reason, "")
+			if s.dropMismatch(); conditions.Has(s.plane, controlplanev1.KubernetesVersionAvailableCondition) != test.stays {
+				t.Errorf("it says %+v", s.plane.Status.Conditions)
+			}
+		})
+	}
+}
 
 // TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while somebody is waited for, and not at all
 // where nothing is.
