@@ -103,7 +103,7 @@ func (k *Keeper) Ensure(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// tries is how often a Secret is written that another process writes, too.
+// tries is how often is written what another process writes, too.
 const tries = 5
 
 func (k *Keeper) ensureSecret(ctx context.Context) (*material, error) {
@@ -129,9 +129,9 @@ func (k *Keeper) ensureSecret(ctx context.Context) (*material, error) {
 				have = nil
 			}
 		}
-		next, err := have.renewed(names, k.Clock.Now())
-		if err != nil {
-			return nil, err
+		next, failed := have.renewed(names, k.Clock.Now())
+		if failed != nil {
+			return nil, failed
 		}
 		if !missing && next == have {
 			return next, nil
@@ -165,7 +165,16 @@ var apiVersions = map[string]string{
 
 // trust has a caller trust the authorities where it calls our Services. One that is not there is not waited
 // for: whoever installs it has it looked at again.
-func (k *Keeper) trust(ctx context.Context, caller Caller, bundle []byte) error {
+func (k *Keeper) trust(ctx context.Context, caller Caller, bundle []byte) (err error) {
+	for range tries {
+		if err = k.trustOnce(ctx, caller, bundle); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (k *Keeper) trustOnce(ctx context.Context, caller Caller, bundle []byte) error {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(apiVersions[caller.Kind])
 	u.SetKind(caller.Kind)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,7 @@ import (
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // hand is a clock that is set by hand.
@@ -239,6 +241,42 @@ func (k *Keeper) versions(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return append(versions, secret.ResourceVersion)
+}
+
+// TestKeeperTriesAgain: another process that starts writes the authority, too, and API servers write what they serve.
+func TestKeeperTriesAgain(t *testing.T) {
+	for conflicts, fails := range map[int]bool{0: false, 1: false, tries - 1: false, tries: true} {
+		k := newKeeper(t, &hand{now: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)}, hooks("ours", service), converted("kinds"))
+		left := conflicts
+		k.Client = interceptor.NewClient(k.Client.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+				if o.GetName() == "kinds" && left > 0 {
+					left--
+					return apierrors.NewConflict(schema.GroupResource{Resource: "customresourcedefinitions"}, "kinds", errors.New("it was changed meanwhile"))
+				}
+				return c.Patch(ctx, o, patch, options...)
+			},
+		})
+		if err := k.Ensure(t.Context()); (err != nil) != fails {
+			t.Errorf("after %d conflicts: %v", conflicts, err)
+		}
+		if trusts := len(k.bundles(t, k.Callers[1])[0]) > 0; trusts == fails {
+			t.Errorf("after %d conflicts it trusts us: %v", conflicts, trusts)
+		}
+	}
+}
+
+// TestKeeperNamesTheConflict that keeps it from writing the Secret.
+func TestKeeperNamesTheConflict(t *testing.T) {
+	k := newKeeper(t, &hand{now: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)})
+	k.Client = interceptor.NewClient(k.Client.(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, k.Secret, errors.New("it was changed meanwhile"))
+		},
+	})
+	if err := k.Ensure(t.Context()); !apierrors.IsConflict(err) {
+		t.Errorf("it says %v", err)
+	}
 }
 
 // TestKeeperLeavesCertManagerItsOwn: two that write the authority into one object undo each other.
