@@ -68,7 +68,12 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 	if _, hooked := s.machine.Annotations[agentv1.PreDrainHookAnnotation]; !hooked {
 		return false, nil
 	}
-	if name := s.reserved(); name.Name != "" {
+	name := s.reserved()
+	if name.Name != "" && s.isOutOfReach() {
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
+		return true, nil
+	}
+	if name.Name != "" {
 		if s.host, err = s.Pool.Now(ctx, s.object.Namespace, name); err != nil {
 			return false, err
 		}
