@@ -278,9 +278,8 @@ func TestDeletionThatIsRefused(t *testing.T) {
 		"somebody has protected it": {refuses: &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("it is protected"), Next: "kubectl annotate it"}, says: "it is protected: kubectl annotate it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := deleting(&records{refuses: test.refuses}, true)
+			s := deleting(t, &records{refuses: test.refuses}, true)
 			s.Workloads, s.Status = &Workloads{}, status.New(clock.Real())
-			s.Client = fake.NewClientBuilder().WithScheme(kindsOf(t)).Build()
 			s.annotate(desired.AnnotationClusterID, "ns/lab")
 			if _, err := s.delete(t.Context()); (err == nil) != (test.says == "") {
 				t.Errorf("it ends with %v", err)
