@@ -36,7 +36,9 @@ func TestMachinesDeletedWhileItInstalls(t *testing.T) {
 	}
 	r.untilAvailable(aWhile)
 	r.until("it is said that its member of etcd is to be removed", aWhile, r.held(&control, controlplanev1.EtcdMemberRemovalRequiredReason))
-	r.get(control.Name, &control)
+	if r.get(control.Name, &control); control.Status.Deletion.NodeDrainStartTime.IsZero() {
+		t.Errorf("its node %s was not drained: %+v", control.Status.NodeRef.Name, control.Status.Deletion)
+	}
 	if was, err := r.site.Workload("lab").Played().RemoveMember(t.Context(), control.Status.NodeRef.Name); err != nil || !was {
 		t.Fatalf("remove the member of %s: %t %v", control.Status.NodeRef.Name, was, err)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -18,6 +20,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -47,7 +50,7 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: returnTakes}, err
 	}
 	if !s.isDrained() {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+		s.waitForDrain()
 		return ctrl.Result{}, nil
 	}
 	done, result, err := s.giveBack(ctx)
@@ -61,9 +64,8 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, s.unhook(ctx)
 }
 
-// awaitInstall keeps the node of a Machine that is being deleted from being drained while its host takes part in an
-// installation that runs, and reports whether it does. A node that joins while its Machine waits at the other hook would
-// not be drained any more.
+// awaitInstall keeps Cluster API from draining a Machine that is being deleted while its host takes part in an
+// installation that runs, and then until its node is found, and reports whether it does.
 func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 	if _, hooked := s.machine.Annotations[agentv1.PreDrainHookAnnotation]; !hooked {
 		return false, nil
@@ -78,11 +80,47 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 			return false, err
 		}
 	}
-	if s.host != nil && s.host.Cluster != "" && s.isBoundHere(s.host) && s.installs() {
-		s.waitForInstall()
-		return true, nil
+	if s.host != nil && s.host.Cluster != "" && s.isBoundHere(s.host) {
+		switch {
+		case s.installs():
+			s.waitForInstall()
+			return true, nil
+		case s.isUnfound():
+			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, fmt.Sprintf(
+				"waiting for Cluster API to find the node %s, and to drain it; to give the host back undrained: kubectl -n %s annotate machine %s %s-",
+				s.seenNode().Name, s.machine.Namespace, s.machine.Name, agentv1.PreDrainHookAnnotation))
+			_, _, err := s.Installations.Act(ctx, s.key, model.NodeScope(s.machine.Name)) // it is found by the provider id
+			if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+				err = nil
+			}
+			return true, err
+		}
+	}
+	if machines.SkippedDrain(s.machine) {
+		s.waitForDrain()
+		return true, s.drainAfterAll(ctx)
 	}
 	return false, s.patchMachine(ctx, func(m *clusterv1.Machine) { delete(m.Annotations, agentv1.PreDrainHookAnnotation) })
+}
+
+func (s *scope) waitForDrain() {
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+}
+
+// drainAfterAll has Cluster API drain a node that came late.
+func (s *scope) drainAfterAll(ctx context.Context) error {
+	changed := s.machine.DeepCopy()
+	machines.DrainAfterAll(changed)
+	if err := s.Client.Status().Patch(ctx, changed, client.MergeFrom(s.machine)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("have the node of Machine %s be drained: %w", s.machine.Name, err)
+	}
+	return nil
+}
+
+// isUnfound reports whether the machine has a node that Cluster API does not know for its own yet.
+func (s *scope) isUnfound() bool {
+	lives := s.cluster != nil && s.cluster.DeletionTimestamp.IsZero() && !isHosted(s.cluster)
+	return lives && !s.machine.Status.NodeRef.IsDefined() && s.seenNode() != nil
 }
 
 // waitForInstall says that the host is not given back before the installation is over.
@@ -142,7 +180,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 			if waits, err := s.awaitInstall(ctx); err != nil || waits {
 				return ctrl.Result{RequeueAfter: returnTakes}, err
 			}
-			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+			s.waitForDrain()
 			return ctrl.Result{}, nil
 		}
 		done, result, err := s.giveBack(ctx)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
@@ -55,22 +57,32 @@ func (s *scope) showElsewhere() {
 
 // nodeAddresses are those of the machine's node, where it has been seen.
 func (s *scope) nodeAddresses() []clusterv1.MachineAddress {
+	node := s.seenNode()
+	if node == nil || node.ProviderID != s.object.Spec.ProviderID {
+		return nil
+	}
+	host := pool.Host{Hostname: node.Name}
+	for _, address := range node.Addresses {
+		host.Addresses = append(host.Addresses, address.String())
+	}
+	return addressesOf(&host)
+}
+
+// seenNode is the machine's node in the installed cluster, by its provider id or, before it has that, by the name of its host;
+// nil where it was not seen.
+func (s *scope) seenNode() *model.Node {
 	view := s.Installations.Last(s.key)
 	if view == nil || view.Observed.Spoke == nil {
 		return nil
 	}
-	for i := range view.Observed.Spoke.Nodes {
-		node := &view.Observed.Spoke.Nodes[i]
-		if node.ProviderID != s.object.Spec.ProviderID {
-			continue
-		}
-		host := pool.Host{Hostname: node.Name}
-		for _, address := range node.Addresses {
-			host.Addresses = append(host.Addresses, address.String())
-		}
-		return addressesOf(&host)
+	nodes := view.Observed.Spoke.Nodes
+	if i := slices.IndexFunc(nodes, func(n model.Node) bool { return n.ProviderID == s.object.Spec.ProviderID }); i >= 0 {
+		return &nodes[i]
 	}
-	return nil
+	if s.host == nil {
+		return nil
+	}
+	return view.Observed.Spoke.NodeByName(s.host.Hostname)
 }
 
 // addressesOf are the addresses of a host, before it is a node: certificates are approved by them.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
 // isHooked reports whether a Machine has one of the hooks of its control plane.
@@ -26,7 +27,12 @@ func isHooked(m *clusterv1.Machine) bool {
 // it then. The Machine is changed only.
 func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
 	found := lifecycle.Hold(q, m)
-	if found.Reason != lifecycle.ReasonInstalling {
+	_, undrained := m.Annotations[lifecycle.DrainHookAnnotation]
+	switch {
+	case !undrained || !lifecycle.MayDrain(q, m):
+	case machines.SkippedDrain(m.Machine):
+		machines.DrainAfterAll(m.Machine)
+	default:
 		delete(m.Annotations, lifecycle.DrainHookAnnotation)
 	}
 	if found.Release {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 // HookAnnotation is on every Machine of a control plane until its member of etcd is gone.
 const HookAnnotation = controlplanev1.EtcdMemberHookAnnotation
 
-// DrainHookAnnotation is on every such Machine, and of one that is being deleted until no installation runs: a node that
-// joins while its Machine waits at the other hook would not be drained any more.
+// DrainHookAnnotation is on every such Machine, and of one that is being deleted until no installation runs, and it is known
+// whether the machine has become a node: that is drained then.
 const DrainHookAnnotation = controlplanev1.InstallationHookAnnotation
 
 // HookOwner is the value of both annotations.
@@ -56,7 +57,7 @@ func Hold(q *Question, m *Machine) Held {
 	case q.Gone, q.Phase == Before, q.Phase == Stopped, !isHooked(m):
 		return Held{Release: true}
 	case q.Phase == Installing:
-		return Held{Reason: ReasonInstalling, Message: installing(m)}
+		return Held{Reason: ReasonInstalling, Message: q.undrained(m)}
 	case !others:
 		return Held{Release: true}
 	}
@@ -68,8 +69,8 @@ func Hold(q *Question, m *Machine) Held {
 			}
 		}
 	}
-	if !isDrained(m) {
-		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for Cluster API to drain the node"}
+	if why := q.undrained(m); why != "" || !isDrained(m) {
+		return Held{Reason: ReasonWaitingForDrain, Message: cmp.Or(why, "waiting for Cluster API to drain the node")}
 	}
 	if why := q.unreachable(); why != "" {
 		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
@@ -164,6 +165,29 @@ func (q *Question) command(node, member string) string {
 	return q.Spoke.RemoveMember(node, member).String()
 }
 
+// MayDrain reports whether the node of a Machine that is being deleted is to be drained.
+func MayDrain(q *Question, m *Machine) bool { return q.undrained(m) == "" }
+
+// undrained says why it is not yet, "" where it is. Cluster API does not come back to the node of a Machine that it has not
+// known to have one.
+func (q *Question) undrained(m *Machine) string {
+	switch {
+	case q.Gone, q.Phase == Before, q.Phase == Stopped, !isHooked(m):
+		return ""
+	case q.Phase == Installing:
+		return installing(m)
+	case m.Status.NodeRef.Name != "":
+		return ""
+	}
+	if why := q.unreachable(); why != "" {
+		return fmt.Sprintf("whether it has a node is not known: %s; to let it go undrained: %s", why, unhook(m))
+	}
+	if node := q.node(m); node != nil {
+		return fmt.Sprintf("waiting for Cluster API to find the node %s, and to drain it; to let it go undrained: %s", node.Name, unhook(m))
+	}
+	return ""
+}
+
 // installing says that a Machine waits for the end of the installation. The host of a pool cannot leave before.
 func installing(m *Machine) string {
 	const text = "the installation runs, and fails without this machine, which goes once that is over"
@@ -178,8 +202,12 @@ func unhook(m *Machine) string {
 	return fmt.Sprintf("kubectl -n %s annotate machine %s %s-", m.Namespace, m.Name, HookAnnotation)
 }
 
-// isDrained reports whether Cluster API has come to the hooks of a Machine that is being deleted.
+// isDrained reports whether Cluster API has come to the hooks of a Machine that is being deleted, and not before it had
+// its node.
 func isDrained(m *Machine) bool {
+	if _, hooked := m.Annotations[DrainHookAnnotation]; hooked && m.Status.NodeRef.Name != "" {
+		return false
+	}
 	if d := m.Status.Deletion; d != nil && !d.WaitForPreTerminateHookStartTime.IsZero() {
 		return true
 	}

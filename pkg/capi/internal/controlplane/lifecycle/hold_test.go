@@ -15,6 +15,41 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows whose it is.
+func TestMayDrain(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*plane)
+		drains bool
+	}{
+		"it has a node":                               {func(*plane) {}, true},
+		"it has a dead one":                           {func(p *plane) { p.dies(0) }, true},
+		"etcd cannot do without":                      {func(p *plane) { p.dies(1) }, true},
+		"its node is not known to be its own":         {func(p *plane) { p.forgetsNode(0) }, false},
+		"nor is it known whether it has one":          {func(p *plane) { p.forgetsNode(0); p.Spoke.Trouble = "timeout" }, false},
+		"nobody has looked whether it has one":        {func(p *plane) { p.forgetsNode(0); p.Spoke = nil }, false},
+		"it never joined":                             {func(p *plane) { p.forgetsNode(0); p.loseNode(0) }, true},
+		"the installation runs":                       {func(p *plane) { p.Phase = Installing }, false},
+		"the installation failed":                     {func(p *plane) { p.forgetsNode(0); p.Phase = Stopped }, true},
+		"the cluster goes as a whole":                 {func(p *plane) { p.forgetsNode(0); p.Gone = true }, true},
+		"somebody lets it go while it is installed":   {func(p *plane) { p.Phase = Installing; delete(p.machine(0).Annotations, HookAnnotation) }, true},
+		"somebody lets it go whose node is not known": {func(p *plane) { p.forgetsNode(0); delete(p.machine(0).Annotations, HookAnnotation) }, true},
+	} {
+		p := installed(3)
+		p.isDeleting(0, false)
+		test.change(p)
+		if MayDrain(&p.Question, p.machine(0)) != test.drains {
+			t.Errorf("%s: drained %v", name, !test.drains)
+		}
+	}
+}
+
+// forgetsNode has Cluster API not know the node of a Machine yet, which the service knows as a host.
+func (p *plane) forgetsNode(i int) {
+	m := p.machine(i)
+	m.Host = &install.Host{Hostname: m.Status.NodeRef.Name}
+	m.Status.NodeRef.Name = ""
+}
+
 // TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there
 // is none or none can be asked for.
 func TestHold(t *testing.T) {
