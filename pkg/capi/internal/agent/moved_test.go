@@ -351,7 +351,7 @@ func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
 	says("WaitingForInstallComplete", false, 0)
 	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
 	m.is(model.ClusterAddingHosts)
-	says("WaitingForDrain", false, 0) // Cluster API does not know its node
+	says("WaitingForDrain", false, 0)      // Cluster API does not know its node
 	m.machine.Status.NodeRef.Name = "node" // which it finds after it came to the other hook
 	m.machine.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Now()}
 	if err := m.client.Status().Update(t.Context(), m.machine); err != nil {
