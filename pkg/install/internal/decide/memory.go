@@ -35,15 +35,14 @@ func (p *planner) remember() {
 		case refused && r.Permanent:
 			p.hinder(a, refusedBlocker(r, a)) // while it is tried again, too
 			switch {
-			case !p.desired.Options.Unattended:
-			case p.now.Before(r.Last.Add(reconsiderAfter)):
-				p.plan.TryAgain(r)
-			default:
+			case !p.rests(r):
 				kept = append(kept, a)
+			case p.desired.Options.Unattended:
+				p.plan.TryAgain(r)
 			}
-		case stubborn && p.now.Before(r.Until):
+		case stubborn && p.rests(r):
 			p.plan.TryAgain(r)
-		case refused && p.now.Before(r.Until):
+		case refused && p.rests(r):
 			p.plan.TryAgain(r)
 			p.wait(model.Wait{
 				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.Who(),
@@ -54,6 +53,14 @@ func (p *planner) remember() {
 		}
 	}
 	p.plan.Actions = kept
+}
+
+// rests says whether what was refused is not to be tried at present.
+func (p *planner) rests(r model.Refusal) bool {
+	if r.Permanent {
+		return !p.desired.Options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
+	}
+	return p.now.Before(r.Until)
 }
 
 // repeated says whether an action was carried out only just now, and is not to

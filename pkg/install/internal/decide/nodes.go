@@ -166,14 +166,12 @@ func (p *planner) markNodes() {
 	for i := 0; i < len(answer.Actions); {
 		a := answer.Actions[i]
 		refused, was := p.memory.Refused[a.Key]
-		if !was || refused.Inputs != model.Fingerprint(a) {
+		unattended := p.desired.Options.Unattended
+		if !was || refused.Inputs != model.Fingerprint(a) || unattended && !p.rests(refused) {
 			i++
 			continue
 		}
-		if unattended := p.desired.Options.Unattended; unattended && !p.now.Before(refused.Until) && (!refused.Permanent || !p.now.Before(refused.Last.Add(reconsiderAfter))) {
-			i++
-			continue
-		} else if unattended {
+		if unattended {
 			p.plan.TryAgain(refused)
 		}
 		answer.Actions = slices.Delete(answer.Actions, i, i+1)
