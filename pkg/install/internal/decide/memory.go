@@ -15,9 +15,6 @@ const (
 	keptAfter = 6
 	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
 	stubbornAfter = 3
-	// reconsiderAfter is how long after a refusal for good the same is tried again where nobody runs a command anew: somebody
-	// may have cured what nothing tells of, a quota or a right.
-	reconsiderAfter = 10 * time.Minute
 )
 
 // remember takes out of the plan what was refused and what was just done: what was
@@ -53,14 +50,6 @@ func (p *planner) remember() {
 		}
 	}
 	p.plan.Actions = kept
-}
-
-// rests says whether what was refused is not to be tried at present.
-func (p *planner) rests(r model.Refusal) bool {
-	if r.Permanent {
-		return !p.desired.Options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
-	}
-	return p.now.Before(r.Until)
 }
 
 // repeated says whether an action was carried out only just now, and is not to

@@ -65,6 +65,18 @@ func (p *planner) act(a model.Action) {
 	}
 }
 
+// reconsiderAfter is how long after a refusal for good the same is tried again where nobody runs a command anew: somebody
+// may have cured what nothing tells of, a quota or a right.
+const reconsiderAfter = 10 * time.Minute
+
+// rests says whether what was refused is not to be tried at present.
+func (p *planner) rests(r model.Refusal) bool {
+	if r.Permanent {
+		return !p.desired.Options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
+	}
+	return p.now.Before(r.Until)
+}
+
 // otherwise says what is waited for where nothing else does: nobody is to wait
 // without knowing for what.
 func (p *planner) otherwise(what string) {
