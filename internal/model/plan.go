@@ -180,8 +180,12 @@ func (p *Plan) Ended() (ended bool, err error) {
 }
 
 // TryAgain says that an action which was refused is left out of the plan until it is to be
-// tried again.
-func (p *Plan) TryAgain(refused Refusal) { p.retry = &refused }
+// tried again. Of several the last counts that is to be tried soon.
+func (p *Plan) TryAgain(refused Refusal) {
+	if p.retry == nil || p.retry.Permanent || !refused.Permanent {
+		p.retry = &refused
+	}
+}
 
 // Warning is something that a person should know and that stops nothing.
 type Warning struct {

@@ -122,7 +122,8 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 		}
 		left.leaveAlone(view)
 		i.memory.Decided(view.Plan)
-		view.tried, view.retries = i.triedOf(view.Plan), i.memory.RefusalOf(view.Plan) != nil
+		refused := i.memory.RefusalOf(view.Plan)
+		view.tried, view.retries = i.triedOf(view.Plan), refused != nil && !refused.Permanent // which is not tried soon
 	}
 	i.view, i.seen, i.mark, i.looked = view, changed, mark, clock.Real().Now()
 	if !away {
