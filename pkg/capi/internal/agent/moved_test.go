@@ -115,6 +115,15 @@ func (m *moved) is(state install.ClusterState) {
 	}
 }
 
+// installs has its host be installed with the cluster.
+func (m *moved) installs() {
+	m.t.Helper()
+	host := hostOfPool("moved", "x86_64")
+	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
+	m.service.hosts = map[string][]install.Host{"rack": {host}}
+	m.is(model.ClusterInstalling)
+}
+
 // isHeld reports whether the Machine, or the AgentMachine, waits for the host.
 func (m *moved) isHeld() bool {
 	_, hooked := m.machine.Annotations[agentv1.PreTerminateHookAnnotation]
@@ -333,10 +342,7 @@ func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
 	if err := m.client.Update(t.Context(), m.machine); err != nil {
 		t.Fatal(err)
 	}
-	host := hostOfPool("moved", "x86_64")
-	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
-	m.service.hosts = map[string][]install.Host{"rack": {host}}
-	m.is(model.ClusterInstalling)
+	m.installs()
 	if err := m.client.Delete(t.Context(), m.machine); err != nil {
 		t.Fatal(err)
 	}
@@ -372,10 +378,7 @@ func TestNodesThatAreNewAreKept(t *testing.T) {
 	if err := m.client.Update(t.Context(), m.machine); err != nil {
 		t.Fatal(err)
 	}
-	host := hostOfPool("moved", "x86_64")
-	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
-	m.service.hosts = map[string][]install.Host{"rack": {host}}
-	m.is(model.ClusterInstalling)
+	m.installs()
 	m.reconcile()
 	if err := m.client.Delete(t.Context(), m.infra); err != nil {
 		t.Fatal(err)
