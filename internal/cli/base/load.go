@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -62,13 +63,30 @@ func (f *Foreign) Options() convert.Options {
 
 // LoadToInstall reads a cluster to make something of it: nothing is lost unasked.
 func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
-	return a.loadBy(ctx, file, how.rule(), how.Options(), spec.Load)
+	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), spec.Load)
+	if err == nil {
+		err = a.checkNetworks(cluster)
+	}
+	return cluster, err
+}
+
+// checkNetworks refuses static networks that are wrong, or that an image cannot have that
+// oaictl makes, and warns of what is ignored.
+func (a *App) checkNetworks(c *spec.Cluster) error {
+	notes, err := machine.CheckNetworks(c)
+	for _, note := range notes {
+		a.Warn("%s", note)
+	}
+	return err
 }
 
 // LoadAny is LoadToInstall for what takes a file of kind Nodes as well. Which cluster that
 // adds to is known once the service was asked: spec.Cluster.AddedTo.
 func (a *App) LoadAny(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
 	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), spec.LoadAny)
+	if err == nil {
+		err = a.checkNetworks(cluster)
+	}
 	if err == nil && cluster.Existing() != "" {
 		a.Globals.reach.cluster = cluster.Existing() // what looks for a cluster takes no such file
 	}
@@ -253,8 +271,16 @@ func checkREST(c *spec.Cluster) error {
 		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
 	}
 	for i := range c.Spec.Hosts {
-		if h := &c.Spec.Hosts[i]; h.Discovery != nil && h.Discovery.PullSecret.SecretRef != nil {
-			report(c.HostField(h, "discovery.pullSecret.secretRef"), "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+		h := &c.Spec.Hosts[i]
+		for field, said := range map[string]bool{
+			"discovery.pullSecret.secretRef":   h.Discovery != nil && h.Discovery.PullSecret.SecretRef != nil,
+			"fencing.credentials.secretRef":    h.Fencing != nil && h.Fencing.Credentials.SecretRef != nil,
+			"bmc.credentials.secretRef":        h.BMC != nil && h.BMC.Credentials.SecretRef != nil && c.Spec.Boot.Method == spec.BootRedfish,
+			"ignitionEndpoint.token.secretRef": h.IgnitionEndpoint != nil && h.IgnitionEndpoint.Token != nil && h.IgnitionEndpoint.Token.SecretRef != nil,
+		} {
+			if said {
+				report(c.HostField(h, field), "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+			}
 		}
 	}
 	if c.Spec.Boot.Method == spec.BootMetal3 {

@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
-	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 type validateOptions struct {
@@ -68,10 +67,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 	}
 	cluster, err := o.LoadAny(ctx, o.File, o.foreign)
 	if err == nil {
-		err = checkNetworks(o.App, cluster)
-	}
-	if err == nil && o.Globals.Backend == base.BackendHub {
-		err = o.CheckBackend(cluster)
+		err = o.checkBackend(cluster)
 	}
 	problems, is := errors.AsType[*spec.Problems](err)
 	if err != nil && (!is || !o.Globals.Format.Machine()) {
@@ -107,59 +103,18 @@ func (o *validateOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// checkNetworks refuses what no minimal image and no network boot can be made of, and
-// warns of what is ignored.
-func checkNetworks(a *base.App, c *spec.Cluster) error {
-	problems := &spec.Problems{}
-	for i := range c.Spec.Hosts {
-		host := &c.Spec.Hosts[i]
-		if host.Net == nil || host.Net.NMState == nil {
-			continue // the short form becomes nothing else
-		}
-		text, named, _ := c.StaticNetwork(host)
-		placed := func(p nmstate.Problem) spec.Problem { return problemIn(c, i, p) }
-		state, err := nmstate.Parse("", []byte(text))
-		if err == nil {
-			for _, p := range state.Ignored() {
-				a.Warn("%s", ignoredText(placed(p)))
-			}
-			macs := map[string]string{}
-			for _, m := range named {
-				macs[m.Name] = m.MAC
-			}
-			_, err = state.Keyfiles(macs)
-		}
-		if found, is := errors.AsType[nmstate.Problems](err); is {
-			for _, p := range found {
-				problems.List = append(problems.List, placed(p))
-			}
-		}
+// checkBackend refuses what the backend cannot do, if a backend was chosen. Otherwise the file may be one for a hub,
+// and what a REST service cannot do is a warning.
+func (o *validateOptions) checkBackend(c *spec.Cluster) error {
+	err := o.CheckBackend(c)
+	problems, is := errors.AsType[*spec.Problems](err)
+	if !is || o.Globals.Backend == base.BackendHub || slices.Contains(o.Globals.Given, "backend") {
+		return err
 	}
-	if len(problems.List) == 0 {
-		return nil
+	for _, p := range problems.List {
+		o.Warn("%s", p)
 	}
-	return problems
-}
-
-// problemIn is a problem with its position in the cluster's file, or the network's own.
-func problemIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
-	field := fmt.Sprintf("spec.hosts[%d].net.nmstate", host)
-	if p.Field != "" {
-		field += "." + p.Field
-	}
-	out := c.Problem(field, p.Message, "change it: oaictl can put it into no minimal image and no network boot. A full image may have it, and create cluster asks the service")
-	if file := c.Spec.Hosts[host].Net.NMState.File; file != "" {
-		out.File, out.Line, out.Column = file, p.Line, p.Column
-	}
-	return out
-}
-
-func ignoredText(p spec.Problem) string {
-	place := ""
-	if p.File != "" {
-		place = fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)
-	}
-	return fmt.Sprintf("%s%s is ignored: %s", place, p.Field, p.Message)
+	return nil
 }
 
 type renderOptions struct {

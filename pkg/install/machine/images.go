@@ -261,10 +261,7 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 // compiled is what NetworkManager is told by a network in nmstate's words, and the MAC
 // addresses of its interfaces by their names.
 func compiled(name, text string, named []spec.NIC) (files []iso.Keyfile, macs map[string]string, err error) {
-	macs = map[string]string{}
-	for _, m := range named {
-		macs[m.Name] = m.MAC
-	}
+	macs = macsOf(named)
 	state, err := nmstate.Parse(name, []byte(text))
 	if err != nil {
 		return nil, nil, err

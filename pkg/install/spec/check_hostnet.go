@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -255,8 +256,12 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 	}
 }
 
+// kernelName matches names that a machine gives to its interfaces by where they are. The service takes them
+// without a MAC address.
+var kernelName = regexp.MustCompile(`^en[PsvxXbucaipod]`)
+
 // readNMState finds which interfaces an nmstate document, or net.interfaces, ties to
-// MAC addresses, and which neither does. Virtual ones need none.
+// MAC addresses, and which neither does. Virtual ones, and those with the kernel's names, need none.
 func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 	root, problems := parseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
@@ -267,22 +272,32 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 	}
 	doc = &nmstateDoc{}
 	doc.read(root)
+	// A name of the kernel's kind that the document does not have is one that it was to have.
+	mistaken := slices.ContainsFunc(n.Interfaces, func(nic NIC) bool {
+		return kernelName.MatchString(nic.Name) && !strings.Contains(n.NMState.Text(), nic.Name)
+	})
 	for _, nic := range doc.nics {
 		if known, ok := nicNamed(n.Interfaces, nic.Name); ok {
 			nic.MAC = known.MAC
 		}
-		if nic.MAC == "" {
+		switch {
+		case nic.MAC != "":
+			macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
+		case mistaken || !kernelName.MatchString(nic.Name):
 			doc.unnamed = append(doc.unnamed, nic.Name)
-			continue
 		}
-		macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
 	}
 	// A document may name a port only in its bond, its bridge or its VLAN: it is
 	// tied to the machine all the same.
+	tied := func(name string) bool { return slices.ContainsFunc(macs, func(m NIC) bool { return m.Name == name }) }
 	for _, nic := range n.Interfaces {
-		tied := slices.ContainsFunc(macs, func(m NIC) bool { return m.Name == nic.Name })
-		if nic.Name != "" && nic.MAC != "" && !tied {
+		if nic.Name != "" && nic.MAC != "" && !tied(nic.Name) {
 			macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
+		}
+	}
+	for _, port := range doc.bondPorts {
+		if !tied(port) && !kernelName.MatchString(port) && !slices.Contains(doc.unnamed, port) {
+			doc.unnamed = append(doc.unnamed, port) // the service takes no other port of a bond
 		}
 	}
 	return doc, macs, nil
@@ -291,6 +306,7 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 // nmstateDoc is what the rest of the cluster is checked against.
 type nmstateDoc struct {
 	nics      []NIC // of ethernet interfaces
+	bondPorts []string
 	unnamed   []string
 	addresses []netip.Prefix
 }
@@ -304,6 +320,13 @@ func (doc *nmstateDoc) read(root *yamltree.Node) {
 		name, kind, mac := textOf(item, "name"), textOf(item, "type"), textOf(item, "mac-address")
 		if name != "" && (kind == "ethernet" || kind == "" || kind == "infiniband") {
 			doc.nics = append(doc.nics, NIC{Name: name, MAC: mac})
+		}
+		if bond, ok := item.Get("link-aggregation"); ok && kind == "bond" {
+			if ports, ok := bond.Get("port"); ok {
+				for _, port := range ports.Items {
+					doc.bondPorts = append(doc.bondPorts, port.Text)
+				}
+			}
 		}
 		for _, family := range []string{"ipv4", "ipv6"} {
 			doc.addressesOf(item, family)

@@ -69,7 +69,7 @@ func (r *reader) checkRules(s *State) {
 		case i == nil:
 			r.report(rl.input.at, rl.field+".iif", "%s is not an interface of this document", rl.input.text)
 		case i.kind == ethernet:
-			r.report(rl.input.at, rl.field+".iif", "%s names a device, and the names of physical ones are not known before the machine boots; write ip-from", rl.input.text)
+			r.limit(rl.input.at, rl.field+".iif", "%s names a device, and the names of physical ones are not known before the machine boots; write ip-from", rl.input.text)
 		}
 	}
 }

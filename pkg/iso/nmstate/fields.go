@@ -28,6 +28,12 @@ func (r *reader) report(at yamltree.Position, field, format string, args ...any)
 	r.problems = append(r.problems, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
+// limit reports what nmstate may take, and no profile is made of here.
+func (r *reader) limit(at yamltree.Position, field, format string, args ...any) {
+	r.report(at, field, format, args...)
+	r.problems[len(r.problems)-1].Limit = true
+}
+
 // object is a map that is being read. Every key that is asked for counts as
 // understood; refuseUnread refuses the others.
 type object struct {
@@ -38,6 +44,8 @@ type object struct {
 	order []string
 	// hints are what to write instead of keys that are refused.
 	hints map[string]string
+	// open says that nmstate leaves out the keys that it does not know.
+	open bool
 }
 
 // object reads a node as a map. A missing or empty node is an empty map.
@@ -96,9 +104,24 @@ func (r *reader) refuseUnread() {
 			if hint := o.hints[key]; hint != "" {
 				message += ": " + hint
 			}
-			r.report(e.At, o.field(key), "%s", message)
+			if o.open && !slices.Contains(tables().InterfaceKeys, key) {
+				r.ignore(e.At, o.field(key), "%s", unknownKey(key))
+				continue
+			}
+			r.limit(e.At, o.field(key), "%s", message)
 		}
 	}
+}
+
+// unknownKey says that nmstate knows no key of an interface, and which it may have been meant for.
+func unknownKey(key string) string {
+	plain := func(text string) string { return strings.ToLower(strings.ReplaceAll(text, "-", "")) }
+	for _, known := range tables().InterfaceKeys {
+		if plain(known) == plain(key) {
+			return "nmstate knows no such key of an interface; write " + known
+		}
+	}
+	return "nmstate knows no such key of an interface"
 }
 
 func (o *object) object(key string) *object {
@@ -175,12 +198,21 @@ func (o *object) texts(key string) []word {
 
 // oneOf is a text that has to be one of those named; the first where there is none.
 func (o *object) oneOf(key string, allowed ...string) string {
+	return o.among(o.r.report, key, allowed)
+}
+
+// oneMade is oneOf for a text of which nmstate takes others, too.
+func (o *object) oneMade(key string, allowed ...string) string {
+	return o.among(o.r.limit, key, allowed)
+}
+
+func (o *object) among(report func(yamltree.Position, string, string, ...any), key string, allowed []string) string {
 	w := o.text(key)
 	if w.text == "" {
 		return allowed[0]
 	}
 	if !slices.Contains(allowed, w.text) {
-		o.r.report(w.at, o.field(key), "%q is not supported; it may be %s", w.text, strings.Join(slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" }), ", "))
+		report(w.at, o.field(key), "%q is not supported; it may be %s", w.text, strings.Join(slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" }), ", "))
 		return allowed[0]
 	}
 	return w.text
@@ -273,6 +305,8 @@ type Problem struct {
 	Field string
 	// Message says what is wrong, and what to do about it where that is not clear.
 	Message string
+	// Limit says that nmstate may take it: only no profile is made of it here.
+	Limit bool
 }
 
 // String is the problem in one line.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -147,8 +148,12 @@ func (w *writer) imply(name word, field string) {
 	}
 }
 
+// kernelName matches names that systemd gives to physical interfaces by their place in the machine, which
+// are the same whenever it boots; the service takes them without a MAC address, too.
+var kernelName = regexp.MustCompile(`^en[PsvxXbucaipod]`)
+
 // resolve finds the MAC address of every physical interface, and gives every
-// profile its UUID.
+// profile its UUID. Interfaces that the kernel names need no address.
 func (w *writer) resolve(macs map[string]string) {
 	given := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
@@ -172,6 +177,9 @@ func (w *writer) resolve(macs map[string]string) {
 			w.r.report(i.mac.at, i.field+".mac-address", "is %s, but the machine's %s has %s", i.mac.text, i.name, mac)
 		}
 		switch first, again := owner[mac]; {
+		case mac == "" && kernelName.MatchString(i.name):
+			w.macs[i.name] = ""
+			continue // the machine calls it so, too
 		case mac == "" && w.state.find(i.name) == nil:
 			w.r.report(i.at, i.field, "%s is not an interface of this document, and no MAC address is known for it", i.name)
 		case mac == "":
@@ -219,8 +227,11 @@ func (s *sections) evenEmpty(name string, list settings) {
 }
 
 func (k kind) nmType() string {
-	if k == linuxBridge {
+	switch k {
+	case linuxBridge:
 		return "bridge"
+	case macVLANKind, macVTAPKind:
+		return "macvlan"
 	}
 	return string(k)
 }
@@ -279,7 +290,7 @@ func (w *writer) own(s *sections, i *iface) {
 
 func (w *writer) connection(i *iface, controller *iface) settings {
 	list := settings{{"id", cmp.Or(i.profile, i.profileFile())}, {"uuid", w.ids[i]}, {"type", i.kind.nmType()}}
-	if i.kind != ethernet {
+	if i.kind != ethernet || w.macs[i.name] == "" {
 		list.add("interface-name", i.name)
 	}
 	if i.state == down {

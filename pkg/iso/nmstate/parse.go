@@ -5,11 +5,11 @@
 // boots; VLANs and ports refer to other profiles by UUID.
 //
 // It understands the part of nmstate that installs of OpenShift use: ethernet with
-// ethtool, 802.1X and SR-IOV, bonds, VLANs, Linux bridges, Open vSwitch, VRF, VXLAN
-// and dummy interfaces, addresses of both families, DHCP, autoconfiguration, routes,
+// ethtool, 802.1X and SR-IOV, bonds, VLANs, Linux bridges, Open vSwitch, VRF, VXLAN,
+// MAC VLAN, veth and dummy interfaces, addresses of both families, DHCP, autoconfiguration, routes,
 // routing rules and DNS. What nmstate shows of a machine and nobody can set is
-// ignored and told of (State.Ignored). Everything else is refused by name with its
-// place in the document: a network that is only partly what was asked for is
+// ignored and told of (State.Ignored), and so are keys of interfaces that nmstate does
+// not know. Everything else is refused by name with its place in the document: a network that is only partly what was asked for is
 // worse than none.
 //
 // Reading goes from text over a tree with places (fields.go) to a State (parse.go,
@@ -35,7 +35,7 @@ func Parse(name string, data []byte) (*State, error) {
 	if root := r.tree(data); root != nil {
 		s = r.state(root)
 	}
-	if len(r.problems) == 0 {
+	if !slices.ContainsFunc(r.problems, func(p Problem) bool { return !p.Limit }) {
 		r.check(s)
 	}
 	if err := r.problems.err(); err != nil {
@@ -227,6 +227,9 @@ const (
 	ovsBridgeKind    kind = "ovs-bridge"
 	ovsInterfaceKind kind = "ovs-interface"
 	ovsPortKind      kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
+	macVLANKind      kind = "mac-vlan"
+	macVTAPKind      kind = "mac-vtap"
+	vethKind         kind = "veth"
 	loopback         kind = "loopback" // no profile is made of it
 )
 

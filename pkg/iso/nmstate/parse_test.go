@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 		"rule's mark":          {nic + "route-rules:\n  config: [{fwmark: red}]\n", `x.yaml:7:21: route-rules.config[0].fwmark: "red" is not a number of 32 bits`},
 		"unknown of a rule":    {nic + "route-rules:\n  config: [{ip-from: 10.0.0.0/8, tos: 1}]\n", "x.yaml:7:34: route-rules.config[0].tos: is not supported"},
 		"no name":              {"interfaces:\n- type: ethernet\n", "x.yaml:2:3: interfaces[0].name: is missing"},
-		"type":                 {"interfaces:\n- name: a\n  type: infiniband\n", `x.yaml:3:9: interfaces[0].type: "infiniband" is not supported; it may be ethernet, bond, vlan, linux-bridge, dummy, vrf, vxlan, ovs-bridge, ovs-interface, loopback`},
+		"type":                 {"interfaces:\n- name: a\n  type: infiniband\n", `x.yaml:3:9: interfaces[0].type: "infiniband" is not supported; it may be ethernet, bond, vlan, linux-bridge, dummy, vrf, vxlan, ovs-bridge, ovs-interface, mac-vlan, mac-vtap, veth, loopback`},
 		"loopback's address":   {"interfaces:\n- name: lo\n  type: loopback\n  ipv4: {address: [{ip: 192.0.2.1, prefix-length: 32}]}\n", "x.yaml:2:3: interfaces[0]: lo has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy"},
 		"state":                {"interfaces:\n- name: a\n  state: gone\n", `x.yaml:3:10: interfaces[0].state: "gone" is not supported; it may be up, down, absent, ignore`},
 		"ignored port":         {"interfaces:\n- {name: a, state: ignore}\n- {name: b, type: bond, link-aggregation: {mode: 1, port: [a]}}\n", "x.yaml:3:60: interfaces[1].link-aggregation.port: a is ignore and cannot be a port of b"},
@@ -42,6 +42,9 @@ func TestRefusals(t *testing.T) {
 		"unknown in ipv4":      {"interfaces:\n- name: a\n  ipv4: {enabled: true, forwarding: true}\n", "x.yaml:3:25: interfaces[0].ipv4.forwarding: is not supported"},
 		"sr-iov":               {"interfaces:\n- name: a\n  ethernet:\n    sr-iov: {total-vfs: 2, vfs: [{id: 2}]}\n", "x.yaml:4:35: interfaces[0].ethernet.sr-iov.vfs[0].id: 2 is not below total-vfs"},
 		"802.1x without way":   {"interfaces:\n- name: a\n  802.1x: {identity: me, ca-cert: ca.pem}\n", "x.yaml:3:12: interfaces[0].802.1x.eap-methods: is missing\nx.yaml:3:35: interfaces[0].802.1x.ca-cert: \"ca.pem\" is not the path of a file on the machine, which starts with a slash"},
+		"quiet mac-vlan":       {nic + "- {name: m, type: mac-vlan, mac-vlan: {base-iface: eth0, mode: bridge, promiscuous: false}}\n", "x.yaml:6:85: interfaces[1].mac-vlan.promiscuous: cannot be switched off in mode bridge, only in passthru"},
+		"mac-vlan's mode":      {nic + "- {name: m, type: mac-vlan, mac-vlan: {base-iface: eth0, mode: loud}}\n", `x.yaml:6:64: interfaces[1].mac-vlan.mode: "loud" is not supported; it may be vepa, bridge, private, passthru, source`},
+		"veth without peer":    {"interfaces:\n- {name: v, type: veth}\n", "x.yaml: interfaces[0].veth.peer: is missing"},
 		"vrf without table":    {"interfaces:\n- {name: v, type: vrf, vrf: {port: [a]}}\n", "x.yaml:2:30: interfaces[0].vrf.route-table-id: is missing"},
 		"vxlan without id":     {"interfaces:\n- {name: v, type: vxlan, vxlan: {remote: 10.0.0.1}}\n", "x.yaml:2:34: interfaces[0].vxlan.id: is missing"},
 		"trunks of a switch":   {"interfaces:\n- {name: s, type: ovs-bridge, bridge: {port: [{name: a, vlan: {mode: trunk, trunk-tags: [{id: 1}]}}]}}\n", "x.yaml:2:77: interfaces[0].bridge.port[0].vlan.trunk-tags: is not supported: NetworkManager of releases in use has no list of trunks; leave it out, and the trunk takes every VLAN"},
@@ -135,9 +138,52 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// TestLimits tells what is wrong from what nmstate takes and no profile is made of, and leaves out
+// keys of an interface that nmstate leaves out.
+func TestLimits(t *testing.T) {
+	const nic = "interfaces:\n- name: eth0\n  mac-address: 52:54:00:00:00:01\n"
+	for name, c := range map[string]struct {
+		document string
+		limit    bool
+		ignored  string
+	}{
+		"a type":                  {"interfaces:\n- {name: ib0, type: infiniband}\n", true, ""},
+		"a script":                {nic + "  dispatch: {post-activation: 'date'}\n", true, ""},
+		"forwarding":              {nic + "  ipv4: {enabled: true, dhcp: true, forwarding: true}\n", true, ""},
+		"VLANs of a bridge":       {nic + "- {name: b, type: linux-bridge, bridge: {port: [{name: eth0, vlan: {mode: trunk, trunk-tags: [{id: 5}]}}]}}\n", true, ""},
+		"a port by its own name":  {"interfaces:\n- {name: b, type: bond, link-aggregation: {mode: 1, port: [eno1]}}\n", false, ""},
+		"a wrong address":         {nic + "  ipv4: {enabled: true, address: [{ip: 10.0.0, prefix-length: 24}]}\n", false, ""},
+		"wrong beside a limit":    {nic + "  dispatch: {post-activation: 'date'}\nroutes:\n  config: [{destination: 0.0.0.0/0, next-hop-address: 10.0.0.1, next-hop-interface: eth9}]\n", false, ""},
+		"a key in another letter": {nic + "  macAddress: 52:54:00:00:00:01\n", false, "x.yaml:4:3: interfaces[0].macAddress: nmstate knows no such key of an interface; write mac-address"},
+		"loopback as it is shown": {nic + "- {name: lo, type: loopback, mtu: 65536, mac-address: '00:00:00:00:00:00', ipv4: {enabled: true, address: [{ip: 127.0.0.1, prefix-length: 8}]}}\n", false,
+			"x.yaml:4:4: interfaces[1]: every machine has its loopback interface lo by itself\nx.yaml:4:30: interfaces[1].mtu: nmstate shows it, and it cannot be set\nx.yaml:4:42: interfaces[1].mac-address: nmstate shows it, and it cannot be set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, err := nmstate.Parse("x.yaml", []byte(c.document))
+			problems, _ := errors.AsType[nmstate.Problems](err)
+			limits := len(problems) > 0
+			for _, p := range problems {
+				limits = limits && p.Limit
+			}
+			if limits != c.limit {
+				t.Errorf("limits only: %v\n%v", limits, err)
+			}
+			if c.ignored == "" {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.ignored, state.Ignored().Error()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // All problems of a document come at once, in the order of their lines.
 func TestAllProblems(t *testing.T) {
-	_, err := nmstate.Parse("x.yaml", []byte("route-rules: {config: [1]}\ninterfaces:\n- {name: a, mtu: x, team: {}}\n- {name: b, type: team}\n"))
+	_, err := nmstate.Parse("x.yaml", []byte("route-rules: {config: [1]}\ninterfaces:\n- {name: a, mtu: x, dispatch: {}}\n- {name: b, type: team}\n"))
 	var problems nmstate.Problems
 	if !errors.As(err, &problems) {
 		t.Fatal(err)
@@ -160,14 +206,15 @@ func TestMACs(t *testing.T) {
 		macs     map[string]string
 		want     string
 	}{
-		"all there":    {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52-54-00-00-00-02", "other": "52:54:00:00:00:03"}, ""},
-		"missing port": {bond, map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
-		"missing base": {"interfaces:\n- {name: v, type: vlan, vlan: {id: 1, base-iface: eth0}}\n", nil, "x.yaml:2:51: interfaces[0].vlan.base-iface: eth0 is not an interface of this document, and no MAC address is known for it"},
-		"unknown":      {"interfaces:\n- name: eth0\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eth0: give one, or write identifier: mac-address and mac-address"},
-		"absent":       {"interfaces:\n- {name: eth0, state: absent}\n", nil, ""},
-		"twice":        {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 has the MAC address of eth0"},
-		"no MAC":       {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "x"}, "x.yaml: \"x\", the MAC address of eth1, is not one\nx.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
-		"contradicted": {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
+		"all there":       {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52-54-00-00-00-02", "other": "52:54:00:00:00:03"}, ""},
+		"missing port":    {bond, map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"missing base":    {"interfaces:\n- {name: v, type: vlan, vlan: {id: 1, base-iface: eth0}}\n", nil, "x.yaml:2:51: interfaces[0].vlan.base-iface: eth0 is not an interface of this document, and no MAC address is known for it"},
+		"unknown":         {"interfaces:\n- name: eth0\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eth0: give one, or write identifier: mac-address and mac-address"},
+		"by its own name": {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [ens1f0v0, ens1f1v0]}\n", nil, ""},
+		"absent":          {"interfaces:\n- {name: eth0, state: absent}\n", nil, ""},
+		"twice":           {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 has the MAC address of eth0"},
+		"no MAC":          {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "x"}, "x.yaml: \"x\", the MAC address of eth1, is not one\nx.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"contradicted":    {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, err := nmstate.Parse("x.yaml", []byte(c.document))

@@ -24,6 +24,7 @@ type table struct {
 	FeatureNames                 map[string]string
 	CoalesceNumbers              []string
 	ProfileTypes, ProfileMethods []string
+	InterfaceKeys                []string
 }
 
 var tables = sync.OnceValue(func() (t table) {
@@ -192,7 +193,7 @@ func (o *object) ovsBridge(i *iface) {
 	on("rstp-enable", options.flag("rstp"))
 	on("mcast-snooping-enable", options.flag("mcast-snooping-enable"))
 	i.own.add("fail-mode", options.oneOf("fail-mode", "", "secure", "standalone"))
-	i.own.add("datapath-type", options.oneOf("datapath", "", "system", "netdev"))
+	i.own.add("datapath-type", options.oneMade("datapath", "", "system", "netdev"))
 	for _, entry := range o.objects("port") {
 		i.ports = append(i.ports, entry.ovsPort()...)
 	}

@@ -21,13 +21,17 @@ func (o *object) iface() *iface {
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i
 	}
-	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(loopback)))
+	o.open = true
+	i.kind = kind(o.oneMade("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(macVLANKind), string(macVTAPKind), string(vethKind), string(loopback)))
+	if i.kind == loopback {
+		o.shown("mac-address", "mtu", "accept-all-mac-addresses")
+	}
 	if i.state == down && i.kind != ethernet {
 		i.state = absent // a device that nothing makes needs nothing to keep it down
 	}
 	o.checkName(name, i.kind)
 	i.profile = o.profileName()
-	i.byMAC = o.oneOf("identifier", "name", "mac-address") == "mac-address"
+	i.byMAC = o.oneMade("identifier", "name", "mac-address") == "mac-address"
 	i.mac = o.mac("mac-address")
 	if i.byMAC && i.kind != ethernet {
 		o.r.report(i.at, o.field("identifier"), "only a physical interface is found by its MAC address, not a %s", i.kind)
@@ -55,7 +59,7 @@ func (o *object) iface() *iface {
 		i.state = ignore
 		own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
 		if slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) }) {
-			o.r.report(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
+			o.r.limit(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
 		}
 		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
 	}
@@ -89,6 +93,10 @@ func (o *object) details(i *iface) {
 		i.ports = vrf.ports("port")
 	case vxlanKind:
 		section("vxlan", "id").vxlan(i)
+	case macVLANKind, macVTAPKind:
+		section(string(i.kind), "base-iface", "mode").macVLAN(i)
+	case vethKind:
+		i.own.add("peer", section("veth", "peer").text("peer").text)
 	case ovsBridgeKind:
 		o.object("bridge").ovsBridge(i)
 	case ovsInterfaceKind:
@@ -177,6 +185,31 @@ func (o *object) vxlan(i *iface) {
 	i.own.flag("learning", o.flag("learning"))
 	i.base = o.text("base-iface")
 	i.own.add("parent", i.base.text)
+}
+
+// macVLAN reads an interface that shares the cable of another, with a MAC address of its own.
+func (o *object) macVLAN(i *iface) {
+	modes := []string{"vepa", "bridge", "private", "passthru", "source"}
+	i.base = o.text("base-iface")
+	i.own.add("parent", i.base.text)
+	mode := o.oneOf("mode", modes...)
+	i.own.add("mode", strconv.Itoa(slices.Index(modes, mode)+1)) // as the kernel numbers them
+	key := "promiscuous"
+	if _, old := o.left["accept-all-mac"]; old {
+		key = "accept-all-mac"
+	}
+	at := o.at
+	if e, there := o.left[key]; there {
+		at = e.Value.At
+	}
+	promiscuous := o.flag(key)
+	if promiscuous != nil && !*promiscuous && mode != "passthru" {
+		o.r.report(at, o.field(key), "cannot be switched off in mode %s, only in passthru", mode)
+	}
+	i.own.flag("promiscuous", promiscuous)
+	if i.kind == macVTAPKind {
+		i.own.add("tap", "true")
+	}
 }
 
 // bridge reads the settings of a Linux bridge. Times are in seconds.

@@ -31,7 +31,7 @@ func (o *object) family(four bool) family {
 	} else {
 		f.autoconf = isTrue(o.flag("autoconf"))
 		lease = append(lease, settings{{"dhcp-duid", cmp.Or(o.duid(), "ll")}, {"dhcp-iaid", "mac"}, {"ra-timeout", forever}}...)
-		f.settings.add("addr-gen-mode", o.oneOf("addr-gen-mode", "eui64", "stable-privacy")) // nmstate's default follows the MAC address
+		f.settings.add("addr-gen-mode", o.oneMade("addr-gen-mode", "eui64", "stable-privacy")) // nmstate's default follows the MAC address
 		f.settings.add("token", o.token())
 	}
 	f.autoDNS = o.automatic(&lease)
@@ -44,7 +44,7 @@ func (o *object) family(four bool) family {
 	f.enabled = isTrue(enabled) && (asked || !four) || enabled == nil && asked
 	switch {
 	case enabled != nil && !*enabled && asked:
-		o.r.report(o.at, o.path, "is not enabled, but says how to get addresses; take out one of both")
+		o.r.limit(o.at, o.path, "is not enabled, but says how to get addresses; take out one of both")
 	case f.autoconf && !f.dhcp:
 		// NetworkManager has no such method: with method=auto the router's word
 		// decides whether DHCPv6 is used, too.
