@@ -40,7 +40,8 @@ type Options struct {
 	// installed, and so wiped. Without it an input that names fewer machines than
 	// the cluster has is refused, though its own format may take any.
 	AcceptUnknownHosts bool
-	// PullSecret names a file with the pull secret, for an input without one.
+	// PullSecret names a file with the pull secret, for an input without one; a relative path
+	// begins in the current folder, wherever the input is.
 	PullSecret string
 	// Find says that a cluster is looked for, and not made: what is only needed to
 	// install one, its version and its pull secret, may be missing. The Document of

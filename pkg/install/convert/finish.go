@@ -86,7 +86,7 @@ func (r *conversion) complete(out *Converted, in *source.Input) {
 	s := &r.Cluster.Spec
 	r.wantedVersion()
 	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
-		s.PullSecret = spec.Source{File: r.options.PullSecret}
+		r.givenPullSecret(r.options.PullSecret)
 	}
 	hosts := len(s.Hosts)
 	for i := range hosts {
@@ -101,6 +101,16 @@ func (r *conversion) complete(out *Converted, in *source.Input) {
 	if hosts == 0 || hosts < wanted {
 		r.missingHosts(out, in, hosts, max(wanted, hosts))
 	}
+}
+
+// givenPullSecret takes the pull secret from a file that the options name.
+func (r *conversion) givenPullSecret(name string) {
+	text, err := r.Env.ReadFile(name)
+	if err != nil {
+		r.Problem("", 0, 0, "spec.pullSecret", "cannot be read: "+err.Error(), "give --pull-secret a path that begins in the current folder")
+		return
+	}
+	r.Cluster.Spec.PullSecret = spec.Source{File: r.File("pull-secret.json", text)}
 }
 
 // wantedVersion puts the version of the options in the place of the input's. A
