@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -175,6 +176,8 @@ func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
 	}
 }
 
+var installerValue = regexp.MustCompile(`^[A-Za-z0-9@!#$%*()_+-=//.,";':{}\[\]]+$`)
+
 // installerFlags are the flags of coreos-installer that a user may set.
 func installerFlags() []string {
 	return []string{"--append-karg", "--delete-karg", "-n", "--copy-network", "--network-dir", "--save-partlabel",
@@ -186,6 +189,9 @@ func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, 
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
 			return wire.Reply{}, wire.BadRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
+		}
+		if !strings.HasPrefix(a, "-") && !installerValue.MatchString(a) {
+			return wire.Reply{}, wire.BadRequest("found unexpected chars in value %s for installer", a)
 		}
 	}
 	if p.Args == nil {

@@ -252,7 +252,7 @@ func (k *checker) extras() {
 func (k *checker) proxy(field string, p Proxy) {
 	k.URL(field+".http", p.HTTP.Reveal(), "http")
 	k.URL(field+".https", p.HTTPS.Reveal(), "http", "https")
-	k.EachValid(field+".no", p.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
+	k.NoProxy(field+".noProxy", p.No)
 }
 
 func (k *checker) kernelArgs(field string, args []string) {
@@ -265,7 +265,7 @@ func (k *checker) encryption(e *DiskEncryption) {
 	}
 	const field = "spec.diskEncryption"
 	k.Required(field+".mode", string(e.Mode), "write tpm, or tang")
-	k.roles(field+".on", e.On)
+	k.roles(field+".enableOn", e.On)
 	switch {
 	case e.Mode == Tang && len(e.Tang) == 0:
 		k.Report(field+".tang", "is missing", "list the Tang servers")

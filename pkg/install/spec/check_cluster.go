@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,8 @@ var (
 	// releaseVersion is 4.20, 4.20.3, 4.20.0-rc.1, 4.20.0-0.nightly-…, each with
 	// -multi behind it where the release is for several architectures.
 	releaseVersion = regexp.MustCompile(`^([1-9][0-9]{0,2})\.(0|[1-9][0-9]?)(\.(0|[1-9][0-9]{0,2})(-[0-9A-Za-z][0-9A-Za-z.-]*)?)?(-multi)?$`)
+	oneLetterEnd   = regexp.MustCompile(`\.[a-z0-9]$`)
+	fourNumbers    = regexp.MustCompile(`(\d+\.){3}\d`)
 	imageReference = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w][\w.-]*)?(@sha256:[0-9a-f]{64})?$`)
 )
 
@@ -55,6 +58,10 @@ func (k *checker) baseDomain() {
 		k.Report("spec.baseDomain", fmt.Sprintf("%q is not a DNS domain", domain), values.LowerRemedy(domain, values.IsDomain))
 	case !strings.Contains(domain, "."):
 		k.Report("spec.baseDomain", fmt.Sprintf("%q has one part only", domain), "use a domain of at least two parts, such as example.com")
+	case oneLetterEnd.MatchString(domain):
+		k.Report("spec.baseDomain", fmt.Sprintf("the last part of %q is one character, which the service does not take", domain), "use a domain such as example.com")
+	case fourNumbers.MatchString(domain):
+		k.Report("spec.baseDomain", fmt.Sprintf("%q looks like an IP address", domain), "use a domain such as example.com")
 	}
 }
 
@@ -150,11 +157,28 @@ func (k *checker) platform() {
 		k.Report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager), "write External, or leave it out")
 	}
 	k.bootImage("spec.boot.image", k.cluster.Spec.Boot.Image)
+	k.halfPlatform()
 	if k.cluster.SingleNode() && (p.Type == BareMetal || p.Type == VSphere || p.Type == Nutanix) {
 		k.Report(field, fmt.Sprintf("a single node cannot have platform %s", p.Type), "write platform: none, or leave it out")
 	}
 	if (arch == Power || arch == Z) && (p.Type == BareMetal || p.Type == VSphere || p.Type == Nutanix) {
 		k.Report(field, fmt.Sprintf("%s machines cannot have platform %s", arch, p.Type), "write platform: none")
+	}
+}
+
+// halfPlatform reports an override of a part of a platform that refers to the rest, for which the
+// service writes placeholders: the installer refuses the two together.
+func (k *checker) halfPlatform() {
+	for platform, parts := range map[PlatformType][]string{
+		VSphere: {"vcenters", "failureDomains"},
+		Nutanix: {"prismCentral", "prismElements", "subnetUUIDs"},
+	} {
+		override := below(k.cluster.Spec.Overrides.InstallConfig, "platform", string(platform))
+		given := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return override[part] == nil })
+		if len(given) > 0 && len(given) < len(parts) {
+			k.Report(fmt.Sprintf("spec.overrides.installConfig.platform.%s.%s", platform, given[0]), "is a part of what belongs together: "+strings.Join(parts, ", "),
+				"write all of them, or none: then the service writes placeholders, which you replace once the cluster is installed")
+		}
 	}
 }
 

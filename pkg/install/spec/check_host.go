@@ -56,6 +56,8 @@ func (k *checker) hostName(i int, h *Host) {
 	case h.Hostname == "":
 	case slices.Contains(forbiddenHostnames, h.Hostname):
 		k.Report(field, fmt.Sprintf("%q cannot be the hostname of a node", h.Hostname), "use a name that no other host has")
+	case len(h.Hostname) > maxLabel:
+		k.Report(field, fmt.Sprintf("%q is %d characters long", h.Hostname, len(h.Hostname)), fmt.Sprintf("use at most %d, dots included: the service takes no longer hostname", maxLabel))
 	case !values.IsDomain(h.Hostname):
 		k.Report(field, fmt.Sprintf("%q cannot be a hostname", h.Hostname), values.LowerRemedy(h.Hostname, values.IsDomain))
 	}
@@ -91,8 +93,8 @@ func (k *checker) reserved(i int, m Match) {
 	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "is a matter of the image that a host of a pool has booted", "leave it out")
 }
 
-// maxLabel is the length of the value of a label, such as that by which an Agent names its
-// InfraEnv.
+// maxLabel is the length of a hostname, and of the value of a label, such as that by which
+// an Agent names its InfraEnv.
 const maxLabel = 63
 
 // ownInfraEnv checks the name of an InfraEnv that serves one host alone.
@@ -169,10 +171,30 @@ func (k *checker) fencing(i int, h *Host) {
 		k.Report(field, "the topology has no fencing", "write topology.fencing: true with two control plane machines, or leave it out")
 	default:
 		if k.Required(field+".address", h.Fencing.Address, "write the Redfish address of the machine's BMC") {
-			k.BMCAddress(field+".address", h.Fencing.Address)
+			k.fencingAddress(i, h)
 		}
 		k.ReportIf(h.Fencing.Credentials.IsZero(), field+".credentials", "is missing", "write where user:password is read from")
 	}
+}
+
+// fencingAddress checks the address by which a cluster powers a node off. One in a Secret on
+// the hub is that Secret's matter.
+func (k *checker) fencingAddress(i int, h *Host) {
+	field, text, system := hostField(i, "fencing.address"), h.Fencing.Address, ""
+	said := k.cluster.Present(field) || h.BMC == nil
+	if said {
+		k.BMCAddress(field, text)
+	} else {
+		text, system = h.BMC.Address, h.BMC.System
+	}
+	_, wrong := values.FencingAddress(text, system)
+	if wrong == "" || !values.IsBMC(text) || h.Fencing.Credentials.SecretRef != nil {
+		return // one that is no address is reported as that
+	}
+	if !said {
+		wrong = fmt.Sprintf("is taken from bmc.address, %s, which %s", text, wrong)
+	}
+	k.Report(field, wrong, "write fencing: {address: redfish+https://HOST/redfish/v1/Systems/ID}")
 }
 
 func (k *checker) hostLabel(i int) string {

@@ -91,6 +91,7 @@ func (k *checker) overlaps(machine, cluster, service []values.NamedNetwork) {
 			}
 		}
 	}
+	k.overlapsOVN(all)
 }
 
 // families checks that machine, cluster and service networks are all dual stack or
@@ -158,7 +159,7 @@ func (k *checker) podMTU(n Network) {
 		return
 	}
 	switch n.Type {
-	case "", "OVNKubernetes", openShiftSDN:
+	case "", ovnKubernetes, openShiftSDN:
 	default:
 		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
 	}

@@ -154,8 +154,8 @@ type Proxy struct {
 	HTTP ProxyURL `yaml:"http,omitempty"`
 	// Proxy for https:// addresses.
 	HTTPS ProxyURL `yaml:"https,omitempty"`
-	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas.
-	No StringList `yaml:"no,omitempty"`
+	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas. Its former key, no, is taken as well; tools for YAML 1.1 make false of that.
+	No StringList `yaml:"noProxy,omitempty" former:"no"`
 }
 
 // DiskEncryption is LUKS encryption of installation disks.
@@ -163,7 +163,7 @@ type DiskEncryption struct {
 	// Where the key is kept: tpm for the machine's TPM 2.0, tang for Tang servers.
 	Mode EncryptionMode `yaml:"mode" json:"mode"`
 	// Roles whose machines are encrypted: all, none, or a list of control-plane, worker and arbiter. Default is all.
-	On RoleSet `yaml:"on,omitempty" json:"on,omitempty"`
+	On RoleSet `yaml:"enableOn,omitempty" former:"on" json:"on,omitempty"`
 	// Tang servers, for mode tang.
 	Tang []TangServer `yaml:"tang,omitempty" json:"tang,omitempty"`
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,20 +65,46 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// A cluster powers its nodes off by redfish+https://HOST/PATH alone: see getFencingConfig of the
+// cluster-etcd-operator, and fence_redfish, which speaks HTTPS whatever the scheme.
 func TestTwoNodesWithFencing(t *testing.T) {
-	text := edit{
-		cp0, "",
-		`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, bmc: {address: 10.0.0.2, credentials: {env: BMC}, insecure: true}, fencing: {}`,
-		more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n",
-	}.apply(t, good)
-	c, err := parse(t, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := c.Spec.Hosts[0].Fencing
-	user, _, ok := f.Credentials.Login()
-	if !c.Spec.Topology.Fencing || f.Address != "10.0.0.2" || !ok || user != "admin" || !valueOf(f.Insecure) {
-		t.Errorf("got %+v", f)
+	const systems = "/redfish/v1/Systems/"
+	for _, c := range []struct{ name, bmc, fencing, want string }{
+		{"a scheme of metal3", "address: \"idrac-virtualmedia://10.0.0.2" + systems + "System.Embedded.1\"", "", "redfish+https://10.0.0.2" + systems + "System.Embedded.1"},
+		{"a scheme of metal3 with TLS", "address: \"ilo5-virtualmedia+https://10.0.0.2" + systems + "1\"", "", "ilo5-virtualmedia+https://10.0.0.2" + systems + "1"},
+		{"Redfish without a transport", "address: \"redfish://10.0.0.2:8443" + systems + "1\"", "", "redfish+https://10.0.0.2:8443" + systems + "1"},
+		{"HTTPS", "address: \"https://10.0.0.2" + systems + "1\"", "", "https://10.0.0.2" + systems + "1"},
+		{"an address and its system", "address: 10.0.0.2, system: abc", "", "redfish+https://10.0.0.2" + systems + "abc"},
+		{"an IPv6 address and its system", "address: \"fd00::2\", system: " + systems + "abc", "", "redfish+https://[fd00::2]" + systems + "abc"},
+		{"a path", "address: \"redfish://10.0.0.2" + systems + "1/\"", "", "redfish+https://10.0.0.2" + systems + "1/"},
+		{"another system", "address: \"https://10.0.0.2" + systems + "1\", system: \"2\"", "", "redfish+https://10.0.0.2" + systems + "2"},
+		{"its own address", "address: 10.0.0.2", "address: \"redfish://10.0.0.9" + systems + "1\"", "redfish+https://10.0.0.9" + systems + "1"},
+		{"an address alone", "address: 10.0.0.2", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, 10.0.0.2, which does not name the system"},
+		{"no system", "address: \"idrac-virtualmedia://10.0.0.2/\"", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, idrac-virtualmedia://10.0.0.2/, which does not name the system"},
+		{"without TLS", "address: \"redfish+http://10.0.0.2" + systems + "1\"", "", "which is an address without TLS, but a cluster speaks HTTPS alone"},
+		{"its own address alone", "address: 10.0.0.2", "address: 10.0.0.9", ": spec.hosts[0].fencing.address: does not name the system"},
+		{"no address of a BMC", "address: \"no such\"", "", ": spec.hosts[0].bmc.address: is not the address of a BMC"},
+		{"a Secret on a hub", "address: 10.0.0.2", "credentials: {secretRef: {name: fence}}", "10.0.0.2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := edit{
+				cp0, "",
+				`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, bmc: {` + c.bmc + `, credentials: {env: BMC}, insecure: true}, fencing: {` + c.fencing + `}`,
+				more, "    fencing: {address: \"redfish+https://10.0.0.3" + systems + "1\", credentials: {env: BMC}}\n",
+			}.apply(t, good)
+			cluster, err := parse(t, text, nil)
+			if err != nil {
+				if strings.Count(err.Error(), "\n") > 0 || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %s", err, c.want)
+				}
+				return
+			}
+			f := cluster.Spec.Hosts[0].Fencing
+			user, _, _ := f.Credentials.Login()
+			if !cluster.Spec.Topology.Fencing || f.Address != c.want || user != "admin" && f.Credentials.SecretRef == nil || !valueOf(f.Insecure) {
+				t.Errorf("got %+v, want the address %s", f, c.want)
+			}
+		})
 	}
 }
 
@@ -194,5 +221,20 @@ func TestDiscoveryIgnition(t *testing.T) {
 				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
 			}
 		})
+	}
+}
+
+// TestFormerKeys takes the keys that fields had before, and gives their fields the new names.
+func TestFormerKeys(t *testing.T) {
+	text := edit{"  baseDomain", "  proxy: {http: \"http://proxy:3128\", no: [a.com]}\n  diskEncryption: {mode: tpm, on: [worker]}\n  baseDomain"}.apply(t, good)
+	c, err := parse(t, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.Spec.Proxy.No, StringList{"a.com"}) || !slices.Equal(c.Spec.DiskEncryption.On, RoleSet{"worker"}) {
+		t.Errorf("got %v and %v", c.Spec.Proxy.No, c.Spec.DiskEncryption.On)
+	}
+	if !c.Present("spec.proxy.noProxy") || !c.Present("spec.diskEncryption.enableOn") || c.Present("spec.proxy.no") {
+		t.Error("the fields do not have their new names")
 	}
 }

@@ -122,8 +122,12 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Position, field string
 		if d.full() {
 			return
 		}
-		child := values.Join(field, e.Key)
-		target, ok := fieldByKey(v, e.Key)
+		target, key, ok := fieldByKey(v, e.Key)
+		child := values.Join(field, key)
+		if _, twice := n.Get(key); ok && twice && key != e.Key {
+			d.report(e.At, child, fmt.Sprintf("stands here as %s, too, which is its former key", e.Key), "keep "+key)
+			continue
+		}
 		if !ok {
 			d.unknown(e, field, v.Type())
 			meant := spelling.Nearest(e.Key, keysOf(v.Type()))
@@ -202,13 +206,14 @@ func (d *decoder) plainMap(n *yamltree.Node, field string) map[string]any {
 	return plain
 }
 
-func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
+// fieldByKey is the field with a key, be it its former one, and the key that it has now.
+func fieldByKey(v reflect.Value, key string) (value reflect.Value, now string, ok bool) {
 	for field, value := range v.Fields() {
-		if name := fieldKey(field); name != "" && name == key {
-			return value, true
+		if name := fieldKey(field); name != "" && (name == key || field.Tag.Get("former") == key) {
+			return value, name, true
 		}
 	}
-	return reflect.Value{}, false
+	return reflect.Value{}, "", false
 }
 
 // fieldKey is the key of a field; empty for one that is not written in YAML.
@@ -266,10 +271,26 @@ func recordPresent(places map[string]yamltree.Position, v reflect.Value) {
 	})
 }
 
+// by11 are the former keys that tools for YAML 1.1 take for true or false, and write so.
+var by11 = map[string]string{"false": "no", "true": "on"}
+
+// rewritten is the remedy for a key that such a tool has made of a former one; "" for any other.
+func rewritten(key string, in reflect.Type) string {
+	for field := range in.Fields() {
+		if former := field.Tag.Get("former"); former != "" && former == by11[key] {
+			return fmt.Sprintf("a tool for YAML 1.1 makes it of %s; write %s", former, fieldKey(field))
+		}
+	}
+	return ""
+}
+
 // didYouMean is the remedy for an unknown key: where else it belongs, the most similar
 // key here, or all keys.
 func didYouMean(key string, in reflect.Type, elsewhere string) string {
 	keys := keysOf(in)
+	if remedy := rewritten(key, in); remedy != "" {
+		return remedy
+	}
 	best := spelling.Nearest(key, keys)
 	if spelling.PlainKey(best) != spelling.PlainKey(key) && elsewhere != "" {
 		return "it belongs to " + elsewhere

@@ -117,14 +117,22 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-// FencedBy is the host's fencing, with what it leaves out taken from its BMC; nil for
-// none.
+// FencedBy is the host's fencing, with what it leaves out taken from its BMC, and its address
+// in the form that clusters take, where that can be told; nil for none.
 func (h *Host) FencedBy() *Fencing {
-	if h.Fencing == nil || h.BMC == nil {
-		return h.Fencing
+	if h.Fencing == nil {
+		return nil
 	}
 	f := *h.Fencing
-	f.Address = cmp.Or(f.Address, h.BMC.Address)
+	if f.Address != "" {
+		f.Address, _ = values.FencingAddress(f.Address, "")
+	}
+	if h.BMC == nil {
+		return &f
+	}
+	if f.Address == "" && h.BMC.Address != "" {
+		f.Address, _ = values.FencingAddress(h.BMC.Address, h.BMC.System)
+	}
 	if f.Credentials.IsZero() {
 		f.Credentials = h.BMC.Credentials
 	}

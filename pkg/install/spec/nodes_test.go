@@ -117,7 +117,7 @@ func TestNodesAreCarriedOver(t *testing.T) {
 		seen++
 		got := reflect.ValueOf(n.cluster()).Elem()
 		for key := range strings.SplitSeq(path, ".") {
-			below, found := fieldByKey(got, key)
+			below, _, found := fieldByKey(got, key)
 			if !found {
 				t.Fatalf("a Cluster has no %s", path)
 			}

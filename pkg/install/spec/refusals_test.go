@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,10 @@ func TestRefusesIdentity(t *testing.T) {
 		{"long name", edit{"lab", strings.Repeat("a", 55)}, "is 55 characters long; use at most 54"},
 		{"dotted name", edit{"lab", "lab.one"}, "only platform none allows"},
 		{"bad tag", edit{"{name: lab}", `{name: lab, tags: ["a,b"]}`}, "cannot be a tag"},
+		{"half of vSphere", edit{"  baseDomain", "  platform: vsphere\n  overrides: {installConfig: {platform: {vsphere: {failureDomains: [{name: a, server: b}]}}}}\n  baseDomain"}, "spec.overrides.installConfig.platform.vsphere.failureDomains: is a part of what belongs together: vcenters, failureDomains; write all of them, or none"},
+		{"half of Nutanix", edit{"  baseDomain", "  platform: nutanix\n  overrides: {installConfig: {platform: {nutanix: {subnetUUIDs: [a]}}}}\n  baseDomain"}, "spec.overrides.installConfig.platform.nutanix.subnetUUIDs: is a part of what belongs together"},
+		{"one character at the end", edit{"baseDomain: example.com", "baseDomain: example.c"}, `the last part of "example.c" is one character`},
+		{"domain like an address", edit{"baseDomain: example.com", "baseDomain: 1.2.3.4.com"}, `"1.2.3.4.com" looks like an IP address`},
 		{"no domain", edit{"  baseDomain: example.com\n", ""}, "spec.baseDomain: is missing"},
 		{"single label", edit{"example.com", "local"}, "has one part only"},
 		{"bad domain", edit{"example.com", "exa_mple.com"}, "is not a DNS domain"},
@@ -154,14 +159,14 @@ func TestRefusesTopology(t *testing.T) {
 		{"single node on bare metal", edit{"  baseDomain", sno + "  platform: baremetal\n  baseDomain", vips, "", cp0, "", cp1, ""}, "a single node cannot have platform baremetal"},
 		{"two without vote", edit{cp0, ""}, "two control plane machines need a third vote"},
 		{"arbiter and fencing", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "  baseDomain", "  topology: {fencing: true}\n  baseDomain",
-			`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n",
-			`{serial: a}}`, `{serial: a}, fencing: {address: 10.0.0.4, credentials: {env: BMC}}}`}, "an arbiter or fencing, not both"},
+			`mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: redfish+https://10.0.0.2/redfish/v1/Systems/1, credentials: {env: BMC}}`, more, "    fencing: {address: redfish+https://10.0.0.3/redfish/v1/Systems/1, credentials: {env: BMC}}\n",
+			`{serial: a}}`, `{serial: a}, fencing: {address: https://10.0.0.4/redfish/v1/Systems/1, credentials: {env: BMC}}}`}, "an arbiter or fencing, not both"},
 		{"arbiter before 4.19", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "4.20", "4.18"}, "arbiters need OpenShift 4.19"},
 		{"arbiter beside three", edit{more, "  - {name: a, role: arbiter, match: {serial: a}}\n"}, "an arbiter goes with 2 control plane machines, but there are 3"},
 		{"arbiter on none", edit{cp0, "  - {name: a, role: arbiter, match: {serial: a}}\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "arbiters with platform none need OpenShift 4.22"},
-		{"fencing before 4.20", edit{cp0, "", "4.20", "4.19", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n"}, "two nodes with fencing need OpenShift 4.20"},
-		{"fencing without credentials", edit{cp0, "", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: 10.0.0.2, credentials: {env: BMC}}`, more, "    fencing: {address: 10.0.0.3}\n"}, "spec.hosts[1].fencing.credentials: is missing"},
-		{"fencing with three", edit{more, "    fencing: {address: 10.0.0.3, credentials: {env: BMC}}\n"}, "the topology has no fencing"},
+		{"fencing before 4.20", edit{cp0, "", "4.20", "4.19", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: redfish+https://10.0.0.2/redfish/v1/Systems/1, credentials: {env: BMC}}`, more, "    fencing: {address: redfish+https://10.0.0.3/redfish/v1/Systems/1, credentials: {env: BMC}}\n"}, "two nodes with fencing need OpenShift 4.20"},
+		{"fencing without credentials", edit{cp0, "", `mac: "52:54:00:00:00:02"}`, `mac: "52:54:00:00:00:02"}, fencing: {address: redfish+https://10.0.0.2/redfish/v1/Systems/1, credentials: {env: BMC}}`, more, "    fencing: {address: https://10.0.0.3/redfish/v1/Systems/1}\n"}, "spec.hosts[1].fencing.credentials: is missing"},
+		{"fencing with three", edit{more, "    fencing: {address: redfish+https://10.0.0.3/redfish/v1/Systems/1, credentials: {env: BMC}}\n"}, "the topology has no fencing"},
 		{"too many of a role", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 0}\n  baseDomain", more, "  - {name: w, role: worker, match: {serial: w}}\n"}, "spec.topology.workers: there are to be 0, but 1 host has the role worker"},
 		{"too few hosts", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 2}\n  baseDomain"}, "there are 3 hosts, but the topology has 5 machines"},
 		{"too many hosts", edit{"  baseDomain", "  topology: {controlPlane: 3, workers: 0}\n  baseDomain", more, "  - {name: w, match: {serial: w}}\n"}, "there are 4 hosts, but the topology has 3 machines"},
@@ -193,12 +198,54 @@ func TestRefusesNetworks(t *testing.T) {
 		{"DNS", edit{"dns: [192.168.10.1]", "dns: [ns.example.com]"}, "is not an IP address"},
 		{"loopback DNS", edit{"dns: [192.168.10.1]", "dns: [127.0.0.1]"}, "cannot be used here"},
 		{"NTP", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [\"a b\"]"}, "is neither an address nor a DNS name"},
+		{"NTP in upper case", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [NTP.example.com]"}, "is neither an address nor a DNS name of 2 to 63 characters in lower case"},
+		{"NTP with a long name", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [" + strings.Repeat("n", 60) + ".com]"}, "is neither an address nor a DNS name of 2 to 63 characters in lower case"},
+		{"join network for nodes", edit{"    machine: [192.168.10.0/24]\n    vips: {api: [192.168.10.5], ingress: [192.168.10.6]}\n    defaults: {gateway: 192.168.10.1, ", "    machine: [100.64.3.0/24]\n    vips: {api: [100.64.3.5], ingress: [100.64.3.6]}\n    defaults: {gateway: 100.64.3.1, "}, "cluster.yaml:9:15: spec.network.machine[0]: the machine network 100.64.3.0/24 overlaps 100.64.0.0/16, which OVN-Kubernetes uses inside of the cluster; use another network, or move that of OVN-Kubernetes by a manifest of kind Network with ovnKubernetesConfig.ipv4.internalJoinSubnet"},
+		{"transit network for services", edit{machine, machine + "    service: [100.88.0.0/16]\n"}, "spec.network.service[0]: the service network 100.88.0.0/16 overlaps 100.88.0.0/16, which OVN-Kubernetes uses"},
+		{"masquerade network for pods", edit{machine, machine + "    cluster: [{cidr: 169.254.0.0/17}]\n"}, "spec.network.cluster[0].cidr: the cluster network 169.254.0.0/17 overlaps 169.254.0.0/17, which OVN-Kubernetes uses"},
+		{"former masquerade network", edit{machine, machine + "    cluster: [{cidr: 169.254.0.0/16}]\n", "4.20", "4.16"}, "overlaps 169.254.169.0/29, which OVN-Kubernetes uses"},
+		{"join network in IPv6", append(dual, "fd02::/112", "fd98::/112"), "the service network fd98::/112 overlaps fd98::/64, which OVN-Kubernetes uses"},
+		{"transit network in IPv6", append(dual, "fd02::/112", "fd97::/112"), "the service network fd97::/112 overlaps fd97::/64, which OVN-Kubernetes uses"},
+		{"masquerade network in IPv6", append(dual, "fd02::/112", "fd69::/112"), "the service network fd69::/112 overlaps fd69::/112, which OVN-Kubernetes uses"},
+		{"join network moved onto a default", edit{more, movedJoin("10.128.4.0/24")}, "spec.manifests[0]: the default cluster network 10.128.0.0/14 overlaps 10.128.4.0/24, which OVN-Kubernetes uses"},
+		{"join network moved by overrides", edit{more, "  overrides: {installConfig: {networking: {ovnKubernetesConfig: {ipv4: {internalJoinSubnet: 192.168.0.0/16}}}}}\n"}, "the machine network 192.168.10.0/24 overlaps 192.168.0.0/16, which OVN-Kubernetes uses"},
 		{"two NTP lists", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [a.example.com]", vips, vips + "    ntp: [b.example.com]\n"}, "keep one of the two lists"},
 		{"user-managed on bare metal", edit{machine, machine + "    userManaged: true\n", "  baseDomain", "  platform: baremetal\n  baseDomain", vips, ""}, "goes with platform none or external"},
 		{"user-managed false on none", edit{machine, machine + "    userManaged: false\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "always user-managed"},
 		{"load balancer on none", edit{machine, machine + "    loadBalancer: user-managed\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "goes with platform baremetal or vsphere"},
 		{"load balancer before 4.16", edit{machine, machine + "    loadBalancer: user-managed\n", "4.20", "4.15"}, "need OpenShift 4.16"},
 	}, nil)
+}
+
+// movedJoin moves OVN-Kubernetes' join network.
+func movedJoin(network string) string {
+	return `  manifests:
+  - name: cluster-network-03-config.yml
+    content: |
+      apiVersion: operator.openshift.io/v1
+      kind: Network
+      metadata: {name: cluster}
+      spec: {defaultNetwork: {ovnKubernetesConfig: {ipv4: {internalJoinSubnet: ` + network + `}}}}
+`
+}
+
+// TestTakesNetworksOfOVN takes networks that OVN-Kubernetes has in other releases only, or that
+// the file moves away.
+func TestTakesNetworksOfOVN(t *testing.T) {
+	nodes := edit{machine, "    machine: [100.64.3.0/24]\n", "192.168.10.5", "100.64.3.5", "192.168.10.6", "100.64.3.6", "gateway: 192.168.10.1", "gateway: 100.64.3.1"}
+	patch := "  manifests: [{name: cluster-network-02-config.yml.patch, content: '[{\"op\": \"add\", \"path\": \"/spec/defaultNetwork/ovnKubernetesConfig/ipv4/internalJoinSubnet\", \"value\": \"10.9.0.0/16\"}]'}]\n"
+	for name, e := range map[string]edit{
+		"moved":                 append(slices.Clone(nodes), more, movedJoin("100.80.0.0/16")),
+		"moved by a patch":      append(slices.Clone(nodes), more, patch),
+		"another plug-in":       append(slices.Clone(nodes), "  network:\n", "  network:\n    type: Cilium\n"),
+		"before zones":          {machine, machine + "    service: [100.88.0.0/16]\n", "4.20", "4.13"},
+		"before the larger one": {machine, machine + "    service: [169.254.64.0/18]\n", "4.20", "4.16"},
+		"OpenShiftSDN":          append(slices.Clone(nodes), "4.20", "4.11"),
+	} {
+		if _, err := parse(t, e.apply(t, good), nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestRefusesVIPs(t *testing.T) {

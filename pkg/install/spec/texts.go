@@ -33,7 +33,7 @@ func ParseDisk(text string) (DiskHints, error) {
 		if !found || value == "" {
 			return DiskHints{}, fmt.Errorf("%q is neither a device nor a hint; write /dev/NAME, or HINT=VALUE, such as wwn=0x5000c500a0b1c2d3", part)
 		}
-		field, known := fieldByKey(into, name)
+		field, _, known := fieldByKey(into, name)
 		if !known {
 			return DiskHints{}, fmt.Errorf("there is no hint %q for a disk; %s", name, didYouMean(name, into.Type(), ""))
 		}

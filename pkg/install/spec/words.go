@@ -22,7 +22,7 @@ func Words(field any) (values []string, spellings map[string]string) {
 	case PlatformType:
 		return list(BareMetal, NoneType, VSphere, Nutanix, External), nil
 	case NetworkType: // those that the service accepts; OpenShiftSDN ended with 4.14
-		return []string{"OVNKubernetes", "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}, nil
+		return []string{ovnKubernetes, "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}, nil
 	case LoadBalancer:
 		return list(ClusterManaged, UserManaged), nil
 	case EncryptionMode:
@@ -108,7 +108,10 @@ const (
 // NetworkType is a cluster network plug-in.
 type NetworkType string
 
-const openShiftSDN = "OpenShiftSDN"
+const (
+	openShiftSDN  = "OpenShiftSDN"
+	ovnKubernetes = "OVNKubernetes"
+)
 
 // LoadBalancer says who balances the load over the machines.
 type LoadBalancer string

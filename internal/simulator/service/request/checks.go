@@ -31,9 +31,10 @@ var (
 	nameShape    = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)$`)
 	dottedShape  = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	domainShape  = regexp.MustCompile(`^([a-z\d]([\-]*[a-z\d]+)*\.)+[a-z\d]+([\-]*[a-z\d]+)+$`)
-	dottedDigits = regexp.MustCompile(`^([\d]+\.){3}[\d]+$`)
+	dottedDigits = regexp.MustCompile(`([\d]+\.){3}[\d]+`)
 	sshShape     = regexp.MustCompile(`^(ssh-rsa AAAAB3NzaC1yc2|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5|ecdsa-[-a-z0-9]+ AAAAE2VjZHNh)[0-9A-Za-z+/]*={0,3}( .*)?$`)
 	tagsShape    = regexp.MustCompile(`^\w+( \w+)*(,\w+( \w+)*)*$`)
+	ntpShape     = regexp.MustCompile(`^[a-z0-9][a-z0-9\-\.]{0,61}[a-z0-9]$`)
 	hostShape    = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
 )
 
@@ -129,11 +130,21 @@ func checkProxies(plain, secure, none *string, version string) error {
 			return wire.BadRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
 		}
 	}
-	for part := range strings.SplitSeq(model.Value(none), ",") {
-		part = strings.TrimPrefix(strings.TrimSpace(part), ".")
-		if part == "" || part == "*" {
-			continue
+	return checkNoProxy(model.Value(none))
+}
+
+// checkNoProxy takes anything beside an asterisk, and nothing twice.
+func checkNoProxy(list string) error {
+	if list == "" || strings.Contains(list, "*") {
+		return nil
+	}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(list, ",") {
+		if seen[part] {
+			return wire.BadRequest("duplicate no_proxy entry defined: %s", part)
 		}
+		seen[part] = true
+		part = strings.TrimPrefix(part, ".")
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
@@ -147,7 +158,7 @@ func checkNtpSources(list string) error {
 		return nil
 	}
 	for source := range strings.SplitSeq(list, ",") {
-		if net.ParseIP(source) == nil && !hostShape.MatchString(source) {
+		if net.ParseIP(source) == nil && !ntpShape.MatchString(source) {
 			return wire.BadRequest("Invalid NTP source: %s", list)
 		}
 	}

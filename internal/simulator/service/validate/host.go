@@ -28,8 +28,18 @@ func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
 
+// maxHostname is the length of a hostname, with its domain.
+const maxHostname = 63
+
+func validHostname(name string) bool {
+	return len(name) <= maxHostname && hostnameShape.MatchString(name)
+}
+
 // CheckHostname refuses a name in the words of PATCH host.
 func CheckHostname(name string) error {
+	if len(name) > maxHostname {
+		return wire.BadRequest("hostname is too long, must be 63 characters or less. Hostname: %s has %d characters", name, len(name))
+	}
 	if slices.Contains(ForbiddenHostnames(), name) {
 		return wire.BadRequest("The host name %s is forbidden", name)
 	}
@@ -99,7 +109,7 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		},
 		"soleName":      func(e *hostCheck) bool { return e.names[e.h.Name()] <= 1 },
 		"forbiddenName": func(e *hostCheck) bool { return slices.Contains(ForbiddenHostnames(), e.h.Name()) },
-		"validName":     func(e *hostCheck) bool { return hostnameShape.MatchString(e.h.Name()) },
+		"validName":     func(e *hostCheck) bool { return validHostname(e.h.Name()) },
 		"diskTested":    func(e *hostCheck) bool { return e.h.DiskTested || e.h.BootsFromDisk() },
 		"diskFailed":    func(e *hostCheck) bool { return e.h.DiskFailed },
 		"platformFits":  (*hostCheck).platformFits,

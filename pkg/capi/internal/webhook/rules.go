@@ -126,6 +126,7 @@ var wording = sync.OnceValue(func() *strings.Replacer {
 		"for a load balancer of your own write loadBalancer: user-managed", "for a load balancer of your own set config.loadBalancer.type: UserManaged",
 		"use another address, unless loadBalancer is user-managed", "use another address, unless config.loadBalancer.type is UserManaged",
 		"write an unused address of the machine network each for api and ingress", "set config.apiVIPs and config.ingressVIPs to unused addresses of the machine network",
+		"write fencing: {address: redfish+https://HOST/redfish/v1/Systems/ID}", "name the machine in config.fencing.credentials, with such an address in the Secret: redfish+https://HOST/redfish/v1/Systems/ID",
 		"write tpm, or tang", "write tpmv2, or tang",
 		"which only platform none allows", "which only platform None allows",
 	)

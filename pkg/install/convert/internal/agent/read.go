@@ -151,7 +151,10 @@ func (r *reader) installPlatform(n *source.Node) {
 		case "vsphere", "nutanix":
 			to.Type = spec.PlatformType(p.Key)
 			r.VIPs(p)
-			r.overridePlatform(p)
+			r.Balancer(p.Get("loadBalancer", "type"))
+			for _, c := range p.Children {
+				r.Rest(c, "it means nothing without the login, a secret that never stands in cluster.yaml: the service installs with placeholders, which you replace once the cluster is installed")
+			}
 		default:
 			r.Wrong(p, "is a platform that the Assisted Installer does not install", "it is one of baremetal, none, external, vsphere and nutanix")
 		}

@@ -156,7 +156,7 @@ func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
 	case "none":
 		return hubobjects.Fields{"type": "none"}
 	default:
-		w.Lose("spec.diskEncryption.on", hubobjects.AnyList(d.On), "ClusterInstance encrypts the machines of every role")
+		w.Lose("spec.diskEncryption.enableOn", hubobjects.AnyList(d.On), "ClusterInstance encrypts the machines of every role")
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func (r *Reader) Proxy(n *source.Node) {
 // NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *source.Node) {
 	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
-	source.Carry(r.Account, "spec.proxy.no", &r.Cluster.Spec.Proxy.No, n, list)
+	source.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
 // Networking carries the networks over; a service network is a text, or a map with a cidr.

@@ -224,7 +224,7 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	r.Cluster.Spec.DiskEncryption = &d
 	r.From("spec.diskEncryption", n)
 	r.From("spec.diskEncryption.mode", mode)
-	r.From("spec.diskEncryption.on", on)
+	r.From("spec.diskEncryption.enableOn", on)
 	if servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
 		r.Tang(r.Embed(servers))
 	} else {

@@ -123,6 +123,7 @@ func (d document) constrain(schema *jsonschema.Schema) {
 			version.Examples = []any{"4.20"}
 		}
 	}
+	formerKeys(schema)
 	one := uint64(1)
 	if nodes := schema.Definitions["NodesSpec"]; nodes != nil {
 		if hosts, ok := nodes.Properties.Get("hosts"); ok {
@@ -143,5 +144,26 @@ func (d document) constrain(schema *jsonschema.Schema) {
 		}
 		schema.Definitions[name] = &jsonschema.Schema{Description: whole.Description, OneOf: []*jsonschema.Schema{text, whole}}
 		whole.Description = ""
+	}
+}
+
+// formerKeys are taken as well, and no longer offered.
+func formerKeys(schema *jsonschema.Schema) {
+	for _, t := range []reflect.Type{reflect.TypeFor[spec.Proxy](), reflect.TypeFor[spec.DiskEncryption]()} {
+		definition := schema.Definitions[t.Name()]
+		if definition == nil {
+			continue
+		}
+		for field := range t.Fields() {
+			former := field.Tag.Get("former")
+			if former == "" {
+				continue
+			}
+			now, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+			property, _ := definition.Properties.Get(now)
+			old := *property
+			old.Description, old.Deprecated = "Former key of "+now+".", true
+			definition.Properties.Set(former, &old)
+		}
 	}
 }

@@ -51,6 +51,48 @@ func ControllerOf(address, system string) Controller {
 	return c
 }
 
+// FencingAddress is the address of a machine's BMC as an installed cluster reads it to power the machine
+// off: redfish+https://HOST:PORT/redfish/v1/Systems/ID. It takes "redfish" and "https" in the scheme, or
+// "redfish" in the path, and speaks HTTPS alone; what it would take already stays as it is. wrong is what
+// keeps the address from being written so.
+func FencingAddress(address, system string) (url, wrong string) {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "https", address
+	}
+	scheme = strings.ToLower(scheme)
+	authority, path, _ := strings.Cut(rest, "/")
+	if ip, err := netip.ParseAddr(authority); err == nil && ip.Is6() {
+		authority = "[" + authority + "]"
+	}
+	path, named := systemPath("/"+path, system)
+	switch {
+	case scheme == "http" || strings.HasSuffix(scheme, "+http"):
+		return address, "is an address without TLS, but a cluster speaks HTTPS alone to power its nodes off"
+	case !named:
+		return address, "does not name the system at the BMC, which a cluster needs to power its nodes off"
+	case found && system == "" && strings.Contains(scheme, "https") && strings.Contains(address, "redfish"):
+		return address, ""
+	}
+	return "redfish+https://" + authority + path, ""
+}
+
+// systemPath is the path of a system in Redfish, out of that of an address and the system named beside it.
+func systemPath(path, system string) (of string, named bool) {
+	const systems = "/Systems/"
+	base, id, found := strings.Cut(path, systems)
+	if !found {
+		base = "/redfish/v1"
+	}
+	if strings.HasPrefix(system, "/") {
+		base, system, _ = strings.Cut(system, systems)
+	}
+	if id = cmp.Or(system, id); strings.Trim(id, "/") == "" {
+		return path, false
+	}
+	return base + systems + id, true
+}
+
 // MAC checks a MAC address, if there is one.
 func (k *Checker) MAC(field, text string) {
 	isMAC := func(text string) bool {
@@ -62,7 +104,7 @@ func (k *Checker) MAC(field, text string) {
 
 // BMCAddress checks the address of a BMC.
 func (k *Checker) BMCAddress(field, text string) {
-	if !isAddressOrName(BMCHost(text)) {
+	if !IsBMC(text) {
 		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1")
 		return
 	}
@@ -82,6 +124,9 @@ var installerFlags = map[string]bool{
 	"--save-partlabel": true, "--save-partindex": true, "--image-url": true, "--image-file": true,
 }
 
+// installerValue is a value of such a flag, as the service takes it.
+var installerValue = regexp.MustCompile(`^[A-Za-z0-9@!#$%*()_+\-=//.,";':{}\[\]<]+$`)
+
 // InstallerArgs checks arguments for coreos-installer.
 func (k *Checker) InstallerArgs(list string, args []string) {
 	for j := 0; j < len(args); j++ {
@@ -95,8 +140,11 @@ func (k *Checker) InstallerArgs(list string, args []string) {
 			k.Report(field, fmt.Sprintf("the flag %s takes no value", flag), "")
 		case takesValue && !hasValue && (j+1 == len(args) || strings.HasPrefix(args[j+1], "-")):
 			k.Report(field, fmt.Sprintf("the flag %s lacks its value", flag), "write the value as the next entry of the list")
-		case takesValue && !hasValue:
+		case hasValue:
+			k.Report(field, fmt.Sprintf("the value of %s stands in the same entry, which the service does not take", flag), "write the value as the next entry of the list")
+		case takesValue:
 			j++
+			k.ReportIf(!installerValue.MatchString(args[j]), fmt.Sprintf("%s[%d]", list, j), fmt.Sprintf("%q has a character that the service does not take", args[j]), `use letters, digits and @!#$%*()_+-=/.,";':{}[]<`)
 		}
 	}
 }
@@ -108,6 +156,9 @@ var InterfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
 func (k *Checker) InterfaceName(field, name string) {
 	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface", "use at most 15 letters, digits, dots, dashes and underscores")
 }
+
+// IsBMC says whether text is, or has, the address or name of a host.
+func IsBMC(text string) bool { return isAddressOrName(BMCHost(text)) }
 
 // BMCHost is the host part of a BMC's address, in any of its forms.
 func BMCHost(address string) string {
@@ -265,9 +316,24 @@ func isAddressOrName(text string) bool {
 	return err == nil || IsDomain(strings.ToLower(text))
 }
 
+// timeServer is the name of a time server, as the service takes it.
+var timeServer = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,61}[a-z0-9]$`)
+
 // TimeServers checks a list of addresses and DNS names.
 func (k *Checker) TimeServers(field string, texts []string) {
-	k.EachValid(field, texts, isAddressOrName, "%q is neither an address nor a DNS name", "")
+	valid := func(text string) bool {
+		ip, err := netip.ParseAddr(text)
+		return err == nil && ip.Zone() == "" || IsDomain(text) && timeServer.MatchString(text)
+	}
+	k.EachValid(field, texts, valid, "%q is neither an address nor a DNS name of 2 to 63 characters in lower case", "")
+}
+
+// NoProxy checks a list of what is reached without a proxy.
+func (k *Checker) NoProxy(field string, texts []string) {
+	k.EachValid(field, texts, IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
+	for i, text := range texts {
+		k.ReportIf(slices.Contains(texts[:i], text), fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%s stands here twice", text), "")
+	}
 }
 
 // Inside says whether one of the networks has an address.
