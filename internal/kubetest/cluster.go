@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/tcpport"
 )
 
 // Cluster is a hub without nodes: an API server with the kinds of a hub, and the
@@ -42,6 +45,7 @@ type Cluster struct {
 	authority   *authority
 	controllers *process
 	scratch     *scratch
+	ports       *tcpport.Reservation
 }
 
 // Programs that are named in more than one place.
@@ -123,7 +127,7 @@ func run(ctx context.Context, from assets) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{assets: from, scratch: scratch}
+	c := &Cluster{assets: from, scratch: scratch, ports: tcpport.New()}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -180,10 +184,19 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, err
 	}
-	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd, DataDir: data}
+	store, err := c.ports.Address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd, DataDir: data, URL: &url.URL{Scheme: "http", Host: store}}
 	env.ControlPlane.KubectlPath = c.Kubectl()
 	api := env.ControlPlane.GetAPIServer()
 	api.Path = server
+	port, err := c.Port(ctx)
+	if err != nil {
+		return nil, err
+	}
+	api.SecureServing.Address, api.SecureServing.Port = "127.0.0.1", strconv.Itoa(port)
 	// A folder of ours outlives the process, so that a server that is started again
 	// still knows its users and is known by them.
 	api.CertDir = filepath.Join(c.scratch.folder, "apiserver")
@@ -198,6 +211,10 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 	api.Configure().Append("advertise-address", "127.0.0.1")
 	return env, nil
 }
+
+// Port reserves a TCP port until the cluster is closed, for a program or a server that can only be given
+// a number.
+func (c *Cluster) Port(ctx context.Context) (int, error) { return c.ports.Port(ctx) }
 
 // Kubectl is the path of kubectl.
 func (c *Cluster) Kubectl() string { return filepath.Join(c.programs, "kubectl") }
@@ -239,7 +256,7 @@ func (c *Cluster) Close() error {
 	if c.env != nil {
 		problems = append(problems, c.kill(apiServer), c.env.Stop())
 	}
-	return errors.Join(append(problems, c.scratch.remove())...)
+	return errors.Join(append(problems, c.ports.Release(), c.scratch.remove())...)
 }
 
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {

@@ -99,21 +99,11 @@ func (c *Cluster) manage(ctx context.Context, config ManagementConfig) (*Managem
 	return m, nil
 }
 
-// coreAttempts is how often the core manager is started, since somebody else may take a port
-// that was free a moment ago.
-const coreAttempts = 3
-
 func (m *Management) start(ctx context.Context) error {
 	if err := m.installMetal3(ctx); err != nil {
 		return err
 	}
-	var err error
-	for range coreAttempts {
-		if err = m.startCore(ctx); err == nil || m.core == nil || m.core.running() == nil {
-			break
-		}
-	}
-	return err
+	return m.startCore(ctx)
 }
 
 // startCore starts the core manager: after its kinds, which it looks for, and before its
@@ -142,11 +132,11 @@ func (m *Management) startCore(ctx context.Context) error {
 }
 
 func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
-	health, err := freePort(ctx)
+	health, err := m.ports.Address(ctx)
 	if err != nil {
 		return err
 	}
-	diagnostics, err := freePort(ctx)
+	diagnostics, err := m.ports.Address(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,13 +146,13 @@ func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
 	}
 	flags := append([]string{
 		"--kubeconfig=" + kubeconfig, fmt.Sprintf("--webhook-port=%d", w.Port), "--webhook-cert-dir=" + w.CertDir,
-		fmt.Sprintf("--health-addr=127.0.0.1:%d", health), fmt.Sprintf("--diagnostics-address=127.0.0.1:%d", diagnostics), "--insecure-diagnostics",
+		"--health-addr=" + health, "--diagnostics-address=" + diagnostics, "--insecure-diagnostics",
 	}, m.config.flags()...)
 	if m.core, err = m.spawn(ctx, coreManager, filepath.Join(m.programs, coreManager), flags...); err != nil {
 		return err
 	}
 	return m.core.await(ctx, func(ctx context.Context) error {
-		return answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
+		return answers(ctx, "http://"+health+"/readyz")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -110,16 +109,6 @@ func (c *Cluster) controlled(ctx context.Context) error {
 		_, err := c.Client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
-}
-
-// freePort is a TCP port that nobody listened on a moment ago, on any address.
-func freePort(ctx context.Context) (int, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":0")
-	if err != nil {
-		return 0, fmt.Errorf("look for a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 // answers is an error while nothing at an address answers with 200.

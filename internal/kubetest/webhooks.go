@@ -22,7 +22,7 @@ import (
 // Webhooks is where a process serves webhooks to the API server: on a port of loopback of its
 // own, since there is no Service that would lead to it.
 type Webhooks struct {
-	// Port is free, for the flag --webhook-port or the like.
+	// Port is reserved until the cluster is closed, for the flag --webhook-port or the like.
 	Port int
 	// CertDir is a folder with the process's tls.crt and tls.key.
 	CertDir string
@@ -30,11 +30,11 @@ type Webhooks struct {
 	CA []byte
 }
 
-// NewWebhooks finds a port, and makes a certificate for who listens there.
+// NewWebhooks reserves a port, and makes a certificate for the process that listens there.
 func (c *Cluster) NewWebhooks(ctx context.Context) (*Webhooks, error) {
 	w := &Webhooks{CA: encodeCertificate(c.authority.certificate.Raw)}
 	var err error
-	if w.Port, err = freePort(ctx); err != nil {
+	if w.Port, err = c.Port(ctx); err != nil {
 		return nil, err
 	}
 	if w.CertDir, err = os.MkdirTemp(c.scratch.folder, "webhooks-"); err != nil {

@@ -2,7 +2,6 @@ package capi
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -150,14 +149,11 @@ func (r *rig) networks() []string {
 // handOnMedia starts the providers anew, with media of their own.
 func (r *rig) handOnMedia() {
 	r.t.Helper()
-	listener, err := new(net.ListenConfig).Listen(r.t.Context(), "tcp", "127.0.0.1:0") // a port that is free a moment later
+	port, err := r.Port(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.media = listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	r.media = fmt.Sprintf("127.0.0.1:%d", port)
 	r.stop()
 	r.start()
 }

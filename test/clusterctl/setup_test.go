@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,21 +61,12 @@ func componentsOf(t *testing.T, p components.Provider, o components.Options) []*
 	return nil
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 // process is the manager of a provider that is installed.
 type process struct {
 	components.Provider
 	webhooks, health, metrics int
-	config                    *rest.Config // of its ServiceAccount
+	objects                   []*unstructured.Unstructured // as they were applied
+	config                    *rest.Config                 // of its ServiceAccount
 	log                       *record
 	denied                    kubetest.Denials
 
@@ -117,7 +107,12 @@ func install(t *testing.T, m *kubetest.Management, name string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &process{Provider: p, webhooks: freePort(t), health: freePort(t), metrics: freePort(t), log: &record{}}
+	x := &process{Provider: p, log: &record{}}
+	for _, port := range []*int{&x.webhooks, &x.health, &x.metrics} {
+		if *port, err = m.Port(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	objects := componentsOf(t, p, components.Options{SelfManaged: true})
 	for _, o := range objects {
 		if o.GetKind() == "Service" {
@@ -130,6 +125,7 @@ func install(t *testing.T, m *kubetest.Management, name string) *process {
 	if err := m.Apply(t.Context(), objects...); err != nil {
 		t.Fatal(err)
 	}
+	x.objects = objects
 	m.AwaitRights(t, objects...)
 	x.config = m.Account(t, p.Namespace(), fmt.Sprintf("oaictl-%s-manager", name))
 	x.config.Wrap(x.denied.Wrap)

@@ -3,13 +3,14 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // processSpeed is how much faster than life service and machines run in
@@ -65,14 +66,7 @@ func results(t *testing.T, dir string) {
 // serve starts a service in a process of its own.
 func serve(t *testing.T, binary string, more ...string) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = "http://" + listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address = "http://" + fixture.Address(t)
 	arguments := append([]string{"simulator", "serve", "--listen", address[len("http://"):], "--speed", fmt.Sprint(processSpeed)}, more...)
 	start(t, binary, arguments...)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {

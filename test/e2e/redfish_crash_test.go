@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // TestKilledAtEveryWriteToABMC kills a real oaictl before and after everything
@@ -72,7 +73,7 @@ func newBMCLab(t *testing.T, file string) bmcLab {
 		Transport: &http.Transport{Proxy: http.ProxyURL(proxy)},
 	})
 	bmcs.counts = func(r *http.Request) bool { return !strings.Contains(r.URL.Path, "/Sessions") }
-	return bmcLab{service: s.URL(), file: file, media: free(t), calls: newWire(t, s.URL()), bmcs: bmcs}
+	return bmcLab{service: s.URL(), file: file, media: fixture.Address(t), calls: newWire(t, s.URL()), bmcs: bmcs}
 }
 
 func (l *bmcLab) create(ctx context.Context, binary, dir string) *exec.Cmd {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // redfish is an example whose machines boot through their BMCs, in processes of
@@ -32,8 +34,8 @@ func newRedfish(t *testing.T, binary, file string, more ...string) redfish {
 // control starts the machines, whose BMCs answer at a proxy.
 func (r *redfish) control(t *testing.T, binary string, more ...string) {
 	t.Helper()
-	r.media = free(t)
-	listen := free(t)
+	r.media = fixture.Address(t)
+	listen := fixture.Address(t)
 	r.bmcs = "http://" + listen
 	arguments := []string{"simulator", "hosts", "--service-url", r.service, "-f", r.file, "--speed", fmt.Sprint(processSpeed), "--bmc-listen", listen}
 	start(t, binary, append(arguments, more...)...)
@@ -55,17 +57,6 @@ func (r *redfish) create(ctx context.Context, binary, address, dir string, more 
 	command.Args = append(command.Args, "--bmc-proxy", r.bmcs, "--media-listen", r.media)
 	command.Args = append(command.Args, more...)
 	return command
-}
-
-// free is an address at which nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // TestHandsFree installs machines that are off and that nobody walks to. What

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // BenchmarkStart is what a command costs that does nothing. kubectl does the
@@ -158,14 +160,7 @@ func start(b *testing.B, argv ...string) {
 // serve starts a simulated service at the speed of life.
 func serve(b *testing.B, binary string) (address string) {
 	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	at := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		b.Fatal(err)
-	}
+	at := fixture.Address(b)
 	start(b, binary, "simulator", "serve", "--listen", at)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		connection, err := net.Dial("tcp", at)
