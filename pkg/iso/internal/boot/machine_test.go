@@ -64,28 +64,27 @@ func boot(t *testing.T, args ...string) report {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// KVM is not to be had everywhere, and where it is nested it may hang.
-	args = append([]string{"-accel", "tcg", "-m", "768", "-display", "none", "-serial", "stdio", "-monitor", "none", "-no-reboot"}, args...)
+	// The report has the second serial port to itself: on the console the kernel writes between its bytes.
+	reported := filepath.Join(t.TempDir(), "report")
+	args = append([]string{
+		"-accel", "tcg", "-m", "768", "-display", "none", "-serial", "stdio", "-serial", "file:" + reported, "-monitor", "none", "-no-reboot",
+	}, args...)
 	machine := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
 	var console, trouble bytes.Buffer
 	machine.Stdout, machine.Stderr = &console, &trouble
 	err := machine.Run()
-	told, whole := parse(console.String())
+	told, whole := parse(string(read(t, reported)))
 	if !whole {
 		t.Fatalf("%s\n%v\n%s\nthe console says:\n%s", strings.Join(machine.Args, " "), err, trouble.String(), tail(console.String(), 4000))
 	}
 	return told
 }
 
-// parse reads a report out of what stands on the console; whole is false if it
-// does not come to its end.
-func parse(console string) (r report, whole bool) {
+// parse reads a report; whole is false if it does not come to its end.
+func parse(text string) (r report, whole bool) {
 	r.files = map[string]string{}
-	for line := range strings.SplitSeq(console, "\n") {
-		_, text, ok := strings.Cut(strings.TrimSpace(line), "report: ")
-		if !ok {
-			continue
-		}
-		key, value, _ := strings.Cut(text, " ")
+	for line := range strings.SplitSeq(text, "\n") {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch key {
 		case "cmdline":
 			r.cmdline = value

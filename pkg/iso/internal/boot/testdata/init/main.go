@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command init is the whole operating system of the live image that the boot
-// tests make: it tells on the serial console what it was booted with, and
+// tests make: it reports on the second serial port what it was booted with, and
 // switches the machine off.
 package main
 
@@ -18,21 +18,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mark begins every line of the report, which stands among the kernel's own.
-const mark = "report: "
+// reportPort is the serial port of the report. The kernel writes to the first one.
+const reportPort = "/dev/ttyS1"
 
 func main() {
 	for _, m := range []struct{ kind, at string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
 		_ = os.MkdirAll(m.at, 0o755) // if it cannot be made, mounting says so
 		if err := unix.Mount(m.kind, m.at, m.kind, 0, ""); err != nil {
-			fmt.Println(mark+"error", m.at, err)
+			fmt.Println(m.at, err)
 		}
 	}
-	console := os.Stdout
-	if serial, err := os.OpenFile("/dev/ttyS0", os.O_WRONLY, 0); err == nil {
-		console = serial
+	port, err := os.OpenFile(reportPort, os.O_WRONLY, 0)
+	if err != nil {
+		fmt.Println(err)
 	}
-	tell := func(key string, value any) { _, _ = fmt.Fprintf(console, "\r\n%s%s %v\r\n", mark, key, value) }
+	tell := func(key string, value any) { _, _ = fmt.Fprintf(port, "%s %v\r\n", key, value) }
 
 	cmdline, _ := os.ReadFile("/proc/cmdline") // empty tells as much
 	tell("cmdline", strings.TrimSpace(string(cmdline)))
@@ -54,7 +54,7 @@ func main() {
 		tell("live", liveMedia(label))
 	}
 	tell("end", "ok")
-	time.Sleep(200 * time.Millisecond) // until the console has taken it
+	time.Sleep(200 * time.Millisecond) // until the port has sent it
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	select {}
 }
