@@ -146,20 +146,41 @@ func WithoutData(object any) (any, error) {
 	return secret, nil
 }
 
-// secret is the data Secret; nil where there is none. One that the config owns without being its controller is another
-// project's work, and is taken over as it is.
+// secret is the data Secret; nil where there is none. The cache has the Secrets with the label of a Cluster, which are
+// those of this provider. The Secret of another project may be without it: the API server is asked for that one only where
+// the machine has booted, where config or Machine name a data Secret, and where a new Secret cannot be created because one
+// is there.
 func (s *scope) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := s.Client.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
-	if apierrors.IsNotFound(err) { // the cache has only those with the label of a Cluster
-		err = s.Live.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
+	if apierrors.IsNotFound(err) {
+		if s.config.Status.DataSecretName == "" && s.machine.Spec.Bootstrap.DataSecretName == nil && !s.hasBooted() {
+			return nil, nil
+		}
+		return s.uncachedSecret(ctx)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("read the data Secret %s: %w", s.config.Name, err)
+	}
+	return s.owned(ctx, secret)
+}
+
+// uncachedSecret is the data Secret as the API server has it; nil where there is none.
+func (s *scope) uncachedSecret(ctx context.Context) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := s.Live.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the data Secret %s: %w", s.config.Name, err)
 	}
+	return s.owned(ctx, secret)
+}
+
+// owned refuses a Secret that the config does not own. One that the config owns without being its controller was made by
+// another project, and is taken over with its data.
+func (s *scope) owned(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	if !slices.ContainsFunc(secret.OwnerReferences, s.isConfig) {
 		message := fmt.Sprintf("Secret %s is there and is not the config's: delete it, or name the config otherwise", s.config.Name)
 		s.failData(bootstrapv1.CreatingSecretFailedReason, message)
@@ -205,7 +226,17 @@ func (s *scope) writeSecret(ctx context.Context, have *corev1.Secret, data []byt
 	var err error
 	if have == nil {
 		err = s.Client.Create(ctx, want)
-	} else {
+		if apierrors.IsAlreadyExists(err) {
+			if have, err = s.uncachedSecret(ctx); err != nil {
+				return err
+			}
+			if have != nil && (mark == "" || s.hasBooted()) {
+				s.dataIsThere()
+				return nil
+			}
+		}
+	}
+	if have != nil {
 		want.ResourceVersion = have.ResourceVersion
 		err = s.Client.Update(ctx, want)
 	}

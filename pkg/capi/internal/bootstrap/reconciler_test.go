@@ -1,7 +1,9 @@
 package bootstrap_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
@@ -179,6 +182,36 @@ func TestSecretOfAnotherProjectIsTakenOver(t *testing.T) {
 				t.Errorf("the status is %+v", b.config().Status)
 			}
 		})
+	}
+}
+
+// TestWaitingConfigIsNoRequest reconciles a config that waits for its image. That its Secret is not there is known from the
+// cache: the API server is not asked.
+func TestWaitingConfigIsNoRequest(t *testing.T) {
+	b := start(t)
+	b.service.observed.InfraEnvs[0].Image.State = model.ImagePending
+	inner, is := b.client.(client.WithWatch)
+	if !is {
+		t.Fatal("the client does not watch")
+	}
+	var asked []string
+	b.reconciler.Live = interceptor.NewClient(inner, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			asked = append(asked, fmt.Sprintf("%T %s", o, key.Name))
+			return c.Get(ctx, key, o, options...)
+		},
+	})
+	for range 3 {
+		b.mustReconcile()
+	}
+	if len(asked) > 0 {
+		t.Errorf("the API server was asked for %v", asked)
+	}
+	b.service.observed.InfraEnvs[0].Image.State = model.ImageReady
+	b.set.Changed(client.ObjectKey{Namespace: "ns", Name: "lab"})
+	b.mustReconcile()
+	if b.secret() == nil || len(asked) > 0 {
+		t.Errorf("with the image, the Secret is %v, and the API server was asked for %v", b.secret(), asked)
 	}
 }
 
