@@ -304,7 +304,7 @@ func TestLibraryStaysLight(t *testing.T) {
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
 		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/node/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/internal/advice", module + "/internal/setting", module + "/internal/model", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
-		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
+		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree", module + "/internal/installcfg",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {
 		if withinAny(heavy, imported) && !withinAny(light, imported) {

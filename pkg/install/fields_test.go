@@ -222,7 +222,7 @@ spec:
   hub: {agentLabels: {zone: a}, nodeLabels: {site: north}, classifications: [{label: size, value: large, query: .cpu.count > 16}], ironic: {agent: true}, ipxe: boot-order}
   ignitionEndpoint: {url: "https://api-int.lab.example.com:22623/config"}
   ignoreValidations: {hosts: [ntp-synced]}
-  overrides: {installConfig: {publish: External}, host: {new_field: true}}
+  overrides: {installConfig: {cpuPartitioningMode: None}, host: {new_field: true}}
   hosts:
   - name: cp-0
     role: control-plane

@@ -53,6 +53,7 @@ func endings() []ending {
 		{name: "boots-iso-for-good", scenario: "testdata/boots-iso-for-good.yaml", says: []string{"cluster is NeedsUser"}},
 		{name: "control-plane-lost", says: []string{"cp-1 is Failed"}},
 		{name: "disk-too-small", says: []string{"No eligible disks were found"}},
+		{name: "dns-wildcard", says: []string{"DNS wildcard configuration was detected"}},
 		{name: "duplicate-hostname", says: []string{"configure the host cp-1"}},
 		{name: "host-never-boots", says: []string{"waiting for cp-1 to boot the discovery image"}},
 		{name: "host-never-boots-timeout", scenario: "host-never-boots", within: true, flags: []string{"--timeout", "20m"}},

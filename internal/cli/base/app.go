@@ -40,6 +40,7 @@ type App struct {
 	Connect        func(ctx context.Context, to ClientConfig) (install.Backend, error)
 	warnedPlain    bool
 	reportedLosses []string
+	pipes          map[string][]byte // what was read of files that can be read only once
 	closers        []func()
 	asking         sync.Mutex // one question at a time
 	typing         chan typed // the line that is awaited; nil for none

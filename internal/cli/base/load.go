@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -185,7 +186,7 @@ type Source struct {
 
 // Open reads any known format. What none claims is read as a cluster.yaml, which explains.
 func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
-	return a.open(ctx, file, how, spec.Load)
+	return a.open(ctx, file, how, spec.LoadAny)
 }
 
 func (a *App) open(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
@@ -197,6 +198,14 @@ func (a *App) open(ctx context.Context, file string, how convert.Options, load l
 			return nil, FileFault("read", file, err)
 		}
 		how.Data, env.Stdin = data, bytes.NewReader(data)
+	} else if data, piped := a.piped(file, env); piped {
+		read := env.ReadFile
+		how.Data, env.ReadFile = data, func(path string) ([]byte, error) {
+			if path == file {
+				return data, nil
+			}
+			return read(path)
+		}
 	}
 	if how.Format == "" {
 		format, err := convert.Detect(file, how.Data)
@@ -226,12 +235,47 @@ func (a *App) open(ctx context.Context, file string, how convert.Options, load l
 	if err != nil {
 		return nil, &Unconvertible{err}
 	}
-	if how.Find {
+	if how.Find && converted.Format != convert.FormatNodes {
 		return &Source{Cluster: converted.Cluster, Converted: converted}, nil
 	}
-	name := strings.TrimRight(file, `/\`) + " (converted)"
-	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))
-	return &Source{Cluster: cluster, Converted: converted}, err
+	name := strings.TrimRight(file, `/\`)
+	if name == "-" { // which would be read again
+		name = "- (converted)"
+	}
+	env = converted.Env(name, env)
+	beside := env.ReadFile
+	env.ReadFile = func(path string) ([]byte, error) {
+		if path == name {
+			return converted.Document, nil
+		}
+		return beside(path)
+	}
+	cluster, err := load(ctx, name, env)
+	if err != nil {
+		return nil, err
+	}
+	cluster.SetOrigins(converted.Origins)
+	return &Source{Cluster: cluster, Converted: converted}, nil
+}
+
+// piped is the content of a file that can be read only once, such as a pipe of the shell's
+// <(COMMAND): it is kept for each next look.
+func (a *App) piped(file string, env spec.Env) ([]byte, bool) {
+	info, err := os.Stat(file)
+	if err != nil || info.IsDir() || info.Mode().IsRegular() {
+		return nil, false
+	}
+	data, known := a.pipes[file]
+	if !known {
+		if data, err = env.ReadFile(file); err != nil {
+			return nil, false // is told by the next who reads it
+		}
+		if a.pipes == nil {
+			a.pipes = map[string][]byte{}
+		}
+		a.pipes[file] = data
+	}
+	return data, true
 }
 
 // Unconvertible is that a file in another format is no whole cluster by itself.

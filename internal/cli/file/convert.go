@@ -154,7 +154,11 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 		return nil
 	}
 	// What stands there in words that are not ours may hold a secret of the user's.
-	files := []convert.File{{Path: "cluster.yaml", Content: c.Document, Secret: foreignWords(c.Cluster)}}
+	name := "cluster.yaml"
+	if c.Format == convert.FormatNodes {
+		name = "nodes.yaml"
+	}
+	files := []convert.File{{Path: name, Content: c.Document, Secret: foreignWords(c.Cluster)}}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		files = append(files, convert.File{Path: name, Content: c.Files[name], Secret: true})
 	}

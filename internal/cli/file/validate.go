@@ -69,6 +69,9 @@ func (o *validateOptions) run(ctx context.Context) error {
 	if err == nil {
 		err = o.checkBackend(cluster)
 	}
+	if err == nil {
+		warnOfDoubts(o.App, cluster)
+	}
 	problems, is := errors.AsType[*spec.Problems](err)
 	if err != nil && (!is || !o.Globals.Format.Machine()) {
 		return err

@@ -66,7 +66,19 @@ func (l *life) resolveDomains(asked domainsRequest) (any, error) {
 const wildcardProbe = "validatenowildcarddns"
 
 func (l *life) lookUp(name string) []netip.Addr {
-	if strings.HasPrefix(strings.ToLower(name), wildcardProbe) {
+	var wildcard bool
+	var missing []string
+	if t := l.trouble(scenario.DoDNS); t != nil {
+		wildcard, missing = t.rule.Args.Bool("wildcard", false), t.rule.Args.Strings("missing")
+		if !wildcard && missing == nil { // no server answers
+			return nil
+		}
+	}
+	labels := strings.Split(name, ".")
+	switch {
+	case !wildcard && strings.HasPrefix(strings.ToLower(name), wildcardProbe):
+		return nil
+	case slices.Contains(missing, labels[0]), len(labels) > 1 && labels[1] == "apps" && slices.Contains(missing, "apps"):
 		return nil
 	}
 	if l.fleet.cfg.DNS != nil {

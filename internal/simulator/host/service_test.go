@@ -335,6 +335,11 @@ func TestBothHalvesInTrouble(t *testing.T) {
 				return strings.Contains(failing(c.host("cp-0").Validations), "hostname-unique=failure")
 			})
 		}},
+		{"DNS answers for every name", "dns-wildcard", func(s *site) {
+			s.until("wildcard", time.Hour, func(c seenCluster) bool {
+				return strings.Contains(failing(c.host("cp-1").Validations), "dns-wildcard-not-configured=failure")
+			})
+		}},
 		{"clock", "no-ntp", func(s *site) {
 			s.until("wrong time", time.Hour, func(c seenCluster) bool {
 				f := failing(c.host("cp-2").Validations)

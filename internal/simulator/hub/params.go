@@ -133,6 +133,9 @@ func (in *clusterInputs) create() map[string]any {
 	if _, err := versions.Resolve(in.release.Version, in.release.CPUArchitecture); err != nil {
 		p["ocp_release_image"] = in.release.URL // which the real operator has the service add to its list, by a call that is not REST
 	}
+	if _, said := p["user_managed_networking"]; !said {
+		p["user_managed_networking"] = false // where the objects do not speak of it
+	}
 	maps.DeleteFunc(p, func(_ string, v any) bool { return v == "" })
 	return p
 }

@@ -24,7 +24,11 @@ func TestClusterParams(t *testing.T) {
 	for name, row := range map[string]struct{ spec, want string }{
 		"three nodes": {
 			`spec: {apiVIPs: [192.0.2.1], ingressVIP: 192.0.2.2, sshPublicKey: k, networking: {clusterNetwork: [{cidr: 10.0.0.0/8, hostPrefix: 23}], serviceNetwork: [172.30.0.0/16]}, provisionRequirements: {controlPlaneAgents: 3}}`,
-			`{"api_vips":[{"ip":"192.0.2.1"}],"base_dns_domain":"example.com","cluster_networks":[{"cidr":"10.0.0.0/8","host_prefix":23}],"control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","ingress_vips":[{"ip":"192.0.2.2"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"service_networks":[{"cidr":"172.30.0.0/16"}],"ssh_public_key":"k"}`,
+			`{"api_vips":[{"ip":"192.0.2.1"}],"base_dns_domain":"example.com","cluster_networks":[{"cidr":"10.0.0.0/8","host_prefix":23}],"control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","ingress_vips":[{"ip":"192.0.2.2"}],"name":"c","openshift_version":"4.21.28","pull_secret":"s","schedulable_masters":false,"service_networks":[{"cidr":"172.30.0.0/16"}],"ssh_public_key":"k","user_managed_networking":false}`,
+		},
+		"vSphere": {
+			`spec: {platformType: VSphere, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}`,
+			`{"base_dns_domain":"example.com","control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","name":"c","openshift_version":"4.21.28","platform":{"type":"vsphere"},"pull_secret":"s","schedulable_masters":false,"user_managed_networking":false}`,
 		},
 		"single node": {
 			`spec: {networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}, provisionRequirements: {controlPlaneAgents: 1}, controlPlane: {name: master, hyperthreading: Disabled}}`,

@@ -63,6 +63,7 @@ const (
 	DoInventory        = "inventory"          // the hardware is not what it should be
 	DoUnreachableNTP   = "unreachable-ntp"    // no time source answers; the clock is args.skew ahead
 	DoNetwork          = "network"            // the machine sits in the wrong subnet
+	DoDNS              = "dns"                // names of the cluster do not resolve, or every name does
 	DoHostname         = "hostname"           // the machine calls itself something unfit
 	DoSlowDisk         = "slow-disk"          // the disk speed check takes args.sync, or fails with args.fails
 	DoImagePullFailure = "image-pull-failure" // container images cannot be pulled

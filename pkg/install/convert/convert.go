@@ -34,7 +34,8 @@ type Options struct {
 	// ("4.20"). It wins over one that the input says, which is told as a Loss, but not
 	// over a release that the input names by its image or by its ClusterImageSet.
 	Version string
-	// Name of the cluster, for aicli's parameters, which need not say it.
+	// Name of the cluster, for aicli's parameters, which need not say it, and of the
+	// cluster that the machines of a nodes-config.yaml are added to.
 	Name string
 	// AcceptUnknownHosts says that machines which the input does not name may be
 	// installed, and so wiped. Without it an input that names fewer machines than
@@ -61,7 +62,8 @@ func (o Options) env() spec.Env {
 // Converted is what was read.
 type Converted struct {
 	// Document is the text of cluster.yaml. Beside Files it is one that spec.Load
-	// takes. Equal inputs make equal bytes.
+	// takes, or spec.LoadAny where the format only adds machines (FormatNodes). Equal
+	// inputs make equal bytes.
 	Document []byte
 	// Cluster is what Document says, read and checked already.
 	Cluster *spec.Cluster
@@ -79,6 +81,9 @@ type Converted struct {
 	Notes []string
 	// Format that the input is in.
 	Format Format
+	// Origins are where the input says the fields of Document: for
+	// spec.Cluster.SetOrigins. Cluster has them already.
+	Origins map[string]spec.Origin
 }
 
 // ErrIsCluster says that an input is cluster.yaml already.
@@ -115,6 +120,8 @@ func Read(ctx context.Context, path string, o Options) (*Converted, error) {
 		aicli.Read(r.Reader, in, o.Name)
 	case FormatCAPI:
 		capi.Read(r.Reader, in)
+	case FormatNodes:
+		agent.ReadNodes(r.Reader, in, o.Name)
 	case FormatCluster:
 		return nil, fmt.Errorf("%s %w", path, ErrIsCluster)
 	default:
@@ -167,17 +174,20 @@ const (
 	// FormatZTP is the objects of a hub: as the agent-based installer has them in
 	// a folder, or as they are applied to a hub.
 	FormatZTP Format = "ztp"
-	// FormatClusterInstance is SiteConfig's ClusterInstance.
+	// FormatClusterInstance is SiteConfig's ClusterInstance, or the SiteConfig of before it.
 	FormatClusterInstance Format = "clusterinstance"
 	// FormatAICLI is aicli's parameters.
 	FormatAICLI Format = "aicli"
 	// FormatCAPI is the Cluster API objects of OpenShift's assisted providers.
 	FormatCAPI Format = "capi"
+	// FormatNodes is nodes-config.yaml of oc adm node-image, which adds machines to a
+	// cluster that is installed: it becomes a document of kind Nodes.
+	FormatNodes Format = "nodes-config"
 )
 
 // Formats lists the formats that Read converts.
 func Formats() []Format {
-	return []Format{FormatAgent, FormatZTP, FormatClusterInstance, FormatAICLI, FormatCAPI}
+	return []Format{FormatAgent, FormatZTP, FormatClusterInstance, FormatAICLI, FormatCAPI, FormatNodes}
 }
 
 // Detect tells the format of what stands at path. data is its text where it was
@@ -220,7 +230,7 @@ func formatOf(in *source.Input) Format {
 		}
 	}
 	// An object of a hub stands beside a ClusterInstance, or beside Cluster API's.
-	for _, format := range []Format{FormatCluster, FormatAgent, FormatClusterInstance, FormatCAPI, FormatZTP, FormatAICLI} {
+	for _, format := range []Format{FormatCluster, FormatAgent, FormatClusterInstance, FormatCAPI, FormatZTP, FormatAICLI, FormatNodes} {
 		if found[format] {
 			return format
 		}
@@ -238,7 +248,7 @@ func formatOfDocument(doc *source.Document) Format {
 		return FormatCluster
 	case source.IsAgentConfig(doc.Root) || source.IsInstallConfig(doc.Root):
 		return FormatAgent
-	case kind == "ClusterInstance":
+	case kind == "ClusterInstance" || kind == "SiteConfig":
 		return FormatClusterInstance
 	case strings.HasSuffix(group, "cluster.x-k8s.io"):
 		return FormatCAPI
@@ -246,12 +256,14 @@ func formatOfDocument(doc *source.Document) Format {
 		return FormatZTP
 	case kind == "" && doc.Root.Child("apiVersion") == nil && source.IsAICLI(doc.Root):
 		return FormatAICLI
+	case kind == "" && doc.Root.Child("apiVersion") == nil && source.IsNodesConfig(doc.Root):
+		return FormatNodes
 	}
 	return ""
 }
 
 func (r *conversion) unknown(path string, in *source.Input) {
-	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, and Cluster API objects of OpenShift's assisted control plane"
+	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, nodes-config.yaml, and Cluster API objects of OpenShift's assisted control plane"
 	for _, doc := range in.Docs {
 		_, kind := source.KindOfDoc(doc)
 		message := "has none of the keys by which a description of a cluster is known"
@@ -261,8 +273,9 @@ func (r *conversion) unknown(path string, in *source.Input) {
 		case kind != "":
 			message = fmt.Sprintf("the kind %q does not describe a cluster", kind)
 		}
-		if kind == "SiteConfig" {
-			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "SiteConfig is not read", "write it as a ClusterInstance, which has taken its place")
+		if source.IsHosted(doc) {
+			message, remedy := source.Hosted(kind)
+			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "kind", message, remedy)
 			continue
 		}
 		r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", message, remedy)

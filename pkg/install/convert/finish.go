@@ -61,8 +61,8 @@ func (r *conversion) move(d **spec.Document, name string) {
 
 // finish accounts for every key, writes the document, and checks it as spec.Load does.
 func (r *conversion) finish(ctx context.Context, format Format, in *source.Input) (*Converted, error) {
-	out := &Converted{Format: format, Files: r.Files, Notes: r.Notes}
-	if len(r.Problems) == 0 {
+	out := &Converted{Format: format, Files: r.Files}
+	if len(r.Problems) == 0 && r.Nodes == nil {
 		r.complete(out, in)
 	}
 	for _, doc := range r.Docs {
@@ -72,19 +72,28 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 		return nil, err
 	}
 	r.moveDocuments()
-	out.Document = source.Emit(r.Cluster, r.Present, r.Written)
 	out.Cluster = r.Cluster
+	if r.Nodes != nil {
+		r.Nodes.Spec.Hosts, r.Nodes.Spec.SSHKeys = r.Cluster.Spec.Hosts, r.Cluster.Spec.SSHKeys
+		out.Document = source.Emit(r.Nodes, r.Present, r.Written)
+	} else {
+		out.Document = source.Emit(r.Cluster, r.Present, r.Written)
+	}
+	out.Notes = append(r.Notes, out.Notes...)
+	out.Origins = r.origins()
 	out.Losses = r.Losses(in)
 	out.Idle = r.Idle(in)
 	if err := r.check(ctx, out, in); err != nil {
 		return nil, err
 	}
+	out.Cluster.SetOrigins(out.Origins)
 	return out, nil
 }
 
 func (r *conversion) complete(out *Converted, in *source.Input) {
 	s := &r.Cluster.Spec
 	r.wantedVersion()
+	r.InstallerManifests()
 	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
 		r.givenPullSecret(r.options.PullSecret)
 	}
@@ -150,7 +159,12 @@ func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wante
 
 // check has the cluster checked, and tells what is wrong by its line in the input.
 func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input) error {
-	err := r.Cluster.Resolve(ctx, ".", out.Env("cluster.yaml", r.Env))
+	var err error
+	if env := out.Env("cluster.yaml", r.Env); r.Nodes != nil {
+		out.Cluster, err = r.Nodes.Resolve(ctx, ".", env, nil)
+	} else {
+		err = r.Cluster.Resolve(ctx, ".", env)
+	}
 	var wrong *spec.Problems
 	if !errors.As(err, &wrong) {
 		return err
@@ -166,9 +180,20 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 			p.File = at.In.File
 			p.Line, p.Column = at.Position()
 		}
+		p.Word = out.Origins[p.Field].Key
 		r.Problems = append(r.Problems, r.explained(p))
 	}
 	return r.Err()
+}
+
+// origins are the places of the input by the fields that came from them.
+func (r *conversion) origins() map[string]spec.Origin {
+	all := make(map[string]spec.Origin, len(r.Origins))
+	for field, at := range r.Origins {
+		line, column := at.Position()
+		all[field] = spec.Origin{File: at.In.File, Line: line, Column: column, Key: strings.TrimPrefix(at.Path(), at.In.Label)}
+	}
+	return all
 }
 
 func (r *conversion) origin(field string) *source.Node {

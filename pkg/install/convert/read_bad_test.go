@@ -49,7 +49,7 @@ func TestReadRefusals(t *testing.T) {
 		{"wrong types", memory{"in/install-config.yaml": []byte(strings.NewReplacer("baseDomain: example.com", "baseDomain: 7", "machineNetwork: [{cidr: 10.0.0.0/24}]", "machineNetwork: 3").Replace(installConfig)), "in/agent-config.yaml": []byte(agentConfig)},
 			[]string{"in/install-config.yaml:3:13: baseDomain: has to be text, but is a number; put it in quotes", "networking.machineNetwork: has to be a list, but is a number"}},
 		{"wrong values, all at once", memory{"in/install-config.yaml": []byte(strings.NewReplacer("10.0.0.0/24", "10.0.0.7/24", "name: c", "name: C_").Replace(installConfig)), "in/agent-config.yaml": []byte(strings.Replace(agentConfig, "52:54", "zz:54", 1))},
-			[]string{`in/install-config.yaml:2:18: metadata.name: "C_" cannot be`, "in/install-config.yaml:5:38: spec.network.machine[0]", `in/agent-config.yaml:3:58: spec.hosts[0].match.mac: "zz:54`}},
+			[]string{`in/install-config.yaml:2:18: metadata.name: "C_" cannot be`, "in/install-config.yaml:5:38: networking.machineNetwork[0].cidr", `in/agent-config.yaml:3:58: hosts[0].interfaces[0].macAddress: "zz:54`}},
 		{"no version", memory{"in/install-config.yaml": []byte(installConfig), "in/agent-config.yaml": []byte(agentConfig)}, []string{"does not say which OpenShift is installed; say it beside the input"}},
 		{"unnamed machines", memory{"in/install-config.yaml": []byte(installConfig)}, []string{"names 0 hosts, but the cluster has 1 machine:"}},
 		{"hosted", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, clusterType: HostedControlPlane, nodes: []}\n")}, []string{"in/a.yaml:4:37", "has no control plane of its own"}},

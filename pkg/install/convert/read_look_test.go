@@ -24,7 +24,7 @@ func TestReadToLook(t *testing.T) {
 		t.Errorf("to install: %v", err)
 	}
 	files["in/install-config.yaml"] = []byte(strings.Replace(text, "10.0.0.0/24", "10.0.0.7/24", 1))
-	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}); err == nil || !strings.Contains(err.Error(), "spec.network.machine[0]") {
+	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}); err == nil || !strings.Contains(err.Error(), "networking.machineNetwork[0].cidr") {
 		t.Errorf("a wrong value: %v", err)
 	}
 }

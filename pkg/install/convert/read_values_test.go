@@ -189,13 +189,13 @@ func TestReadAICLITwice(t *testing.T) {
 // cluster.yaml.
 func TestDetectForeign(t *testing.T) {
 	for text, want := range map[string]bool{
-		"baseDomain: a: b\n":                                  true,
-		"apiVersion: v1\nkind: ClusterInstance\n\t":           true,
-		"openshift_version: [\n":                              true,
-		"apiVersion: ran.openshift.io/v1\nkind: SiteConfig\n": true,
-		"apiVersion: oaictl.io/v1alpha1\nbaseDomain: a: b\n":  false,
-		"kind: Cluster\nbaseDomain: a\n":                      false,
-		"a: b: c\n":                                           false,
+		"baseDomain: a: b\n":                                    true,
+		"apiVersion: v1\nkind: ClusterInstance\n\t":             true,
+		"openshift_version: [\n":                                true,
+		"apiVersion: ran.openshift.io/v1\nkind: SiteConfig\n\t": true,
+		"apiVersion: oaictl.io/v1alpha1\nbaseDomain: a: b\n":    false,
+		"kind: Cluster\nbaseDomain: a\n":                        false,
+		"a: b: c\n":                                             false,
 	} {
 		_, err := convert.Detect("-", []byte(text))
 		var foreign *convert.Foreign

@@ -15,7 +15,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
@@ -226,7 +225,7 @@ func (h *maker) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnv) {
 // written as they are.
 func WriteYAML(w io.Writer, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		text, err := yaml.Marshal(object.Object)
+		text, err := hubobjects.YAML(object.Object)
 		if err != nil {
 			return fmt.Errorf("write the %s %s as YAML: %w", object.GetKind(), object.GetName(), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/installcfg"
 	"github.com/oaictl/oaictl/internal/spelling"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
@@ -235,6 +236,9 @@ func (k *checker) extras() {
 	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster, []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
 	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts, []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
 	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
+	for _, p := range installcfg.Check(s.Overrides.InstallConfig) {
+		k.Report("spec.overrides.installConfig."+p.Path, p.Message, "leave it out, or say it with a manifest: spec.manifests")
+	}
 	k.Overrides("spec.overrides.infraEnv", s.Overrides.InfraEnv, "pull_secret")
 	k.Overrides("spec.overrides.host", s.Overrides.Host, "fencing_credentials", "ignition_endpoint_token")
 	if s.Boot.Method == BootRedfish && len(s.Hosts) == 0 {

@@ -112,7 +112,11 @@ func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 		case len(list.read) != list.given:
 		case dual && !values.IsDual(list.read):
 			remedy := strings.TrimSpace("write one IPv4 and one IPv6 network " + list.example)
-			k.Report(list.field, "dual stack needs networks of both families here", remedy)
+			message := "dual stack needs networks of both families here"
+			if list.given == 0 {
+				message = "is missing: " + message
+			}
+			k.Report(list.field, message, remedy)
 		case !dual && len(list.read) > 0 && len(lists[0].read) > 0 && list.read[0].Prefix.Addr().Is4() != lists[0].read[0].Prefix.Addr().Is4():
 			k.Report(list.field, "is of another family than the machine network", "")
 		case !dual && list.given == 0 && len(lists[0].read) > 0 && lists[0].read[0].Prefix.Addr().Is6():
@@ -131,8 +135,8 @@ func (k *checker) networkKind() {
 	if n.Type == openShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
-	if valueOf(n.UserManaged) && p != NoneType && p != External {
-		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none or external, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
+	if valueOf(n.UserManaged) && p != NoneType && p != External && p != VSphere {
+		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none, external or vsphere, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
 		k.Report("spec.network.userManaged", "with platform none the network is always user-managed", "leave it out")

@@ -138,9 +138,9 @@ func TestInstallConfigOverrides(t *testing.T) {
 		{"nothing", "", ""},
 		{"all", `  fips: true
   registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a, n.io/a]}]}
-  overrides: {installConfig: {networking: {ovnKubernetesConfig: {x: 1}}, cpuPartitioningMode: AllNodes}}
-`, `{"cpuPartitioningMode":"AllNodes","fips":true,"imageDigestSources":[{"mirrors":["m.io/a","n.io/a"],"source":"quay.io/a"}],"networking":{"ovnKubernetesConfig":{"x":1}}}`},
-		{"override wins", "  fips: true\n  overrides: {installConfig: {fips: false, networking: {clusterNetworkMTU: 9000}}}\n", `{"fips":false,"networking":{"clusterNetworkMTU":9000}}`},
+  overrides: {installConfig: {networking: {networkType: Calico}, cpuPartitioningMode: AllNodes}}
+`, `{"cpuPartitioningMode":"AllNodes","fips":true,"imageDigestSources":[{"mirrors":["m.io/a","n.io/a"],"source":"quay.io/a"}],"networking":{"networkType":"Calico"}}`},
+		{"override wins", "  fips: true\n  overrides: {installConfig: {fips: false, networking: {networkType: Calico}}}\n", `{"fips":false,"networking":{"networkType":"Calico"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good)

@@ -290,7 +290,23 @@ type source struct {
 	positions map[string]yamltree.Position // of every field that is there
 	words     map[string]string            // by which a person has said fields of a document that was made in Go
 
-	manifests []Manifest // read
+	manifests []Manifest        // read
+	origins   map[string]Origin // by the field
+}
+
+// Origin is where the document that this one was made from says a field.
+type Origin struct {
+	File         string
+	Line, Column int
+	Key          string // as that document has it
+}
+
+// SetOrigins has messages about fields name the document that this one was made from,
+// which is the one that a person has written.
+func (c *Cluster) SetOrigins(origins map[string]Origin) {
+	if c.source != nil {
+		c.source.origins = origins
+	}
 }
 
 // Position is where a field, such as spec.hosts[2].disk.hints, or else the nearest one
@@ -299,6 +315,12 @@ type source struct {
 func (c *Cluster) Position(field string) (file string, line, col int) {
 	if c.source == nil || c.source.file == "" {
 		return "", 0, 0
+	}
+	if at, ok := nearest(c.source.origins, field); ok {
+		return at.File, at.Line, at.Column
+	}
+	if c.source.origins != nil {
+		return c.source.file, 0, 0
 	}
 	if at, ok := nearest(c.source.positions, field); ok {
 		return c.source.file, at.Line, at.Column
@@ -315,6 +337,7 @@ func (c *Cluster) Problem(field, message, remedy string) Problem {
 		return p
 	}
 	p.Word, _ = nearest(c.source.words, field)
+	p.Word = cmp.Or(p.Word, c.source.origins[field].Key)
 	if exact := c.source.words[field]; exact != "" && strings.HasPrefix(message, "is missing") {
 		p.Remedy = "give " + exact
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
@@ -27,10 +28,58 @@ func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []NIC, ok bool) {
 	}
 	if h.Net.NMState != nil {
 		_, macs, _ := readNMState(h.Net)
-		return h.Net.NMState.Text(), macs, true
+		return currentWords(h.Net.NMState.Text()), macs, true
 	}
 	plan := c.planNetwork(h)
 	return plan.nmstate().YAML(), plan.macs(), true
+}
+
+// The key of a bond's ports in nmstate: the one that it has now, and the former one, which
+// was removed.
+const (
+	portsKey       = "port"
+	formerPortsKey = "slaves"
+)
+
+// currentWords is an nmstate document with the key that the ports of bonds have now. All
+// else stays as it is written.
+func currentWords(text string) string {
+	if !strings.Contains(text, formerPortsKey) {
+		return text
+	}
+	root, problems := parseTree([]byte(text))
+	if len(problems) > 0 {
+		return text
+	}
+	places := formerPorts(root)
+	slices.SortFunc(places, func(a, b yamltree.Position) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	lines := strings.SplitAfter(text, "\n")
+	for _, at := range slices.Backward(slices.Compact(places)) { // so that what stands before stays where it is; an alias is in two places
+		line := []rune(lines[at.Line-1])
+		before, key := string(line[:at.Column-1]), string(line[at.Column-1:])
+		lines[at.Line-1] = before + strings.Replace(key, formerPortsKey, portsKey, 1)
+	}
+	return strings.Join(lines, "")
+}
+
+// formerPorts is where the former key stands.
+func formerPorts(n *yamltree.Node) (found []yamltree.Position) {
+	for _, item := range n.Items {
+		found = append(found, formerPorts(item)...)
+	}
+	for _, entry := range n.Entries {
+		if _, both := entry.Value.Get(portsKey); entry.Key == "link-aggregation" && !both {
+			for _, below := range entry.Value.Entries {
+				if below.Key == formerPortsKey {
+					found = append(found, below.At)
+				}
+			}
+		}
+		found = append(found, formerPorts(entry.Value)...)
+	}
+	return found
 }
 
 type netPlan struct {

@@ -182,16 +182,22 @@ func (c *Cluster) Adding(host string) *Cluster {
 	only.defaultTopology()
 	if c.source != nil {
 		own := *c.source
-		own.positions = map[string]yamltree.Position{}
-		from := fmt.Sprintf("spec.hosts[%d]", i)
-		for field, at := range c.source.positions {
-			if rest, is := strings.CutPrefix(field, from); is {
-				own.positions["spec.hosts[0]"+rest] = at
-			} else if !strings.HasPrefix(field, "spec.hosts[") {
-				own.positions[field] = at
-			}
-		}
+		own.positions, own.origins = ofOneHost(c.source.positions, i), ofOneHost(c.source.origins, i)
 		only.source = &own
 	}
 	return &only
+}
+
+// ofOneHost is what is known of fields where one host is the only one.
+func ofOneHost[T any](known map[string]T, i int) map[string]T {
+	own := map[string]T{}
+	from := fmt.Sprintf("spec.hosts[%d]", i)
+	for field, value := range known {
+		if rest, is := strings.CutPrefix(field, from); is {
+			own["spec.hosts[0]"+rest] = value
+		} else if !strings.HasPrefix(field, "spec.hosts[") {
+			own[field] = value
+		}
+	}
+	return own
 }

@@ -235,7 +235,7 @@ func TestRefusesExtras(t *testing.T) {
 		{"validation", spec("ignoreValidations: {hosts: [\"No NTP\"]}"), "cannot be the id of a validation"},
 		{"validation that counts", spec("ignoreValidations: {hosts: [connected]}"), "does not let connected be ignored"},
 		{"secret override", spec("overrides: {infraEnv: {pull_secret: hunter2}}"), "a secret never stands in the file itself"},
-		{"number override", spec("overrides: {installConfig: {a: .inf}}"), "means nothing here"},
+		{"number override", spec("overrides: {host: {a: .inf}}"), "means nothing here"},
 		{"endpoint", spec("ignitionEndpoint: {url: \"ftp://a\"}"), `the scheme "ftp" cannot be used here`},
 		{"image", spec("boot: {image: tiny}"), `"tiny" is not known here; it is one of minimal, full, disconnected`},
 	}, nil)

@@ -58,7 +58,7 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.Namespace(n.Get("metadata", "namespace"))
 	r.Means(n.Get("rendezvousIP"), "says on which machine the service of the image runs: oaictl installs with a service that runs elsewhere")
 	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
-		r.Lose(n.Get(key), "only an image that holds the service itself is put together with it: oaictl boots machines from the service's images")
+		r.Means(n.Get(key), bootArtifacts)
 	}
 	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPSources"))
 	if minimal := n.Get("minimalISO"); source.IsTrue(r.Boolean(minimal)) {
@@ -70,6 +70,12 @@ func (r *reader) agentConfig(n *source.Node) {
 	}
 	r.GiveArches()
 }
+
+// ignored is why it does not matter what stands there.
+const ignored = "the agent-based installer ignores it, and so does oaictl"
+
+// bootArtifacts is why it does not matter where the installer's own image finds its parts.
+const bootArtifacts = "is where the image that holds the service itself finds its parts: oaictl boots machines from the service's images"
 
 func (r *reader) sameName(n *source.Node) {
 	if n != nil && n.Peek() != r.Cluster.Metadata.Name {
@@ -106,8 +112,8 @@ func (r *reader) installConfig(n *source.Node) {
 	r.PullSecret(n.Get("pullSecret"))
 	r.SSHKeys(n.Get("sshKey"))
 	r.TrustBundle(n.Get("additionalTrustBundle"))
-	r.Mirrors(n.Get("imageDigestSources"), "imageDigestSources")
-	r.Mirrors(n.Get("imageContentSources"), "imageContentSources")
+	r.Mirrors(n.Get("imageDigestSources"))
+	r.Mirrors(n.Get("imageContentSources"))
 	r.Proxy(n.Get("proxy"))
 	r.Set("spec.fips", n.Get("fips"))
 	r.Networking(n.Get("networking"))
@@ -120,7 +126,7 @@ func (r *reader) installConfig(n *source.Node) {
 		r.Override(n.Get(key), key)
 	}
 	for _, key := range []string{"publish", "credentialsMode", "bootstrapInPlace", "operatorPublishingStrategy"} {
-		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
+		r.MeansRest(n.Get(key), ignored)
 	}
 }
 
@@ -171,7 +177,7 @@ func (r *reader) bareMetal(n *source.Node) {
 	}
 	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPServers"))
 	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
-		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
+		r.MeansRest(n.Get(key), ignored)
 	}
 	r.overridePlatform(n)
 }
@@ -232,7 +238,7 @@ func (r *reader) pool(p settings.Pool) {
 	r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
 	r.Rest(p.N.Get("name"), "this pool is always called "+p.Name)
 	r.MeansEmpty(p.N.Get("platform"), "is empty")
-	r.Rest(p.N.Get("platform"), "the agent-based installer ignores it, and so does oaictl")
+	r.MeansRest(p.N.Get("platform"), ignored)
 }
 
 // poolArches carries the architecture over: the cluster's, or multi and each host's.

@@ -2,7 +2,6 @@ package aicli
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -251,11 +250,7 @@ func (r *reader) contents(n *source.Node) {
 			r.From("spec.registry.trustBundle", bundle)
 		}
 	}
-	if overrides := r.MapOf(n.Get("installconfig")); overrides != nil {
-		for _, entry := range overrides.Children {
-			r.OverrideRest(entry, entry.Key)
-		}
-	}
+	r.InstallOverrides(r.MapOf(n.Get("installconfig")))
 	if endpoint := r.MapOf(n.Get("ignition_endpoint")); endpoint != nil {
 		c.Spec.IgnitionEndpoint = &spec.IgnitionEndpoint{}
 		r.Set("spec.ignitionEndpoint.url", endpoint.Get("url"))
@@ -294,6 +289,7 @@ func (r *reader) folder(n *source.Node, folder string) {
 	found := false
 	for _, entry := range entries {
 		if entry.IsDir() || !source.IsYAML(entry.Name()) {
+			r.LoseAs(n, entry.Name(), "is in the folder, and no manifest: one ends in .yaml, .yml or .json")
 			continue
 		}
 		data, err := r.Env.ReadFile(filepath.Join(full, entry.Name()))
@@ -305,8 +301,7 @@ func (r *reader) folder(n *source.Node, folder string) {
 		found = true
 	}
 	if found {
-		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: folder})
-		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
+		r.ManifestFolder(folder, n)
 	}
 }
 

@@ -23,11 +23,14 @@ func Read(s *settings.Reader, in *source.Input) {
 	h := ztp.NewObjects()
 	var instances []*source.Node
 	for _, doc := range in.Docs {
-		_, kind := source.KindOfDoc(doc)
-		switch kind {
+		switch _, kind := source.KindOfDoc(doc); kind {
 		case "ClusterInstance":
 			instances = append(instances, doc.Root)
 			r.Header(doc.Root)
+		case kindSite:
+			instances = append(instances, doc.Root)
+			r.Text(doc.Root.Get("apiVersion"))
+			r.Text(doc.Root.Get("kind"))
 		default:
 			r.Object(h, doc.Root)
 		}
@@ -50,6 +53,11 @@ func Read(s *settings.Reader, in *source.Input) {
 
 func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
+	if n.Child("kind").Peek() == kindSite {
+		if s = r.siteCluster(n, s); s == nil {
+			return
+		}
+	}
 	r.Set("metadata.name", s.Get("clusterName"))
 	r.ObjectNames(n, "")
 	r.Set("spec.baseDomain", s.Get("baseDomain"))
@@ -70,6 +78,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	r.Override(s.Get("cpuPartitioningMode"), "cpuPartitioningMode")
 	r.DiscoveryIgnition(s.Get("ignitionConfigOverride"))
 	r.ManifestRefs(h, r.ListOf(s.Get("extraManifestsRefs")))
+	r.ManifestRefs(h, r.ListOf(s.Get("manifestsConfigMapRefs")))
 	for _, node := range r.ListOf(s.Get("nodes")) {
 		r.node(h, node)
 	}

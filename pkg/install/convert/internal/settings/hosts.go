@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,11 +27,16 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.BMCOf(i, r.MapOf(n.Get("bmc")))
 	r.Network(i, nil, n.Get("networkConfig"))
-	if r.Host(i).Net != nil && len(r.Host(i).Net.Interfaces) == 0 {
+	if net := r.Host(i).Net; net != nil && len(net.Interfaces) == 0 {
 		r.NameInterface(i, mac)
+		if mac != nil && len(net.Interfaces) == 0 { // as the agent-based installer does: the machine is known, its interfaces keep their names
+			net.Interfaces = []spec.NIC{{Name: "boot", MAC: mac.Peek()}}
+			r.From(HostField(i, "net.interfaces[0]"), mac)
+		}
 	}
 	r.MeansIf(n.Get("bootMode"), "is the default", "UEFI")
-	r.Rest(n.Get("bootMode"), "the agent-based installer ignores it, and oaictl boots machines as they are set up")
+	r.MeansRest(n.Get("bootMode"), "the agent-based installer ignores it, and oaictl boots machines as they are set up")
+	r.MeansRest(n.Get("hardwareProfile"), "was for machines of before root device hints, and installers ignore it")
 }
 
 // NameInterface ties the only interface of a network to the address that the
@@ -61,16 +67,26 @@ func (r *Reader) NameInterface(i int, mac *source.Node) {
 // HostField is the path of a field of a host in cluster.yaml.
 func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// HostFor is the host with one of the addresses or names, else one that is added for n.
+// HostFor is the host with one of the addresses or names, else one that is added for n. Two
+// hosts of one list are never the same one.
 func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
-	i := r.HostWithMAC(macs...)
+	i, what := r.HostWithMAC(macs...), "MAC address"
 	for _, name := range names {
 		if i < 0 {
-			i = r.HostNamed(name)
+			i, what = r.HostNamed(name), "name"
 		}
 	}
 	if i < 0 {
-		i = r.AddHost(n)
+		return r.AddHost(n)
+	}
+	if first := r.Origins[fmt.Sprintf("spec.hosts[%d]", i)]; first != nil && first != n && source.AreSiblings(first, n) {
+		line, col := first.Position()
+		value := cmp.Or(r.Host(i).Name, r.Host(i).Hostname)
+		if what != "name" {
+			value = r.Host(i).Match.MAC
+		}
+		r.Wrong(n, fmt.Sprintf("has the %s %s, which the host at %s:%d:%d has already", what, value, first.In.File, line, col), "give each host its own")
+		return r.AddHost(n)
 	}
 	return i
 }
@@ -158,6 +174,7 @@ func (r *Reader) Network(i int, interfaces, config *source.Node) {
 		r.MeansEmpty(config, "is empty, which is DHCP")
 		config = nil
 	}
+	config.RenamePorts()
 	switch {
 	case config == nil:
 	case h.Net != nil && h.Net.NMState != nil:

@@ -2,13 +2,13 @@ package settings
 
 import (
 	"fmt"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/installcfg"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -43,7 +43,7 @@ func (r *Reader) Networking(n *source.Node) {
 	r.CIDRs("spec.network.service", &net.Service, n.Get("serviceNetwork"))
 	r.Set("spec.network.cluster", n.Get("clusterNetwork"))
 	r.Set("spec.network.mtu", n.Get("clusterNetworkMTU"))
-	r.Override(n.Get("ovnKubernetesConfig"), "networking", "ovnKubernetesConfig")
+	r.ovnConfig(n.Get("ovnKubernetesConfig"))
 }
 
 // CIDRs carries networks over.
@@ -112,13 +112,17 @@ func (r *Reader) Balancer(n *source.Node) {
 	r.From(string(setting.LoadBalancer), n)
 }
 
-// Override passes a value on to the install-config as it is, save for secrets.
+// Override passes a value on to the install-config as it is, save for secrets and for what
+// the service does not take there.
 func (r *Reader) Override(n *source.Node, keys ...string) {
 	if n == nil || n.Taken && len(n.Children) == 0 {
 		return
 	}
 	if source.HoldsSecret(n) {
 		r.Lose(n, "holds a secret, which never stands in cluster.yaml itself")
+		return
+	}
+	if !r.overridable(n, keys) {
 		return
 	}
 	all := &r.Cluster.Spec.Overrides.InstallConfig
@@ -145,21 +149,40 @@ func (r *Reader) Override(n *source.Node, keys ...string) {
 	n.Take()
 }
 
-// RawManifests carries the folder of extra manifests over as it is.
-func (r *Reader) RawManifests(in *source.Input) {
-	var names []string
-	for name := range in.Raw {
-		if path.Dir(name) == source.DirOpenShift && source.IsYAML(name) {
-			names = append(names, name)
+// overridable loses what the service does not take at or below n; false where it takes
+// nothing of it.
+func (r *Reader) overridable(n *source.Node, keys []string) bool {
+	if !installcfg.Has(keys...) {
+		r.Lose(n, "the service does not take it in overrides of the install-config")
+		return false
+	}
+	if len(n.Children) == 0 {
+		return true
+	}
+	n.Children = slices.DeleteFunc(n.Children, func(c *source.Node) bool {
+		below := keys
+		if n.Kind == source.MapNode {
+			below = append(slices.Clone(keys), c.Key)
 		}
+		return !r.overridable(c, below)
+	})
+	return len(n.Children) > 0
+}
+
+// InstallOverrides carries over a map with fields of the install-config, as own ones if
+// possible.
+func (r *Reader) InstallOverrides(n *source.Node) {
+	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
+		r.Set("spec.fips", fips)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		r.Files[name] = in.Raw[name]
-		delete(in.Raw, name)
+	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
+		r.Set("spec.network.mtu", mtu)
 	}
-	if len(names) > 0 {
-		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: source.DirOpenShift})
+	r.ovnConfig(n.Get("networking", "ovnKubernetesConfig"))
+	r.Mirrors(n.Get("imageDigestSources"))
+	r.Mirrors(n.Get("imageContentSources"))
+	for _, entry := range n.All() {
+		r.OverrideRest(entry, entry.Key)
 	}
 }
 
@@ -167,30 +190,6 @@ func (r *Reader) RawManifests(in *source.Input) {
 func (r *Reader) RestOfFiles(in *source.Input) {
 	for name := range in.Raw {
 		r.LoseFile(in, name, "is a file that is not read")
-	}
-}
-
-// Manifest keeps one extra manifest as a file.
-func (r *Reader) Manifest(folder string, n *source.Node) {
-	if n.Key != path.Base(n.Key) || strings.HasPrefix(n.Key, ".") || strings.Contains(n.Key, `\`) {
-		r.Wrong(n, "cannot be the name of a manifest", "")
-		return
-	}
-	name := folder + "/" + n.Key
-	if _, twice := r.Files[name]; twice {
-		r.Lose(n, "another manifest has this name")
-		return
-	}
-	text := r.Text(n)
-	if !source.IsYAML(n.Key) {
-		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: r.File(name, []byte(text)), Folder: spec.ManifestFolder(folder)})
-		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
-		return
-	}
-	r.Files[name] = []byte(text)
-	if i := slices.IndexFunc(r.Cluster.Spec.Manifests, func(m spec.ManifestSource) bool { return m.Path == folder }); i < 0 {
-		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: folder})
-		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
 	}
 }
 

@@ -21,6 +21,9 @@ type Reader struct {
 	AgentBased  bool       // whether the input is the agent-based installer's, which has no namespaces
 	BareRedfish bool       // whether a BMC's address without a scheme means Redfish
 	ArchByRole  []RoleArch // architectures of machines, by their role
+
+	ovn      *source.Node            // networking.ovnKubernetesConfig of an install-config
+	policies map[string]*source.Node // what sources of mirrors say of themselves, other than the default
 }
 
 // RoleArch is the architecture of all machines of a role.
@@ -155,28 +158,19 @@ func (r *Reader) Tang(n *source.Node) {
 	}
 }
 
-// Mirrors carries mirrors over. What else an entry says goes to the install-config.
-func (r *Reader) Mirrors(n *source.Node, key string) {
-	more := false
+// Mirrors carries the mirrors of an install-config over.
+func (r *Reader) Mirrors(n *source.Node) {
 	for _, item := range r.ListOf(n) {
 		if item = r.MapOf(item); item == nil {
 			continue
 		}
-		r.Mirror(item.Get("source"), item.Get("mirrors"), false)
-		more = more || !allTaken(item)
-	}
-	if more {
-		r.Override(n, key)
-	}
-}
-
-func allTaken(n *source.Node) bool {
-	for _, c := range n.Children {
-		if len(c.Children) == 0 && !c.Taken || !allTaken(c) {
-			return false
+		if item.Get("mirrors") == nil {
+			r.Lose(item, "names no mirror")
+			continue
 		}
+		r.Mirror(item.Get("source"), item.Get("mirrors"), false)
+		r.sourcePolicy(item.Get("source").Peek(), item.Get("sourcePolicy"))
 	}
-	return true
 }
 
 // Mirror carries over one mirrored source; several entries of one become one.

@@ -20,6 +20,7 @@ type Account struct {
 	Env      spec.Env
 	data     []byte // the input's text where it was read already
 	Cluster  *spec.Cluster
+	Nodes    *spec.Nodes // what is made of an input that only adds machines: those of Cluster
 	Docs     []*Document
 	size     int
 	Problems []spec.Problem
@@ -92,7 +93,7 @@ func (r *Account) LoseAs(n *Node, value any, why string) {
 
 // LoseFile tells that a file is not read at all.
 func (r *Account) LoseFile(in *Input, name, why string) {
-	r.losses = append(r.losses, lost{file: JoinPath(in.Path, name), loss: loss.Loss{Path: name, Why: why}})
+	r.losses = append(r.losses, lost{file: JoinPath(in.Root, name), loss: loss.Loss{Path: name, Why: why}})
 }
 
 // Losses are what is left behind, in the order of the input.
@@ -121,17 +122,22 @@ func sorted(list []lost, files []string) []loss.Loss {
 	return losses
 }
 
-// Rest tells that whatever nobody took below n is left behind.
-func (r *Account) Rest(n *Node, why string) {
+// Rest tells that what is not taken yet at n and below it is left behind.
+func (r *Account) Rest(n *Node, why string) { rest(n, func(n *Node) { r.Lose(n, why) }) }
+
+// MeansRest takes what is not taken yet at n and below it: nothing is lost with it.
+func (r *Account) MeansRest(n *Node, why string) { rest(n, func(n *Node) { r.Means(n, why) }) }
+
+func rest(n *Node, tell func(*Node)) {
 	if n == nil || n.Taken && len(n.Children) == 0 {
 		return
 	}
 	if Untouched(n) {
-		r.Lose(n, why)
+		tell(n)
 		return
 	}
 	for _, c := range n.Children {
-		r.Rest(c, why)
+		rest(c, tell)
 	}
 }
 
@@ -201,6 +207,9 @@ func (r *Account) Document(field string, n *Node) *spec.Document {
 func (r *Account) SameDocument(d *spec.Document, n *Node) bool {
 	return d.Inline != nil && reflect.DeepEqual(d.Inline, n.Plain())
 }
+
+// SameValue says whether two nodes say the same.
+func SameValue(a, b *Node) bool { return reflect.DeepEqual(a.Plain(), b.Plain()) }
 
 // TextOf is a document as a file of its own has it; "" for one that is a file already.
 func (r *Account) TextOf(d *spec.Document) string {

@@ -21,10 +21,10 @@ type emitter struct {
 	written map[*spec.Document]*Node // documents in the order of keys in which they were read
 }
 
-// Emit writes a cluster as cluster.yaml.
-func Emit(c *spec.Cluster, present map[string]bool, written map[*spec.Document]*Node) []byte {
+// Emit writes a document, a *spec.Cluster or *spec.Nodes.
+func Emit(document any, present map[string]bool, written map[*spec.Document]*Node) []byte {
 	e := &emitter{present: present, written: written}
-	return []byte(e.structure(reflect.ValueOf(c).Elem(), "").document())
+	return []byte(e.structure(reflect.ValueOf(document).Elem(), "").document())
 }
 
 type tree struct {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // FileName is a name without what a file's name cannot have.
@@ -38,6 +39,7 @@ type Input struct {
 	reader *Account
 	Path   string
 	Folder bool
+	Root   string            // the folder below which Raw and messages name files
 	Files  []string          // in the order in which they were read
 	Docs   []*Document       // YAML documents
 	Raw    map[string][]byte // files that are no YAML of ours, by their path below the folder
@@ -61,17 +63,17 @@ const maxFiles = 10_000
 
 // Gather reads what stands at path, and what belongs to it beside it.
 func (r *Account) Gather(path string) *Input {
-	in := &Input{reader: r, Path: path, Raw: map[string][]byte{}}
+	in := &Input{reader: r, Path: path, Root: filepath.Dir(path), Raw: map[string][]byte{}}
 	if r.data != nil {
 		in.yaml(path, r.data)
 		if path != "-" && path != "" {
-			in.companion()
+			in.beside()
 		}
 		in.label()
 		return in
 	}
 	if entries, ok := r.Dir(path); ok {
-		in.Folder = true
+		in.Folder, in.Root = true, path
 		in.walk("", entries)
 		if len(in.Files) == 0 {
 			r.Problem(path, 0, 0, "", "the folder holds nothing that describes a cluster", "")
@@ -80,7 +82,7 @@ func (r *Account) Gather(path string) *Input {
 		r.Problem(path, 0, 0, "", "cannot be read: "+ReasonOf(err), "")
 	} else {
 		in.yaml(path, data)
-		in.companion()
+		in.beside()
 	}
 	in.label()
 	return in
@@ -108,7 +110,7 @@ func ReasonOf(err error) string {
 func (in *Input) walk(below string, entries []fs.DirEntry) {
 	for _, entry := range entries {
 		name := filepath.ToSlash(filepath.Join(below, entry.Name()))
-		full := filepath.Join(in.Path, name)
+		full := filepath.Join(in.Root, name)
 		switch {
 		case strings.HasPrefix(entry.Name(), "."):
 			continue
@@ -177,7 +179,7 @@ func IsYAML(name string) bool {
 func (in *Input) yaml(file string, data []byte) {
 	in.Files = append(in.Files, file)
 	docs := in.reader.Parse(file, data)
-	if len(docs) == 0 && len(in.reader.Problems) == 0 && !in.Folder {
+	if len(docs) == 0 && len(in.reader.Problems) == 0 && !in.Folder && filepath.Dir(file) == in.Root {
 		in.reader.Problem(file, 1, 1, "", "is empty", "")
 	}
 	for _, doc := range docs {
@@ -209,25 +211,61 @@ func expand(doc *Document) []*Document {
 	return docs
 }
 
-func (in *Input) companion() {
-	dir, base := filepath.Dir(in.Path), filepath.Base(in.Path)
-	other := ""
+// beside reads what belongs to the file that was named: the second file of the
+// agent-based installer, and the folders that it reads beside them. A file in the folder
+// of a hub's manifests belongs to the whole of them.
+func (in *Input) beside() {
+	has := func(is func(*Node) bool) bool {
+		return slices.ContainsFunc(in.Docs, func(doc *Document) bool { return is(doc.Root) })
+	}
+	config, hosts := has(IsInstallConfig), has(IsAgentConfig)
 	switch {
-	case len(in.Docs) != 1:
-		return
-	case IsInstallConfig(in.Docs[0].Root):
-		other = fileAgentConfig
-	case IsAgentConfig(in.Docs[0].Root):
-		other = fileInstallConfig
-	default:
+	case config && !hosts:
+		in.companion(fileAgentConfig)
+	case hosts && !config:
+		in.companion(fileInstallConfig)
+	case !config && !hosts:
+		if filepath.Base(in.Root) != DirManifests || !slices.ContainsFunc(in.Docs, IsHubObject) {
+			return
+		}
+		whole := filepath.Dir(in.Root)
+		if entries, ok := in.reader.Dir(whole); ok {
+			in.Root, in.Files, in.Docs = whole, nil, nil
+			in.walk("", entries)
+		}
 		return
 	}
-	if strings.HasSuffix(base, ".yml") {
+	for _, name := range []string{DirManifests, DirMirror, DirOpenShift, DirHostConfig} {
+		in.folder(name)
+	}
+}
+
+// folder reads one of the folders beside the file that was named, if it is there.
+func (in *Input) folder(name string) {
+	if in.reader.Env.ReadDir == nil {
+		return
+	}
+	full := filepath.Join(in.Root, name)
+	switch entries, err := in.reader.Env.ReadDir(full); {
+	case err == nil:
+		in.walk(name, entries)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	default:
+		in.reader.Problem(full, 0, 0, "", "cannot be read: "+ReasonOf(err), "")
+	}
+}
+
+// companion reads the second file of the agent-based installer, if it is there.
+func (in *Input) companion(other string) {
+	if strings.HasSuffix(in.Path, ".yml") {
 		other = strings.TrimSuffix(other, ".yaml") + ".yml"
 	}
-	full := filepath.Join(dir, other)
-	if data, err := in.reader.Env.ReadFile(full); err == nil {
+	full := filepath.Join(in.Root, other)
+	switch data, err := in.reader.Env.ReadFile(full); {
+	case err == nil:
 		in.yaml(full, data)
+	case !errors.Is(err, fs.ErrNotExist):
+		in.reader.Problem(full, 0, 0, "", "cannot be read: "+ReasonOf(err), "")
 	}
 }
 
@@ -249,14 +287,8 @@ func (in *Input) label() {
 	in.reader.Docs = in.Docs
 }
 
-// Below is a file's path as seen from the folder that is read.
-func (in *Input) Below(file string) string {
-	base := in.Path
-	if !in.Folder {
-		base = filepath.Dir(in.Path)
-	}
-	return Relative(base, file)
-}
+// Below is a file's path as seen from the input's folder.
+func (in *Input) Below(file string) string { return Relative(in.Root, file) }
 
 // KindOfDoc is the kind and the group of an object.
 func KindOfDoc(doc *Document) (group, kind string) {
@@ -283,6 +315,18 @@ func IsHubObject(doc *Document) bool {
 	return group == "agent-install.openshift.io" || strings.HasSuffix(group, "hive.openshift.io") || kind == "BareMetalHost"
 }
 
+// IsHosted says whether a document is one of HyperShift's objects.
+func IsHosted(doc *Document) bool {
+	group, _ := KindOfDoc(doc)
+	return group == "hypershift.openshift.io"
+}
+
+// Hosted is why an object of HyperShift is not read, and what to do about it.
+func Hosted(kind string) (message, remedy string) {
+	return fmt.Sprintf("the kind %q is of a hosted cluster, whose control plane runs on its hub: the Assisted Installer does not install one", kind),
+		"create it with HyperShift; its machines boot an InfraEnv of the hub, and its NodePool takes them"
+}
+
 // aicliKeys are keys that tell aicli's parameters, which have neither version nor kind.
 func aicliKeys() []string {
 	return []string{
@@ -296,10 +340,18 @@ func IsAICLI(n *Node) bool {
 	return slices.ContainsFunc(aicliKeys(), func(key string) bool { return n.Child(key) != nil })
 }
 
+// IsNodesConfig says whether a document is the nodes-config of oc adm node-image, which has
+// neither version nor kind: hosts as agent-config.yaml has them, and no cluster.
+func IsNodesConfig(n *Node) bool {
+	return slices.ContainsFunc(n.Child("hosts").Items(), func(host *Node) bool {
+		return host.Child("interfaces") != nil || host.Child("networkConfig") != nil || host.Child("hostname") != nil
+	})
+}
+
 // foreignText matches texts that are in another format than cluster.yaml, broken
 // as they may be, and ownText those that are not.
 var (
-	foreignText = regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") + `):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
+	foreignText = regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") + `):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|HostedCluster|NodePool|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
 	ownText     = regexp.MustCompile(`(?m)oaictl\.io/|^kind: *["']?Cluster["']? *$`)
 )
 

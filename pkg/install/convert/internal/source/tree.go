@@ -96,6 +96,21 @@ func (n *Node) Each(key string) []string {
 	return texts
 }
 
+// RenamePorts gives the ports of bonds in nmstate the key that it has now: slaves, the
+// former one, was removed.
+func (n *Node) RenamePorts() {
+	n.walk(func(n *Node) {
+		if n.Key == "slaves" && n.Parent != nil && n.Parent.Key == "link-aggregation" && n.Parent.Child("port") == nil {
+			n.Key = "port"
+		}
+	})
+}
+
+// AreSiblings says whether two nodes are entries of one list, or objects of one kind.
+func AreSiblings(a, b *Node) bool {
+	return a.Parent == b.Parent && (a.Parent != nil || a.Child("kind").Peek() == b.Child("kind").Peek())
+}
+
 // Items are the entries of a list.
 func (n *Node) Items() []*Node {
 	if n == nil || n.Kind != ListNode {

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
@@ -246,7 +245,7 @@ func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.U
 
 // YAMLFile writes anything that is no object as one file.
 func (w *Writer) YAMLFile(path string, secret bool, content any) {
-	text, err := yaml.Marshal(content)
+	text, err := hubobjects.YAML(content)
 	if err != nil {
 		w.Refuse("", fmt.Sprintf("write %s as YAML: %v", path, err), "")
 		return

@@ -172,7 +172,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 	}
 	addresses := take(fileAddresses)
 	if addresses.Peek() == "" {
-		r.Problem(source.JoinPath(in.Path, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
+		r.Problem(source.JoinPath(in.Root, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
 		return
 	}
 	macs := strings.Fields(r.Text(addresses))
@@ -193,7 +193,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 	hints := path.Join(folder, "root-device-hints.yaml")
 	if data, ok := in.Raw[hints]; ok {
 		delete(in.Raw, hints)
-		for _, doc := range r.Parse(source.JoinPath(in.Path, hints), data) {
+		for _, doc := range r.Parse(source.JoinPath(in.Root, hints), data) {
 			doc.Label = hints + ":"
 			r.Docs = append(r.Docs, doc)
 			r.Hints(i, doc.Root)

@@ -31,7 +31,7 @@ type Hub struct {
 func Read(s *settings.Reader, in *source.Input) {
 	r := &Hub{Reader: s}
 	r.Nowhere = "cluster.yaml has no place for it"
-	r.AgentBased = in.Folder && slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), source.DirManifests+"/") })
+	r.AgentBased = slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), source.DirManifests+"/") })
 	h := r.objectsOf(in)
 	if len(h.Deployments) != 1 || len(h.Installs) != 1 {
 		r.OneOf(in, "ClusterDeployment", h.Deployments)
@@ -249,6 +249,9 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 	case kind == "List":
 	case isAlien:
 		r.Lose(n, why)
+	case source.IsHosted(n.In):
+		message, remedy := source.Hosted(kind)
+		r.Problem(n.In.File, n.Line, n.Col, "kind", message, remedy)
 	default:
 		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
 	}

@@ -61,38 +61,13 @@ func (r *Hub) InstallOverrides(n *source.Node) {
 	if n = r.Embed(n); n == nil || r.MapOf(n) == nil {
 		return
 	}
-	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
-		r.Set("spec.fips", fips)
-	}
-	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
-		r.Set("spec.network.mtu", mtu)
-	}
-	for _, key := range []string{"imageDigestSources", "imageContentSources"} {
-		r.mirrorOverrides(n.Get(key), key)
-	}
 	for _, item := range n.Get("platform", "baremetal", "hosts").Items() {
 		r.BareMetalHost(item)
 	}
 	if fencing := n.Get("controlPlane", "fencing", "credentials"); fencing != nil {
 		r.laterFencing = append(r.laterFencing, fencing)
 	}
-	for _, entry := range n.All() {
-		r.OverrideRest(entry, entry.Key)
-	}
-}
-
-// mirrorOverrides carries over mirrors, unless entries say more than that.
-func (r *Hub) mirrorOverrides(n *source.Node, key string) {
-	plain := n != nil && n.Kind == source.ListNode
-	for _, item := range n.Items() {
-		for _, c := range item.All() {
-			plain = plain && (c.Key == "source" || c.Key == "mirrors")
-		}
-		plain = plain && len(item.Children) == 2
-	}
-	if plain {
-		r.Mirrors(n, key)
-	}
+	r.Reader.InstallOverrides(n)
 }
 
 // MirrorMap carries over the mirrors of a ConfigMap that an object refers to.
@@ -126,7 +101,7 @@ func (r *Hub) rawText(in *source.Input, file string) *source.Node {
 		return nil
 	}
 	delete(in.Raw, file)
-	doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
+	doc := &source.Document{File: source.JoinPath(in.Root, file), Label: file + ":"}
 	doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
 	r.Docs = append(r.Docs, doc)
 	return doc.Root

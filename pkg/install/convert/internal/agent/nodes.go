@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// ReadNodes reads nodes-config.yaml, the input of oc adm node-image, which takes the cluster
+// from a kubeconfig: cluster is what it is called here.
+func ReadNodes(s *settings.Reader, in *source.Input, cluster string) {
+	r := &reader{s}
+	r.Nowhere = "a document of kind Nodes has no place for it, and oc adm node-image knows no such key"
+	r.AgentBased = true
+	r.Nodes = &spec.Nodes{APIVersion: spec.APIVersion, Kind: spec.KindNodes, Spec: spec.NodesSpec{Cluster: cluster}}
+	if len(in.Docs) > 1 {
+		r.Problem(in.Path, 0, 0, "", fmt.Sprintf("there are %d documents, and nodes-config.yaml is one", len(in.Docs)), "name the file alone")
+		return
+	}
+	n := in.Docs[0].Root
+	if cluster == "" {
+		r.Problem(n.In.File, n.Line, n.Col, "", "does not say which cluster the machines are added to", "name it beside the input: --name lab.example.com")
+	}
+	r.SSHKeys(n.Get("sshKey"))
+	r.Means(n.Get("bootArtifactsBaseURL"), bootArtifacts)
+	for i, item := range r.ListOf(n.Get("hosts")) {
+		r.agentHost(item)
+		if i < len(r.Cluster.Spec.Hosts) && r.Host(i).Role == "" {
+			r.Host(i).Role = spec.Worker // which is all that oc adm node-image adds unasked
+		}
+	}
+	if arch := n.Get("cpuArchitecture"); arch != nil {
+		word := setting.Word[spec.Arch](r.Text(arch))
+		for i := range r.Cluster.Spec.Hosts {
+			r.Host(i).Arch = word
+			r.From(settings.HostField(i, "arch"), arch)
+		}
+	}
+	for i := range r.Cluster.Spec.Hosts {
+		r.NameHost(i)
+	}
+	r.RestOfFiles(in)
+}
