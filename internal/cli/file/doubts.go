@@ -35,12 +35,15 @@ func warnOfDoubts(a *base.App, c *spec.Cluster) {
 
 // doubtIn places a doubt about a host's network: in its document, or at the short form.
 func doubtIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
-	if c.Spec.Hosts[host].Net.NMState != nil {
-		placed := problemIn(c, host, p)
-		placed.Remedy = ""
-		return placed
+	field, document := fmt.Sprintf("spec.hosts[%d].net", host), c.Spec.Hosts[host].Net.NMState
+	if document == nil {
+		return c.Problem(field, p.Message, "")
 	}
-	return c.Problem(fmt.Sprintf("spec.hosts[%d].net", host), p.Message, "")
+	placed := c.Problem(field+".nmstate."+p.Field, p.Message, "")
+	if document.File != "" {
+		placed.File, placed.Line, placed.Column = document.File, p.Line, p.Column
+	}
+	return placed
 }
 
 // hasLogin says whether the pull secret has credentials for where a mirror lies; true

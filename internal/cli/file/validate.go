@@ -69,9 +69,6 @@ func (o *validateOptions) run(ctx context.Context) error {
 	if err == nil {
 		err = o.checkBackend(cluster)
 	}
-	if err == nil {
-		warnOfDoubts(o.App, cluster)
-	}
 	problems, is := errors.AsType[*spec.Problems](err)
 	if err != nil && (!is || !o.Globals.Format.Machine()) {
 		return err
@@ -79,6 +76,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 	doc := validation{Valid: err == nil, File: o.File, Problems: []problem{}}
 	found := []string{}
 	if err == nil {
+		warnOfDoubts(o.App, cluster)
 		name := cluster.Existing()
 		doc.Cluster = name
 		if name == "" {
