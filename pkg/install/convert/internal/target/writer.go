@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -41,11 +42,19 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: hubobjects.NamespaceOf(c), Secrets: secrets}
 	switch {
 	case c.Existing() != "":
-		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed", "add the hosts with oaictl add-node")
+		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed", strings.TrimSpace("add the hosts with oaictl add-node "+named(c)))
 	case c.Imported():
 		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
 	return w
+}
+
+// named is how a command takes the file that a cluster was read from; "" for none.
+func named(c *spec.Cluster) string {
+	if c.File() == "" {
+		return ""
+	}
+	return "-f " + names.Quoted(c.File())
 }
 
 // laterWorkers loses the workers of a single node, which are added once it is installed.
