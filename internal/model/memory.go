@@ -199,7 +199,7 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 		if member := s.MemberOfNode(node); member != nil {
 			seen.Member = member.ID
 		}
-		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && strings.EqualFold(h.Hostname, node.Name) }); i >= 0 {
+		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && csr.NodeName(h.Hostname) == node.Name }); i >= 0 {
 			seen.Host = hosts[i].ID
 		}
 		seen.Host, seen.Returns = cmp.Or(node.Returns, seen.Host), node.Returns != ""

@@ -43,7 +43,7 @@ const (
 	CurePerson Cure = "person" // somebody at a machine or the network: exit 9 after --user-timeout
 	CureOwner  Cure = "owner"  // the object is someone else's or ambiguous: exit 5
 	CureAuth   Cure = "auth"   // credentials: exit 4
-	CureAnswer Cure = "answer" // a person who is not there to be asked: exit 9
+	CureAnswer Cure = "answer" // a person who is not there to be asked: exit 9, once all else is done
 	CureNone   Cure = "none"   // nothing will cure it by itself: exit 1
 	CureTime   Cure = "time"   // it has taken longer than it may: exit 8
 )

@@ -3,7 +3,6 @@ package model
 import (
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -168,7 +167,7 @@ func (n *Node) Votes() bool { return n.ControlPlane() || n.Arbiter() }
 
 // MachineOf is the Machine of a node, or nil: the one that says so, or was marked so.
 func (s *Spoke) MachineOf(node string) *Machine {
-	is := func(m Machine) bool { return strings.EqualFold(m.Node, node) && node != "" }
+	is := func(m Machine) bool { return m.Node == node && node != "" }
 	if i := slices.IndexFunc(s.Machines, is); i >= 0 {
 		return &s.Machines[i]
 	}
@@ -205,7 +204,7 @@ func (s *Spoke) DrainOf(node string) *NodeDrain {
 func (e *Etcd) Ill(node string, addresses []netip.Addr) bool {
 	return slices.ContainsFunc(e.Unhealthy, func(name string) bool {
 		address, err := netip.ParseAddr(name)
-		return strings.EqualFold(name, node) || err == nil && slices.Contains(addresses, address.Unmap())
+		return name == node || err == nil && slices.Contains(addresses, address.Unmap())
 	})
 }
 

@@ -214,10 +214,11 @@ func (s *Spoke) HostOfMetal(name string) *BareMetalHost {
 	return &s.BareMetalHosts[i]
 }
 
-// NodeByName is the node of that name, letter case aside, or nil.
-func (s *Spoke) NodeByName(name string) *Node {
+// NodeByName is the node of a host with that hostname, or of that name, or nil.
+func (s *Spoke) NodeByName(hostname string) *Node {
+	name := csr.NodeName(hostname)
 	for i := range s.Nodes {
-		if strings.EqualFold(s.Nodes[i].Name, name) {
+		if s.Nodes[i].Name == name {
 			return &s.Nodes[i]
 		}
 	}
@@ -237,7 +238,7 @@ func (s *Spoke) Pool(name string) *Pool {
 func (s *Spoke) WellMember(other string) *Node {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if n.Votes() && n.Ready && !strings.EqualFold(n.Name, other) && s.MemberOf(n.Addresses) != nil && !s.Etcd.Ill(n.Name, n.Addresses) {
+		if n.Votes() && n.Ready && n.Name != other && s.MemberOf(n.Addresses) != nil && !s.Etcd.Ill(n.Name, n.Addresses) {
 			return n
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -189,7 +190,7 @@ func pickHost(hosts []Host, name string) (Host, error) {
 		switch {
 		case strings.EqualFold(host.ID, name):
 			return host, nil
-		case host.Hostname == name, slices.ContainsFunc(host.Inventory.Interfaces, func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
+		case host.Hostname == name, csr.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces, func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
 			found = append(found, host)
 		}
 	}

@@ -228,7 +228,7 @@ func (o *approveOptions) meant(all []csr.Verdict, seen *install.Observed) ([]csr
 	hosts := map[string]bool{} // by the names that their nodes have
 	for _, id := range o.ids {
 		if h := seen.HostByID(id); h != nil {
-			hosts[strings.ToLower(h.Hostname)] = true
+			hosts[csr.NodeName(h.Hostname)] = true
 		}
 	}
 	of := slices.DeleteFunc(slices.Clone(all), func(v csr.Verdict) bool { return v.Host == "" || !hosts[v.Node] })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 type fields = map[string]any
@@ -117,7 +118,7 @@ func (c *connection) reportHardware(ctx context.Context, a install.Action, obser
 func cardOf(observed *install.Observed, node, address string) model.Interface {
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
-		if !strings.EqualFold(h.Hostname, node) || len(h.Inventory.Interfaces) == 0 {
+		if csr.NodeName(h.Hostname) != node || len(h.Inventory.Interfaces) == 0 {
 			continue
 		}
 		for _, card := range h.Inventory.Interfaces {

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // The marks that oaictl leaves while it removes a node: on itself, its Machine and its BareMetalHost
@@ -90,7 +91,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) 
 func (c *connection) nodesOf(removal *install.Removal) []string {
 	var all []string
 	for _, n := range c.nodes.all() {
-		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return strings.EqualFold(name, n.Name) }) {
+		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return csr.NodeName(name) == n.Name }) {
 			all = append(all, n.Name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -64,7 +65,7 @@ func (r *removal) hostOf(asked string) Host {
 		}
 	}
 	for _, h := range r.Hosts {
-		if h.Have != nil && !h.Have.Unbound() && strings.EqualFold(h.Have.Hostname, hostname) {
+		if h.Have != nil && !h.Have.Unbound() && csr.NodeName(h.Have.Hostname) == csr.NodeName(hostname) {
 			found = append(found, h)
 		}
 	}
@@ -100,11 +101,11 @@ func (r *removal) hostOf(asked string) Host {
 func nodeNameOf(h Host) string {
 	switch {
 	case h.Have != nil && h.Have.Hostname != "":
-		return strings.ToLower(h.Have.Hostname)
+		return csr.NodeName(h.Have.Hostname)
 	case h.Want != nil && h.Want.Hostname != "":
-		return strings.ToLower(h.Want.Hostname)
+		return csr.NodeName(h.Want.Hostname)
 	}
-	return strings.ToLower(cmp.Or(h.hostname, h.Asked))
+	return csr.NodeName(cmp.Or(h.hostname, h.Asked))
 }
 
 // sameMachine reports whether a host of the service can be the machine of a node: by what both
@@ -148,7 +149,7 @@ func (t *leaving) checkReplacement() {
 	}
 	since := cmp.Or(have.Rebooted, have.Since)
 	late := have.Day2 && (installing(have) || (have.HasRebooted() || have.State == model.HostAdded) && t.Now.Sub(since) < newFor)
-	if late && strings.EqualFold(have.Hostname, t.nodeName) {
+	if late && csr.NodeName(have.Hostname) == t.nodeName {
 		t.replaced, t.node, t.Have, t.Want = true, nil, nil, nil
 	}
 }
@@ -171,7 +172,7 @@ func (t *leaving) findMachine() {
 	t.machine = machineOf(t.spoke, t)
 	if m := t.machine; m != nil {
 		t.set = t.spoke.MachineSet(m.MachineSet)
-		if m.Node != "" && !strings.EqualFold(m.Node, t.nodeName) {
+		if m.Node != "" && m.Node != t.nodeName {
 			t.doubt = t.refuse("MachineOfOtherNode", "other-node", model.CurePerson,
 				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node), "oc -n openshift-machine-api get machines -o wide")
 			t.machine, t.set = nil, nil

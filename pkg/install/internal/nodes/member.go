@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // memberWithin is how long it may take a Ready node to become a member of etcd.
@@ -65,7 +66,7 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 // illBeside are the members that are not well, by their nodes, without those of hosts that join.
 func (a *asker) illBeside() []string {
 	return slices.DeleteFunc(slices.Clone(a.spoke.Etcd.Unhealthy), func(name string) bool {
-		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && strings.EqualFold(h.Have.Hostname, name) })
+		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && csr.NodeName(h.Have.Hostname) == name })
 		return joins || a.spoke.NodeByName(name) == nil
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
@@ -127,7 +126,7 @@ func (r *removal) illOthers(t *leaving, etcd *model.Etcd, others []*model.Node) 
 	var ill []string
 	for _, name := range etcd.Unhealthy {
 		address, _ := netip.ParseAddr(name)
-		if !strings.EqualFold(name, t.nodeName) && !slices.Contains(t.addresses(), address) {
+		if name != t.nodeName && !slices.Contains(t.addresses(), address) {
 			ill = append(ill, "the etcd member "+name+" is not healthy")
 		}
 	}

@@ -3,12 +3,12 @@ package nodes
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // returns reports whether the host goes back to the pool that it came from.
@@ -44,7 +44,7 @@ func (r *removal) backAs(asked string) *model.Node {
 		id = r.Hosts[i].Have.ID
 	}
 	for i := range r.spoke.Nodes {
-		if n := &r.spoke.Nodes[i]; n.Returns != "" && (n.Returns == id || strings.EqualFold(n.Name, asked)) {
+		if n := &r.spoke.Nodes[i]; n.Returns != "" && (n.Returns == id || n.Name == csr.NodeName(asked)) {
 			return n
 		}
 	}

@@ -86,7 +86,7 @@ type stage struct {
 func (r *removal) find() {
 	for _, asked := range r.Desired.Options.Remove.Nodes {
 		t := r.target(asked)
-		same := func(o *leaving) bool { return strings.EqualFold(o.nodeName, t.nodeName) }
+		same := func(o *leaving) bool { return o.nodeName == t.nodeName }
 		if !slices.ContainsFunc(r.targets, same) {
 			r.targets = append(r.targets, t)
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -120,7 +120,7 @@ func (a *asker) sameBMC(m *model.BareMetalHost, mine spec.Controller) bool {
 // isOwnMetal reports whether a BareMetalHost was made for the host that is added: it has its
 // name, and is no node.
 func (a *asker) isOwnMetal(h Host, m *model.BareMetalHost) bool {
-	return (strings.EqualFold(m.Name, h.Name) || strings.EqualFold(m.Name, hostnameOf(h))) && a.nodeOfMetal(m) == ""
+	return (m.Name == csr.NodeName(h.Name) || m.Name == csr.NodeName(hostnameOf(h))) && a.nodeOfMetal(m) == ""
 }
 
 // nodeOfMetal is the node that a BareMetalHost is, "" for none.
@@ -224,7 +224,7 @@ func (a *asker) addressesAreFree(h Host) {
 // holderOf is whose an address is in the cluster, "" for nobody's.
 func (a *asker) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
-		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && !strings.EqualFold(n.Name, hostnameOf(h)) {
+		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != csr.NodeName(hostnameOf(h)) {
 			return "that of the node " + n.Name
 		}
 	}

@@ -183,7 +183,7 @@ func glance(text []byte) (subject pkix.Name, key [sha256.Size]byte) {
 	return subject, key
 }
 
-// nodesOf are the Nodes that the common names of a subject claim, in lower case.
+// nodesOf are the Nodes that the common names of a subject claim.
 func nodesOf(subject pkix.Name) []string {
 	var nodes []string
 	for _, one := range subject.Names {
@@ -195,11 +195,11 @@ func nodesOf(subject pkix.Name) []string {
 	return nodes
 }
 
-// nodeOf is the Node that a common name claims, in lower case.
+// nodeOf is the Node that a common name claims.
 func nodeOf(commonName string) (node string, ok bool) {
 	name, ok := strings.CutPrefix(commonName, userPrefix)
 	if !ok || !nodeName(name) {
 		return "", false
 	}
-	return fold(name), true
+	return name, true
 }

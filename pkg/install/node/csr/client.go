@@ -1,6 +1,10 @@
 package csr
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
 	"slices"
@@ -51,7 +55,7 @@ func refused(reason, format string, args ...any) *finding {
 // client settles a client request, which the others of its name may still change.
 func (a *asked) client() {
 	found := first(
-		a.byBootstrapper, a.subject, a.clientUsages, a.noNames,
+		a.byBootstrapper, a.subject, a.clientUsages, a.noNames, a.usualKey,
 		a.fitsHost, a.afterReboot, a.noNode, a.notApproved, a.signed,
 	)
 	if found == nil {
@@ -113,6 +117,29 @@ func (a *asked) nothingElse() *finding {
 	return nil
 }
 
+// A kubelet makes a key on the curve P-256. Those of earlier releases made RSA keys.
+const (
+	leastRSA = 2048 // bits
+	exponent = 65537
+)
+
+// usualKey holds the key, and how the request is signed with it, to a kubelet's.
+func (a *asked) usualKey() *finding {
+	usual, kind := false, a.claim.PublicKeyAlgorithm.String()
+	switch key := a.claim.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		usual, kind = key.Curve == elliptic.P256() && a.claim.SignatureAlgorithm == x509.ECDSAWithSHA256, "ECDSA "+key.Curve.Params().Name
+	case *rsa.PublicKey:
+		usual = key.N.BitLen() >= leastRSA && key.E == exponent && a.claim.SignatureAlgorithm == x509.SHA256WithRSA
+		kind = fmt.Sprintf("RSA with %d bits and the exponent %d", key.N.BitLen(), key.E)
+	}
+	if usual {
+		return nil
+	}
+	return refused(ReasonUnexpectedKey, "its key is of the kind %s, signed by %s, and a kubelet's is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
+		quoted(kind), quoted(a.claim.SignatureAlgorithm.String()), leastRSA)
+}
+
 // fitsHost holds the name to the hosts of the file.
 func (a *asked) fitsHost() *finding {
 	switch at := a.hosts[a.verdict.Node]; {
@@ -157,9 +184,9 @@ func (a *asked) notApproved() *finding {
 		return refused(ReasonAlreadyApproved, "the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
 			quoted(r.Name), stamp(r.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 	}
-	if a.host.Granted {
-		return refused(ReasonAlreadyApproved, "an earlier request was approved for this installation of the host %s, which rebooted at %s",
-			quoted(a.host.Name), stamp(a.host.Rebooted))
+	if a.host.Joined {
+		return refused(ReasonAlreadyJoined, "by the service's record the host %s has joined the cluster already, and a node that has joined makes no such request",
+			quoted(a.host.Name))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (r *Request) Pending() bool { return !r.Approved && !r.Denied && !r.Issued 
 type Host struct {
 	// Name is what the file calls it; it is shown, and nothing is compared with it.
 	Name string
-	// Hostname is as the service records it: the name of its Node.
+	// Hostname is as the service records it. Its Node is called [NodeName] of that.
 	Hostname string
 	// Names are further DNS names of it.
 	Names []string
@@ -65,11 +65,10 @@ type Host struct {
 	// Rebooted is when this installation's reboot began, by the service's clock. At zero
 	// nothing proves that a request is of this installation, and none is approved.
 	Rebooted time.Time
-	// Granted reports that a client request of this installation is known to have been
-	// approved: another one is refused, and its Node is taken to be of this installation.
-	// The cluster keeps approved requests for an hour, and Judge finds those by itself;
-	// who remembers longer says so here.
-	Granted bool
+	// Joined reports that the service has seen it as a Node of this installation: no client
+	// request of it is approved any more. Approved requests, which the cluster keeps for an
+	// hour, Judge finds by itself.
+	Joined bool
 }
 
 // Node is a Node of the cluster, whatever its state.
@@ -118,8 +117,8 @@ const (
 type Verdict struct {
 	Name, UID string // of the request
 	Kind      Kind
-	// Node is the name that is claimed, in lower case; empty where it could not be one of
-	// a Node, and where a request was not read, since it is long answered.
+	// Node is the name that is claimed; empty where it could not be one of a Node, and where
+	// a request was not read, since it is long answered.
 	Node string
 	// Host is what the file calls the host of that name; empty if none fits.
 	Host     string

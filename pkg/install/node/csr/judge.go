@@ -52,10 +52,11 @@ func Judge(requests []Request, cluster Cluster, _ time.Time) []Verdict {
 // judge is what one call knows.
 type judge struct {
 	Cluster
-	hosts    map[string][]int    // by hostname, in lower case
-	nodes    map[string]*Node    // by name, in lower case
-	names    map[string][]holder // whose a DNS name is, in lower case
+	hosts    map[string][]int    // by the names of their Nodes
+	nodes    map[string]*Node    // by name
+	names    map[string][]holder // which hosts and Nodes have a DNS name
 	holders  map[netip.Addr][]holder
+	reserved []netip.Prefix
 	earliest time.Time // the first reboot of a host that may have requests
 	granted  map[string]grant
 	claims   map[string][]contender // pending client requests by the name that they claim
@@ -64,7 +65,7 @@ type judge struct {
 // holder is whose a name or an address is: a host's, or a Node's.
 type holder struct {
 	host int    // among the hosts; -1 for a Node
-	node string // in lower case
+	node string // its name
 }
 
 // grant is what is known of approved client requests of a name, since its host's reboot.
@@ -84,28 +85,34 @@ func newJudge(cluster Cluster) *judge {
 	j := &judge{
 		Cluster: cluster, hosts: map[string][]int{}, nodes: map[string]*Node{}, names: map[string][]holder{},
 		holders: map[netip.Addr][]holder{}, granted: map[string]grant{}, claims: map[string][]contender{},
+		reserved: reserved(),
 	}
 	for i := range cluster.Hosts {
 		host := &cluster.Hosts[i]
-		if host.Hostname != "" {
-			j.hosts[fold(host.Hostname)] = append(j.hosts[fold(host.Hostname)], i)
+		name := NodeName(host.Hostname)
+		if name != "" {
+			j.hosts[name] = append(j.hosts[name], i)
 		}
-		j.hold(holder{host: i}, slices.Concat([]string{host.Hostname}, host.Names), slices.Concat(host.Addresses, host.Allowed))
+		names := []string{name}
+		for _, further := range host.Names {
+			names = append(names, NodeName(further))
+		}
+		j.hold(holder{host: i}, names, slices.Concat(host.Addresses, host.Allowed))
 		if host.Named && host.Installed && !host.Rebooted.IsZero() && (j.earliest.IsZero() || host.Rebooted.Before(j.earliest)) {
 			j.earliest = host.Rebooted
 		}
 	}
 	for i := range cluster.Nodes {
 		node := &cluster.Nodes[i]
-		j.nodes[fold(node.Name)] = node
-		j.hold(holder{host: -1, node: fold(node.Name)}, []string{node.Name}, node.Addresses)
+		j.nodes[node.Name] = node
+		j.hold(holder{host: -1, node: node.Name}, []string{node.Name}, node.Addresses)
 	}
 	return j
 }
 
 func (j *judge) hold(whose holder, names []string, addresses []netip.Addr) {
 	for _, name := range names {
-		j.names[fold(name)] = append(j.names[fold(name)], whose)
+		j.names[name] = append(j.names[name], whose)
 	}
 	for _, address := range addresses {
 		j.holders[plain(address)] = append(j.holders[plain(address)], whose)
@@ -118,7 +125,7 @@ func begin(r *Request) Verdict {
 	v := Verdict{Name: r.Name, UID: r.UID}
 	name, byNode := strings.CutPrefix(r.Username, userPrefix)
 	if byNode && nodeName(name) {
-		v.Node = fold(name)
+		v.Node = name
 	}
 	switch {
 	case r.Signer == servingSigner:
@@ -221,7 +228,7 @@ func (j *judge) pending(r *Request, v *Verdict) {
 	}
 	name, usual := c.subject()
 	if nodeName(name) {
-		v.Node = fold(name)
+		v.Node = name
 	}
 	a := &asked{judge: j, Request: r, claim: c, verdict: v, name: name, usual: usual}
 	if a.host = j.hostOf(v.Node); a.host != nil && a.host.Named {

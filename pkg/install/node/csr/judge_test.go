@@ -1,6 +1,7 @@
 package csr_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/x509"
 	"go/ast"
@@ -22,6 +23,7 @@ type world struct {
 	request  csr.Request
 	template x509.CertificateRequest
 	key      *ecdsa.PrivateKey
+	oddKey   crypto.Signer       // in place of the key
 	hand     *byHand             // in place of the template
 	bend     func([]byte) []byte // what is done to the encoded request
 	others   []csr.Request       // in the list before the request
@@ -36,9 +38,12 @@ func (w *world) other(r csr.Request) { w.others = append(w.others, r) }
 // judge is the verdict on the request of a world, and those on the others.
 func (w *world) judge(t *testing.T) (csr.Verdict, []csr.Verdict) {
 	t.Helper()
-	if w.hand != nil {
+	switch {
+	case w.hand != nil:
 		w.request.PEM = w.hand.encode(t, w.key)
-	} else {
+	case w.oddKey != nil:
+		w.request.PEM = encode(t, w.oddKey, w.template)
+	default:
 		w.request.PEM = encode(t, w.key, w.template)
 	}
 	if w.bend != nil {
@@ -98,13 +103,13 @@ type row struct {
 }
 
 func TestClientRequests(t *testing.T) {
-	for _, r := range slices.Concat(answeredRows(), formRows(), subjectRows(), requesterRows(), clientRows(t), approvalRows(t), rivalRows(t)) {
+	for _, r := range slices.Concat(answeredRows(), formRows(), subjectRows(), keyRows(), requesterRows(), clientRows(t), approvalRows(t), rivalRows(t)) {
 		t.Run(r.name, func(t *testing.T) { r.check(t, clientWorld(t), csr.Client) })
 	}
 }
 
 func TestServingRequests(t *testing.T) {
-	for _, r := range slices.Concat(formRows(), subjectRows(), servingRows(t), proofRows(t), nameRows(), addressRows()) {
+	for _, r := range slices.Concat(formRows(), subjectRows(), keyRows(), servingRows(t), proofRows(t), nameRows(), addressRows()) {
 		t.Run(r.name, func(t *testing.T) { r.check(t, servingWorld(t), csr.Serving) })
 	}
 }
@@ -261,7 +266,35 @@ func subjectRows() []row {
 		named("a dot at the end", "w-1."),
 		named("a dash at the end", "w-1-"),
 		named("a dash at the beginning", "-w-1"),
+		named("a capital letter", "W-1"),
+		named("a wide letter", "\uff57-1"),
+		named("a letter that normalisation would change", "w\u0301-1"),
+		named("space before it", " w-1"),
+		named("space behind it", "w-1 "),
+		named("an address with a zone", "fe80::1%eth0"),
+		named("an underscore", "w_1"),
 		named("a long name", strings.Repeat("w", 254)),
+	}
+}
+
+// keyRows are alike for both kinds as well.
+func keyRows() []row {
+	with := func(kind string) func(*world) { return func(w *world) { w.oddKey = kept()[kind] } }
+	signedBy := func(kind string, algorithm x509.SignatureAlgorithm) func(*world) {
+		return func(w *world) { with(kind)(w); w.template.SignatureAlgorithm = algorithm }
+	}
+	odd := func(name string, change func(*world)) row { return refuses(name, csr.ReasonUnexpectedKey, change) }
+	return []row{
+		approves("an RSA key", with("RSA 2048")),
+		odd("a short RSA key", with("RSA 1024")).saying("1024 bits"),
+		odd("an RSA key that is a little short", with("RSA 2040")),
+		odd("an RSA key, signed by PSS", signedBy("RSA 2048", x509.SHA256WithRSAPSS)),
+		odd("an RSA key, signed with SHA-512", signedBy("RSA 2048", x509.SHA512WithRSA)),
+		odd("a key on P-224", with("P-224")),
+		odd("a key on P-384", with("P-384")).saying("P-384"),
+		odd("a key on P-521", with("P-521")),
+		odd("a key of Ed25519", with("Ed25519")).saying("Ed25519"),
+		odd("signed with SHA-512", func(w *world) { w.oddKey, w.template.SignatureAlgorithm = w.key, x509.ECDSAWithSHA512 }),
 	}
 }
 
@@ -282,7 +315,7 @@ func requesterRows() []row {
 
 // TestReasons asks for a row for every reason.
 func TestReasons(t *testing.T) {
-	all := slices.Concat(answeredRows(), formRows(), subjectRows(), requesterRows(), clientRows(t), approvalRows(t), rivalRows(t),
+	all := slices.Concat(answeredRows(), formRows(), subjectRows(), keyRows(), requesterRows(), clientRows(t), approvalRows(t), rivalRows(t),
 		servingRows(t), proofRows(t), nameRows(), addressRows())
 	for name, reason := range reasons(t) {
 		if !slices.ContainsFunc(all, func(r row) bool { return r.reason == reason }) {

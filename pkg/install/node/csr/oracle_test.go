@@ -2,11 +2,14 @@ package csr_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +72,7 @@ type content struct {
 	otherExtensions            int
 	attributes                 int
 	key                        string
-	signed                     bool
+	signed, usualKey           bool
 }
 
 // contentOf reads as much as can be read, and says what is wrong.
@@ -97,7 +100,17 @@ func contentOf(text []byte) (content, error) {
 	}
 	request, err := x509.ParseCertificateRequest(der)
 	c.signed = err == nil && request.CheckSignature() == nil
+	c.usualKey = err == nil && usualKey(request)
 	return c, nil
+}
+
+// usualKey reports whether a kubelet makes such keys, and signs so with them.
+func usualKey(request *x509.CertificateRequest) bool {
+	if key, is := request.PublicKey.(*rsa.PublicKey); is {
+		return key.Size() >= 256 && key.E == 65537 && request.SignatureAlgorithm.String() == "SHA256-RSA"
+	}
+	key, is := request.PublicKey.(*ecdsa.PublicKey)
+	return is && key.Curve.Params().Name == "P-256" && request.SignatureAlgorithm.String() == "ECDSA-SHA256"
 }
 
 func (c *content) readSubject(subject element) {
@@ -109,9 +122,13 @@ func (c *content) readSubject(subject element) {
 				continue
 			}
 			c.otherText = c.otherText || value.parts[1].tag != 0x0c && value.parts[1].tag != 0x13
+			text := string(value.parts[1].body)
+			if value.parts[1].tag == bmp { // two bytes a letter, here of ASCII
+				text = strings.ReplaceAll(text, "\x00", "")
+			}
 			switch string(value.parts[0].body) {
 			case "\x55\x04\x03":
-				c.commonNames = append(c.commonNames, string(value.parts[1].body))
+				c.commonNames = append(c.commonNames, text)
 			case "\x55\x04\x0a":
 				c.organizations = append(c.organizations, string(value.parts[1].body))
 			}
@@ -152,14 +169,21 @@ func (c *content) readAttributes(attributes element) error {
 	return nil
 }
 
-// sameName compares as DNS does.
-func sameName(one, other string) bool {
-	ascii := func(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 }) }
-	return ascii(one) && ascii(other) && strings.EqualFold(one, other)
+// isNamed reports whether a Node of that name is of a host of that hostname: a kubelet writes the
+// hostname in lower case, without space around it.
+func isNamed(name, hostname string) bool {
+	ascii := !strings.ContainsFunc(hostname, func(r rune) bool { return r >= 0x80 })
+	return ascii && name == strings.ToLower(strings.TrimSpace(hostname))
 }
 
-func sameAddress(one, other netip.Addr) bool {
-	return one.Unmap().WithZone("") == other.Unmap().WithZone("")
+// usable reports whether a machine can have an address: in IPv4 from 1.0.0.0 to below the multicast
+// ones, but for loopback and link-local, in IPv6 none that begins with zeros or holds IPv4.
+func usable(a netip.Addr) bool {
+	in := func(text string) bool { return netip.MustParsePrefix(text).Contains(a) }
+	if a.Is4() {
+		return a.Compare(netip.MustParseAddr("1.0.0.0")) >= 0 && a.Compare(netip.MustParseAddr("224.0.0.0")) < 0 && !in("127.0.0.0/8") && !in("169.254.0.0/16")
+	}
+	return !in("::/64") && !in("64:ff9b::/96") && !in("64:ff9b:1::/48") && !in("100::/64") && !in("fe80::/10") && !in("ff00::/8")
 }
 
 // paper is a request beside what it says.
@@ -189,19 +213,19 @@ func proves(all []paper, at int, cluster csr.Cluster) error {
 	if r.wrong != nil {
 		return r.wrong
 	}
-	if !c.signed || c.otherText || c.relatives != 2 || c.values != 2 || len(c.commonNames) != 1 || !slices.Equal(c.organizations, []string{"system:nodes"}) {
+	if !c.signed || !c.usualKey || c.otherText || c.relatives != 2 || c.values != 2 || len(c.commonNames) != 1 || !slices.Equal(c.organizations, []string{"system:nodes"}) {
 		return fmt.Errorf("subject or signature: %+v", c)
 	}
 	name, ok := strings.CutPrefix(c.commonNames[0], "system:node:")
 	if !ok || name == "" || c.otherExtensions > 0 || c.attributes > 1 || c.extensions > 1 {
 		return fmt.Errorf("form: %+v", c)
 	}
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "" {
+	if len(name) > 253 || !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`).MatchString(name) {
 		return errors.New("name")
 	}
 	var host *csr.Host
 	for i := range cluster.Hosts {
-		if sameName(cluster.Hosts[i].Hostname, name) {
+		if isNamed(name, cluster.Hosts[i].Hostname) {
 			if host != nil {
 				return errors.New("two hosts")
 			}
@@ -241,11 +265,11 @@ func provesClient(all []paper, at int, cluster csr.Cluster, host *csr.Host, c co
 	if c.extensions > 0 {
 		return errors.New("alternative names")
 	}
-	if host.Rebooted.Sub(r.Created) > time.Minute || host.Granted {
+	if host.Rebooted.Sub(r.Created) > time.Minute || host.Joined {
 		return errors.New("before the reboot, or approved before")
 	}
 	for _, node := range cluster.Nodes {
-		if sameName(node.Name, name) {
+		if node.Name == name {
 			return errors.New("node")
 		}
 	}
@@ -254,7 +278,7 @@ func provesClient(all []paper, at int, cluster csr.Cluster, host *csr.Host, c co
 			continue
 		}
 		o := other.content
-		if !slices.ContainsFunc(o.commonNames, func(n string) bool { return sameName(n, "system:node:"+name) }) {
+		if !slices.Contains(o.commonNames, "system:node:"+name) {
 			continue
 		}
 		recent, answered := host.Rebooted.Sub(other.Created) <= time.Minute, host.Rebooted.Sub(other.ConditionAt) <= time.Minute
@@ -271,7 +295,7 @@ func provesClient(all []paper, at int, cluster csr.Cluster, host *csr.Host, c co
 
 func provesServing(all []paper, at int, cluster csr.Cluster, host *csr.Host, c content, name string) error {
 	r := all[at]
-	if r.Username != "system:node:"+name || !slices.Contains(r.Groups, "system:nodes") || !slices.Contains(r.Groups, "system:authenticated") {
+	if r.Username != "system:node:"+name || !sameSet(r.Groups, "system:nodes", "system:authenticated") {
 		return errors.New("requester")
 	}
 	if !sameSet(r.Usages, "digital signature", "server auth") && !sameSet(r.Usages, "digital signature", "server auth", "key encipherment") {
@@ -282,18 +306,18 @@ func provesServing(all []paper, at int, cluster csr.Cluster, host *csr.Host, c c
 	}
 	var node *csr.Node
 	for i := range cluster.Nodes {
-		if sameName(cluster.Nodes[i].Name, name) {
+		if cluster.Nodes[i].Name == name {
 			node = &cluster.Nodes[i]
 		}
 	}
 	if node == nil {
 		return errors.New("no node")
 	}
-	proven := host.Granted || node.Created.After(host.Rebooted)
+	proven := node.Created.After(host.Rebooted)
 	for _, other := range all {
 		o := other.content
 		if other.Approved && other.Signer == "kubernetes.io/kube-apiserver-client-kubelet" && len(o.commonNames) > 0 &&
-			sameName(o.commonNames[len(o.commonNames)-1], "system:node:"+name) && slices.Equal(o.organizations, []string{"system:nodes"}) &&
+			o.commonNames[len(o.commonNames)-1] == "system:node:"+name && slices.Equal(o.organizations, []string{"system:nodes"}) &&
 			other.Username == "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" && host.Rebooted.Sub(other.Created) <= time.Minute {
 			proven = true
 		}
@@ -306,8 +330,8 @@ func provesServing(all []paper, at int, cluster csr.Cluster, host *csr.Host, c c
 
 func provesNames(cluster csr.Cluster, host *csr.Host, c content, name string) error {
 	for _, asked := range c.names {
-		same := func(own string) bool { return sameName(own, asked) }
-		if sameName(asked, name) {
+		same := func(own string) bool { return isNamed(asked, own) }
+		if asked == name {
 			continue
 		}
 		if !slices.ContainsFunc(host.Names, same) {
@@ -318,7 +342,7 @@ func provesNames(cluster csr.Cluster, host *csr.Host, c content, name string) er
 				return errors.New("a name of another host")
 			}
 		}
-		if slices.ContainsFunc(cluster.Nodes, func(n csr.Node) bool { return same(n.Name) && !sameName(n.Name, name) }) {
+		if slices.ContainsFunc(cluster.Nodes, func(n csr.Node) bool { return n.Name == asked && n.Name != name }) {
 			return errors.New("a name of another node")
 		}
 	}
@@ -327,15 +351,14 @@ func provesNames(cluster csr.Cluster, host *csr.Host, c content, name string) er
 
 func provesAddresses(cluster csr.Cluster, host *csr.Host, c content, name string) error {
 	for _, asked := range c.addresses {
-		same := func(own netip.Addr) bool { return sameAddress(own, asked) }
-		a := asked.Unmap()
+		same := func(own netip.Addr) bool { return own.Unmap().WithZone("") == asked }
 		if !slices.ContainsFunc(host.Addresses, same) && !slices.ContainsFunc(host.Allowed, same) {
 			return errors.New("an unknown address")
 		}
-		if a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() || slices.ContainsFunc(cluster.VIPs, same) {
+		if !usable(asked) || slices.ContainsFunc(cluster.VIPs, same) {
 			return errors.New("a special or virtual address")
 		}
-		if slices.ContainsFunc(cluster.Networks, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		if slices.ContainsFunc(cluster.Networks, func(p netip.Prefix) bool { return p.Contains(asked) }) {
 			return errors.New("an address in a network of the cluster")
 		}
 		for i := range cluster.Hosts {
@@ -344,7 +367,7 @@ func provesAddresses(cluster csr.Cluster, host *csr.Host, c content, name string
 			}
 		}
 		for _, node := range cluster.Nodes {
-			if !sameName(node.Name, name) && slices.ContainsFunc(node.Addresses, same) {
+			if node.Name != name && slices.ContainsFunc(node.Addresses, same) {
 				return errors.New("an address of another node")
 			}
 		}

@@ -2,11 +2,13 @@ package csr_test
 
 import (
 	"cmp"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -25,6 +27,9 @@ func TestNothingForeignIsApproved(t *testing.T) {
 	g := &generator{t: t, rand: rand.New(rand.NewPCG(1, 2))}
 	for range 8 {
 		g.keys = append(g.keys, newKey(t))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kept())) {
+		g.odd = append(g.odd, kept()[kind])
 	}
 	reasons := map[string]int{}
 	for round := range 2500 {
@@ -56,6 +61,7 @@ type generator struct {
 	t    *testing.T
 	rand *rand.Rand
 	keys []*ecdsa.PrivateKey
+	odd  []crypto.Signer
 }
 
 func (g *generator) chance(percent int) bool { return g.rand.IntN(100) < percent }
@@ -72,12 +78,13 @@ func some[T any](g *generator, most int, of ...T) []T {
 }
 
 func (g *generator) name() string {
-	return one(g, "w-0", "w-1", "w-2", "W-1", "w-3", "w-4", "m-0")
+	return one(g, "w-0", "w-1", "w-2", "W-1", "W-2", "w-3", "w-4", "m-0", "w-1.", "xn--w-1", " w-1", "w-1\n", "w-1%eth0", "w-1.EXAMPLE.com")
 }
 
 func (g *generator) address() netip.Addr {
 	return netip.MustParseAddr(one(g, "10.0.0.10", "10.0.0.11", "10.0.0.12", "10.0.0.13", "2001:db8::11", "2001:db8::12", "::ffff:10.0.0.12",
-		"10.0.0.2", "10.128.1.1", "fd01::1", "127.0.0.1", "169.254.0.1", "fe80::1", "224.0.0.5", "::", "10.0.0.77"))
+		"10.0.0.2", "10.128.1.1", "fd01::1", "127.0.0.1", "169.254.0.1", "fe80::1", "224.0.0.5", "::", "10.0.0.77",
+		"255.255.255.255", "240.0.0.1", "0.0.0.7", "::ffff:10.0.0.11", "::a00:b", "64:ff9b::a00:b", "ff05::1"))
 }
 
 // around is a time near the reboot.
@@ -93,7 +100,7 @@ func (g *generator) cluster() csr.Cluster {
 	for i := range 4 {
 		h := csr.Host{
 			Name: fmt.Sprint("host-", i), Hostname: fmt.Sprint("w-", i), Addresses: addrs(fmt.Sprint("10.0.0.1", i), fmt.Sprint("2001:db8::1", i)),
-			Named: !g.chance(4), Unasked: g.chance(3), Installed: !g.chance(4), Rebooted: rebooted(), Granted: g.chance(3),
+			Named: !g.chance(4), Unasked: g.chance(3), Installed: !g.chance(4), Rebooted: rebooted(), Joined: g.chance(3),
 		}
 		if g.chance(4) {
 			h.Hostname = g.name()
@@ -172,7 +179,10 @@ func (g *generator) request(host csr.Host, key *ecdsa.PrivateKey, name string, s
 	if g.chance(25) {
 		g.bendTemplate(&t)
 	}
-	if r.PEM = encode(g.t, key, t); g.chance(10) {
+	if r.PEM = encode(g.t, key, t); g.chance(5) {
+		r.PEM = encode(g.t, one(g, g.odd...), t)
+	}
+	if g.chance(10) {
 		r.PEM = g.hostile(name).encode(g.t, key)
 	}
 	return r
@@ -205,9 +215,11 @@ func (g *generator) bendTemplate(t *x509.CertificateRequest) {
 		func() { t.Subject.Organization = append(t.Subject.Organization, "system:masters") },
 		func() { t.Subject.Organization = nil },
 		func() { t.Subject.OrganizationalUnit = []string{"racks"} },
-		func() { t.DNSNames = append(t.DNSNames, g.name()) },
 		func() {
-			t.DNSNames = append(t.DNSNames, one(g, "w-1.example.com", "localhost", "api.example.com", "w-9", ""))
+			t.DNSNames = append(t.DNSNames, one(g, "w-0", "w-1", "w-2", "W-1", "m-0", "w-1.", "xn--w-1", " w-1", "w-2%eth0", "*"))
+		},
+		func() {
+			t.DNSNames = append(t.DNSNames, one(g, "w-1.example.com", "W-1.example.com", "w-1.example.com.", "localhost", "api.example.com", "w-9", ""))
 		},
 		func() { t.IPAddresses = append(t.IPAddresses, net.IP(g.address().AsSlice())) },
 		func() { t.IPAddresses = append(t.IPAddresses, net.IP(g.address().AsSlice())) },
@@ -234,6 +246,11 @@ func (g *generator) hostile(name string) byHand {
 		byHand{subject: subject(nodes, nodes, own)},
 		byHand{subject: subject(tlv(0x31, pair(organization, printable, "system:nodes"), pair(commonName, printable, "system:node:"+name)))},
 		byHand{subject: subject(nodes, relative(commonName, ia5, "system:node:"+name))},
+		byHand{subject: subject(nodes, relative(commonName, bmp, wide("system:node:"+name)))},
+		byHand{subject: subject(nodes, tlv(0x31, pair(commonName, printable, "system:node:"+name), pair(unit, printable, "racks")))},
+		byHand{subject: subject(nodes, relative(commonName, utf8Text, "system:node:\uff57"+name[1:]))},
+		byHand{subject: subject(relative(organization, printable, "System:Nodes"), own)},
+		byHand{subject: subject(relative(organization, utf8Text, "system:nodes "), own)},
 		byHand{subject: subject(nodes, own), version: 2},
 		byHand{subject: subject(nodes, own), more: []byte{5, 0}},
 		byHand{subject: subject(nodes, own), attributes: [][]byte{asks(alternatives(dns))}},
@@ -280,7 +297,7 @@ func oldest(all []paper, at int, cluster csr.Cluster) bool {
 	own := all[at]
 	return !slices.ContainsFunc(all, func(other paper) bool {
 		older := cmp.Or(other.Created.Compare(own.Created), cmp.Compare(other.Name, own.Name)) < 0
-		if !older || other.Signer != own.Signer || len(other.commonNames) != 1 || !sameName(other.commonNames[0], own.commonNames[0]) {
+		if !older || other.Signer != own.Signer || len(other.commonNames) != 1 || other.commonNames[0] != own.commonNames[0] {
 			return false
 		}
 		return proves(all, slices.IndexFunc(all, func(p paper) bool { return p.Name == other.Name }), cluster) == nil

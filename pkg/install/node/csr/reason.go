@@ -32,6 +32,9 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonBadSignature: not signed with the key that it is for.
 	ReasonBadSignature = "BadSignature"
+	// ReasonUnexpectedKey: another kind of key, a shorter one, or another signature than a
+	// kubelet's.
+	ReasonUnexpectedKey = "UnexpectedKey"
 	// ReasonUnexpectedRequester: not made by who makes such requests.
 	ReasonUnexpectedRequester = "UnexpectedRequester"
 	// ReasonUnexpectedSubject: other than one organisation, system:nodes, and one common
@@ -66,6 +69,8 @@ const (
 	ReasonNodeExists = "NodeExists"
 	// ReasonAlreadyApproved: this installation of the host had a client request approved.
 	ReasonAlreadyApproved = "AlreadyApproved"
+	// ReasonAlreadyJoined: the service has seen this installation of the host as a Node.
+	ReasonAlreadyJoined = "AlreadyJoined"
 	// ReasonSuperseded: a newer pending request claims the same name with another key.
 	ReasonSuperseded = "Superseded"
 	// ReasonRepeated: an older pending request has the same name and key.
@@ -80,7 +85,8 @@ const (
 	ReasonForeignAddress = "ForeignAddress"
 	// ReasonVirtualAddress: a virtual address of the cluster.
 	ReasonVirtualAddress = "VirtualAddress"
-	// ReasonSpecialAddress: a loopback, link-local, multicast or unspecified address.
+	// ReasonSpecialAddress: an address that no host has for itself: loopback, link-local,
+	// multicast, broadcast, unspecified, reserved, or IPv4 written as IPv6.
 	ReasonSpecialAddress = "SpecialAddress"
 	// ReasonClusterNetwork: an address in a network of pods or services.
 	ReasonClusterNetwork = "ClusterNetwork"

@@ -1,9 +1,12 @@
 package csr_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -11,6 +14,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -37,13 +41,26 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
+// kept makes the key of a kind once, since RSA keys take their time.
+var kept = sync.OnceValue(func() map[string]crypto.Signer {
+	keys := map[string]crypto.Signer{}
+	for kind, curve := range map[string]elliptic.Curve{"P-224": elliptic.P224(), "P-384": elliptic.P384(), "P-521": elliptic.P521()} {
+		keys[kind], _ = ecdsa.GenerateKey(curve, rand.Reader)
+	}
+	for kind, bits := range map[string]int{"RSA 1024": 1024, "RSA 2040": 2040, "RSA 2048": 2048} {
+		keys[kind], _ = rsa.GenerateKey(rand.Reader, bits)
+	}
+	_, keys["Ed25519"], _ = ed25519.GenerateKey(rand.Reader)
+	return keys
+})
+
 // armour is a request as kubelets send it.
 func armour(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
 // encode makes a request by Go's own API, as a kubelet does.
-func encode(t testing.TB, key *ecdsa.PrivateKey, template x509.CertificateRequest) []byte {
+func encode(t testing.TB, key crypto.Signer, template x509.CertificateRequest) []byte {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &template, key)
 	if err != nil {

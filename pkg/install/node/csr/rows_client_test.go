@@ -91,8 +91,12 @@ func clientRows(t *testing.T) []row {
 			w.hand = &byHand{subject: subject(relative(commonName, utf8Text, "system:node:w-1"), relative(organization, utf8Text, "system:nodes"))}
 		}),
 
-		approves("capitals in the name", named("W-1")),
+		refuses("capitals in the name", csr.ReasonInvalidName, named("W-1")).of("-", "-"),
+		refuses("capitals in name and record", csr.ReasonInvalidName, func(w *world) {
+			w.host().Hostname, w.template = "W-1", template("system:node:W-1", nil)
+		}).of("-", "-"),
 		approves("capitals in the record", func(w *world) { w.host().Hostname = "W-1" }),
+		approves("space around the record", func(w *world) { w.host().Hostname = "w-1\n" }),
 		refuses("an unknown name", csr.ReasonUnknownName, named("w-9")).of("w-9", "-"),
 		refuses("the file's name of a host", csr.ReasonUnknownName, named("worker-1")).of("worker-1", "-"),
 		refuses("a further name of a host", csr.ReasonUnknownName, named("w-1.example.com")).of("w-1.example.com", "-"),
@@ -113,8 +117,8 @@ func clientRows(t *testing.T) []row {
 		refuses("a Node of that name", csr.ReasonNodeExists, func(w *world) {
 			w.cluster.Nodes = append(w.cluster.Nodes, csr.Node{Name: "w-1", Created: rebooted().Add(-time.Hour)})
 		}).saying("2026-03-01T11:00:00Z"),
-		refuses("a Node of that name in capitals", csr.ReasonNodeExists, func(w *world) {
-			w.cluster.Nodes, w.template = append(w.cluster.Nodes, csr.Node{Name: "w-1"}), template("system:node:W-1", nil)
+		refuses("a Node of that name, made nobody knows when", csr.ReasonNodeExists, func(w *world) {
+			w.cluster.Nodes = append(w.cluster.Nodes, csr.Node{Name: "w-1"})
 		}).saying("an unknown time"),
 	}
 }
@@ -143,7 +147,7 @@ func approvalRows(t *testing.T) []row {
 			earlier(func(*csr.Request) {})(w)
 			w.reversed = true
 		}),
-		refuses("approved once in capitals", csr.ReasonAlreadyApproved, earlier(func(r *csr.Request) {
+		approves("another name approved, in capitals", earlier(func(r *csr.Request) {
 			r.PEM = encode(t, newKey(t), template("system:node:W-1", nil))
 		})),
 		refuses("made before the reboot and approved since", csr.ReasonAlreadyApproved, earlier(func(r *csr.Request) {
@@ -169,7 +173,7 @@ func approvalRows(t *testing.T) []row {
 			earlier(func(r *csr.Request) { r.Created = r.Created.Add(-time.Second) })(w)
 			earlier(func(r *csr.Request) { r.Name = "csr-000" })(w)
 		}).saying(`the request "csr-0",`),
-		refuses("known to have been approved", csr.ReasonAlreadyApproved, func(w *world) { w.host().Granted = true }),
+		refuses("joined by the service's record", csr.ReasonAlreadyJoined, func(w *world) { w.host().Joined = true }).saying("by the service's record"),
 		approves("approved before the reboot", earlier(func(r *csr.Request) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 		})),
@@ -209,7 +213,9 @@ func rivalRows(t *testing.T) []row {
 	}
 	return []row{
 		asks("two keys", rival(func(*csr.Request) {})),
-		asks("two keys, one in capitals", rival(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:W-1", nil)) })),
+		approves("two keys, one of another name in capitals", rival(func(r *csr.Request) {
+			r.PEM = encode(t, newKey(t), template("system:node:W-1", nil))
+		})),
 		asks("two keys, one with usages of a server", rival(func(r *csr.Request) { r.Usages = []string{"server auth"} })),
 		asks("two keys, one with names", rival(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:w-1", []string{"w-1"})) })),
 		asks("two keys and one of them twice", func(w *world) {

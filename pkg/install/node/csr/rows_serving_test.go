@@ -26,7 +26,7 @@ func servingRows(t *testing.T) []row {
 		by("nobody", func(w *world) { w.request.Username = "" }),
 		by("without the group of nodes", func(w *world) { w.request.Groups = []string{"system:authenticated"} }),
 		by("without authentication", func(w *world) { w.request.Groups = []string{"system:nodes"} }),
-		approves("in a group more", func(w *world) { w.request.Groups = append(w.request.Groups, "racks") }),
+		by("in a group more", func(w *world) { w.request.Groups = append(w.request.Groups, "racks") }),
 		approves("usages with key encipherment", usages("digital signature", "key encipherment", "server auth")),
 		refuses("usages of a client", csr.ReasonUnexpectedUsages, usages("digital signature", "client auth")),
 		refuses("usages of both", csr.ReasonUnexpectedUsages, usages("digital signature", "server auth", "client auth")),
@@ -48,7 +48,7 @@ func servingRows(t *testing.T) []row {
 			w.template.DNSNames = strings.Split(strings.Repeat("w-1,", 70), ",")[:65]
 			w.template.IPAddresses = nil
 		}),
-		approves("the same name often", func(w *world) { w.template.DNSNames = []string{"w-1", "w-1", "W-1"} }),
+		approves("the same name often", func(w *world) { w.template.DNSNames = []string{"w-1", "w-1"} }),
 		{
 			name: "no Node yet", change: func(w *world) { w.cluster.Nodes = nil },
 			decision: csr.Wait, reason: csr.ReasonNodeMissing,
@@ -89,9 +89,9 @@ func proofRows(t *testing.T) []row {
 		approves("a Node of just after the reboot", created(time.Second)),
 		approves("an old Node whose request was approved", old(func(*csr.Request) {})),
 		approves("an old Node whose request somebody else approved", old(func(r *csr.Request) { r.Reason, r.Message = "AutoApproved", "" })),
-		approves("an old Node whose request is known to have been approved", func(w *world) {
+		unproven("an old Node of a host that the service has seen as a Node", func(w *world) {
 			created(-24 * time.Hour)(w)
-			w.host().Granted = true
+			w.host().Joined = true
 		}),
 		unproven("a request of before the reboot approved since", old(func(r *csr.Request) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(time.Minute)
@@ -119,7 +119,20 @@ func nameRows() []row {
 	foreign := func(name string, change func(*world)) row { return refuses(name, csr.ReasonForeignDNSName, change) }
 	unknown := func(name string, change func(*world)) row { return refuses(name, csr.ReasonUnknownDNSName, change) }
 	return []row{
-		approves("its further name", names("w-1", "W-1.example.com")),
+		approves("its further name", names("w-1", "w-1.example.com")),
+		approves("its further name, recorded in capitals", func(w *world) {
+			names("w-1.example.com")(w)
+			w.host().Names = []string{"W-1.Example.COM"}
+		}),
+		unknown("its name in capitals", names("w-1", "W-1")),
+		unknown("its further name in capitals", names("w-1", "W-1.example.com")),
+		unknown("another host's hostname in capitals", names("w-1", "W-2")),
+		unknown("its further name, with a dot at the end", names("w-1.example.com.")),
+		unknown("its name as a wildcard", names("*.example.com")),
+		unknown("its name in Punycode", names("xn--w-1-")),
+		unknown("its address as a name", names("10.0.0.11")),
+		unknown("its address with a zone as a name", names("2001:db8::11%eth0")),
+		unknown("space around its name", names(" w-1")),
 		approves("its further name alone", names("w-1.example.com")),
 		unknown("an unknown name", names("w-1", "api.example.com")).saying(`"w-1", "w-1.example.com"`),
 		unknown("the file's name", names("worker-1")),
@@ -178,20 +191,19 @@ func addressRows() []row {
 		unknown("an address of its own Node that nobody has", "10.0.0.99", claims("10.0.0.99")),
 		unknown("an IPv6 address that nobody has", "2001:db8::77", claims("2001:db8::77")),
 		unknown("several", "10.0.0.77,10.0.0.78", func(w *world) { w.template = template("system:node:w-1", nil, "10.0.0.77", "10.0.0.78", "10.0.0.77") }),
-		unknown("IPv4 below zeroes", "::a00:b", claims("::a00:b")),
 		approves("an address that a person has allowed", allowed("10.0.0.77")),
 		approves("addresses alone", func(w *world) { w.template = template("system:node:w-1", nil, "10.0.0.11") }),
 		approves("an inventory of IPv4 written as IPv6", claims("10.0.0.77", "::ffff:10.0.0.77")),
 		approves("an inventory with zones", claims("2001:db8::77", "2001:db8::77%eth0")),
-		approves("IPv4 written as IPv6", func(w *world) {
+		refuses("IPv4 written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 10, 0, 0, 11)))(w)
-		}),
-		refuses("another's IPv4 written as IPv6", csr.ReasonForeignAddress, func(w *world) {
+		}).about("::ffff:10.0.0.11"),
+		refuses("another's IPv4 written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 10, 0, 0, 12)))(w)
-		}).about("10.0.0.12"),
+		}).about("::ffff:10.0.0.12"),
 		refuses("a loopback address written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 127, 0, 0, 1)))(w)
-		}).about("127.0.0.1"),
+		}).about("::ffff:127.0.0.1"),
 		refuses("another's allowed address", csr.ReasonForeignAddress, func(w *world) {
 			allowed("10.0.0.77")(w)
 			w.cluster.Hosts[1].Allowed = addrs("10.0.0.77")
@@ -218,7 +230,9 @@ func addressRows() []row {
 		"127.0.0.1": csr.ReasonSpecialAddress, "127.8.0.1": csr.ReasonSpecialAddress, "::1": csr.ReasonSpecialAddress,
 		"169.254.1.1": csr.ReasonSpecialAddress, "fe80::11": csr.ReasonSpecialAddress,
 		"224.0.0.1": csr.ReasonSpecialAddress, "ff02::1": csr.ReasonSpecialAddress, "ff0e::1": csr.ReasonSpecialAddress,
-		"0.0.0.0": csr.ReasonSpecialAddress, "::": csr.ReasonSpecialAddress,
+		"0.0.0.0": csr.ReasonSpecialAddress, "0.1.2.3": csr.ReasonSpecialAddress, "::": csr.ReasonSpecialAddress,
+		"255.255.255.255": csr.ReasonSpecialAddress, "240.0.0.1": csr.ReasonSpecialAddress, "239.1.1.1": csr.ReasonSpecialAddress,
+		"::a00:b": csr.ReasonSpecialAddress, "64:ff9b::a00:c": csr.ReasonSpecialAddress, "64:ff9b:1::1": csr.ReasonSpecialAddress, "100::1": csr.ReasonSpecialAddress,
 	}
 	for _, address := range slices.Sorted(maps.Keys(reasons)) {
 		rows = append(rows, own(reasons[address], address)...)

@@ -13,7 +13,7 @@ const authenticatedGroup = "system:authenticated"
 // rest fits.
 func (a *asked) serving() {
 	found := first(
-		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.fitsHost,
+		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.usualKey, a.fitsHost,
 		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
 	)
 	if found == nil {
@@ -26,7 +26,7 @@ func (a *asked) byItself() *finding {
 	if a.Username != a.claim.Subject.CommonName {
 		return refused(ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username), quoted(a.claim.Subject.CommonName))
 	}
-	if !slices.Contains(a.Groups, nodesGroup) || !slices.Contains(a.Groups, authenticatedGroup) {
+	if !same(a.Groups, nodesGroup, authenticatedGroup) {
 		return refused(ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups), nodesGroup, authenticatedGroup)
 	}
 	return nil
@@ -52,14 +52,13 @@ func (a *asked) onlyNames() *finding {
 func (a *asked) ownNames() *finding {
 	node := a.verdict.Node
 	for _, asked := range a.claim.DNSNames {
-		name := fold(asked)
-		if name == node {
+		if asked == node {
 			continue
 		}
-		if other, ok := a.another(a.judge.names[name]); ok {
+		if other, ok := a.another(a.judge.names[asked]); ok {
 			return refused(ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
 		}
-		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return fold(own) == name }) {
+		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return NodeName(own) == asked }) {
 			return refused(ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
 		}
 	}
@@ -77,7 +76,7 @@ func (a *asked) ownAddresses() *finding {
 		var found *finding
 		other, foreign := a.another(a.holders[address])
 		switch {
-		case special(address):
+		case a.special(address):
 			found = refused(ReasonSpecialAddress, "it asks for %s, which no host has for itself", address)
 		case slices.ContainsFunc(a.VIPs, func(vip netip.Addr) bool { return plain(vip) == address }):
 			found = refused(ReasonVirtualAddress, "it asks for %s, which is a virtual address of the cluster", address)
@@ -94,9 +93,23 @@ func (a *asked) ownAddresses() *finding {
 	return nil
 }
 
-// special reports whether an address means something else on each machine, or no machine.
-func special(address netip.Addr) bool {
-	return address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsMulticast() || address.IsUnspecified()
+// special reports whether an address means something else on each machine, or no machine. IPv4
+// that is written as IPv6 is one: no kubelet asks for such an address.
+func (j *judge) special(address netip.Addr) bool {
+	return address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsMulticast() || address.Is4In6() ||
+		slices.ContainsFunc(j.reserved, func(network netip.Prefix) bool { return network.Contains(address) })
+}
+
+// reserved are networks in which no machine has an address of its own.
+func reserved() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"),      // this network, and the unspecified address
+		netip.MustParsePrefix("240.0.0.0/4"),    // not in use, and the broadcast address
+		netip.MustParsePrefix("::/96"),          // IPv4 below zeros, and the unspecified address
+		netip.MustParsePrefix("64:ff9b::/96"),   // IPv4 behind a translator
+		netip.MustParsePrefix("64:ff9b:1::/48"), // the same, within one site
+		netip.MustParsePrefix("100::/64"),       // routers discard it
+	}
 }
 
 // network is the network of pods or services that an address is in, if any.
@@ -140,7 +153,7 @@ func (a *asked) hasNode() *finding {
 // earlier installation may run until the reboot.
 func (a *asked) provenNode() *finding {
 	node := a.nodes[a.verdict.Node]
-	if a.granted[a.verdict.Node].proving != nil || a.host.Granted || node.Created.After(a.host.Rebooted) {
+	if a.granted[a.verdict.Node].proving != nil || node.Created.After(a.host.Rebooted) {
 		return nil
 	}
 	return refused(ReasonUnprovenNode, "no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
@@ -166,12 +179,12 @@ func (a *asked) knownAddresses() *finding {
 	return &finding{Ask, ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
 }
 
-// addresses are those asked for, each once, as others are compared with them.
+// addresses are those asked for, each once, as they are written.
 func (c *claim) addresses() []netip.Addr {
 	var all []netip.Addr
 	for _, ip := range c.IPAddresses {
-		if address, ok := netip.AddrFromSlice(ip); ok && !slices.Contains(all, plain(address)) {
-			all = append(all, plain(address))
+		if address, ok := netip.AddrFromSlice(ip); ok && !slices.Contains(all, address) {
+			all = append(all, address)
 		}
 	}
 	return all

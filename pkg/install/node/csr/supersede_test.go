@@ -13,9 +13,9 @@ import (
 func TestKubeletThatAsksAnew(t *testing.T) {
 	const often = 12
 	for name, change := range map[string]func(*csr.Cluster, *[]csr.Request){
-		csr.ReasonRivalKeys:       func(*csr.Cluster, *[]csr.Request) {},
-		csr.ReasonAlreadyApproved: func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Granted = true },
-		csr.ReasonHostNotNamed:    func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Named = false },
+		csr.ReasonRivalKeys:     func(*csr.Cluster, *[]csr.Request) {},
+		csr.ReasonAlreadyJoined: func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Joined = true },
+		csr.ReasonHostNotNamed:  func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Named = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := cluster()

@@ -52,24 +52,27 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// fold is a name in lower case. Only ASCII has cases here: to Unicode, the Kelvin sign is a
-// capital k.
-func fold(name string) string {
+// NodeName is the name of the Node of a host with this hostname, as the kubelet makes it: in
+// lower case, without space around it. Only letters of ASCII are changed, because a name with
+// others cannot be the name of a Node.
+//
+// It is for what a service or a file says of a host. The name in a request is compared as it is.
+func NodeName(hostname string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r - 'A' + 'a'
 		}
 		return r
-	}, name)
+	}, strings.TrimSpace(hostname))
 }
 
-// nodeName reports whether a name, letter case aside, may be that of a Node: a subdomain by
-// RFC 1123.
+// nodeName reports whether a name may be that of a Node: a subdomain by RFC 1123, which has no
+// capitals.
 func nodeName(name string) bool {
 	if len(name) > 253 {
 		return false
 	}
-	for label := range strings.SplitSeq(fold(name), ".") {
+	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
@@ -80,6 +83,6 @@ func nodeName(name string) bool {
 	return true
 }
 
-// plain is an address as others are compared with it: IPv4 as such, also where it is written
-// as IPv6, and without a zone.
+// plain is an address of a host as those of requests are compared with it: IPv4 as such, also
+// where it is written as IPv6, and without a zone.
 func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }

@@ -129,7 +129,7 @@ func (q *Question) unseen() int {
 	}
 	for _, name := range etcd.Unhealthy {
 		_, err := netip.ParseAddr(name)
-		owned := slices.ContainsFunc(q.Machines, func(m Machine) bool { return strings.EqualFold(nodeName(&m), name) })
+		owned := slices.ContainsFunc(q.Machines, func(m Machine) bool { return nodeName(&m) == name })
 		if err != nil && !owned && q.Spoke.NodeByName(name) == nil {
 			count-- // it is named by a node that is gone, too
 		}
@@ -208,7 +208,7 @@ func afterThem(ahead []*Machine) string {
 func (q *Question) servesWithout(machines []*Machine) bool {
 	return slices.ContainsFunc(q.Spoke.Nodes, func(n model.Node) bool {
 		return n.ControlPlane() && n.Ready && !n.Deleting &&
-			!slices.ContainsFunc(machines, func(m *Machine) bool { return strings.EqualFold(n.Name, nodeName(m)) })
+			!slices.ContainsFunc(machines, func(m *Machine) bool { return n.Name == nodeName(m) })
 	})
 }
 
@@ -303,11 +303,11 @@ func (q *Question) unsettled(beside *Machine) []string {
 	}
 	// Such a node is drained, or does not get well, and stays until another one is there.
 	awaiting := func(name string) bool {
-		return slices.ContainsFunc(q.Machines, func(m Machine) bool { return strings.EqualFold(nodeName(&m), name) && q.awaitsAnother(&m) })
+		return slices.ContainsFunc(q.Machines, func(m Machine) bool { return nodeName(&m) == name && q.awaitsAnother(&m) })
 	}
 	for i := range q.Spoke.Nodes {
 		n := &q.Spoke.Nodes[i]
-		if !n.Votes() || strings.EqualFold(n.Name, own) || q.Spoke.MemberOfNode(n) == nil || awaiting(n.Name) {
+		if !n.Votes() || n.Name == own || q.Spoke.MemberOfNode(n) == nil || awaiting(n.Name) {
 			continue
 		}
 		switch {
@@ -338,7 +338,7 @@ func (q *Question) sick(beside *Machine) []string {
 	for _, ill := range etcd.Unhealthy {
 		address, _ := netip.ParseAddr(ill)
 		switch {
-		case strings.EqualFold(ill, name), slices.Contains(own, address.Unmap()):
+		case ill == name, slices.Contains(own, address.Unmap()):
 		case isStarting(etcd, ill):
 			texts = append(texts, "the etcd member at "+ill+" has not started yet")
 		default:
