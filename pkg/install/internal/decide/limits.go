@@ -35,6 +35,9 @@ func (p *planner) limit() {
 	}
 	for i := range plan.Blockers {
 		b := &plan.Blockers[i]
+		if b.Cure == model.CureAnswer && p.othersGoOn(b) {
+			continue
+		}
 		if code, within, ends := p.patience(b.Cure); ends && p.over(b.Key, b.Since, within) {
 			plan.Fault = p.blockedFault(b, code)
 			return
@@ -85,6 +88,19 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 		return model.CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
 	}
 	return 0, 0, false
+}
+
+// othersGoOn reports whether the loop gets on with something else than what a blocker is about: an
+// action, also one that is to be tried again, a wait, or a person who may still see to another host.
+func (p *planner) othersGoOn(b *model.Blocker) bool {
+	if refusal := p.memory.RefusalOf(p.plan); !p.idle() || refusal != nil && !refusal.Permanent {
+		return true
+	}
+	another := func(s model.Scope) bool { return model.HostOf(s) != model.HostOf(b.Scope) }
+	return slices.ContainsFunc(p.plan.Waits, func(w model.Wait) bool { return another(w.Scope) }) ||
+		p.desired.Options.UserTimeout > 0 && slices.ContainsFunc(p.plan.Blockers, func(other model.Blocker) bool {
+			return other.Cure == model.CurePerson && another(other.Scope)
+		})
 }
 
 // over says whether something has stood for too long.

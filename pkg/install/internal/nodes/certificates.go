@@ -25,11 +25,37 @@ func Judge(q Question) []csr.Verdict {
 	slices.SortStableFunc(requests, func(a, b csr.Request) int { return b.Created.Compare(a.Created) })
 	verdicts := csr.Judge(requests, knownTo(q), q.Now)
 	for i := range verdicts {
-		if v := &verdicts[i]; v.Kind == csr.Client && v.Decision == csr.Approve {
-			lateFirst(q, v)
+		v := &verdicts[i]
+		if v.Decision != csr.Approve {
+			continue
+		}
+		if at := slices.IndexFunc(q.Hosts, func(h Host) bool { return h.Name == v.Host && h.Have != nil }); at >= 0 {
+			lateFirst(q, &q.Hosts[at], v)
+			otherName(&q.Hosts[at], v)
 		}
 	}
 	return verdicts
+}
+
+// ReasonOtherHostname is the reason of a request of a host for which file and service have
+// different hostnames.
+const ReasonOtherHostname = "OtherHostname"
+
+// otherName makes a question of a request where the file says another hostname than the service
+// has: the request fits the service's record, and the file contradicts that.
+func otherName(h *Host, v *csr.Verdict) {
+	if !contradicted(h.Want, h.Have) {
+		return
+	}
+	v.Decision, v.Reason = csr.Ask, ReasonOtherHostname
+	v.Message = fmt.Sprintf("it is for the name %s, which the service records for %s, and the file says that the hostname is %s",
+		v.Node, h.Name, h.Want.Hostname)
+}
+
+// contradicted reports whether the file says another hostname than the service has. A file that
+// leaves a machine the hostname that it has says none.
+func contradicted(want *spec.Host, have *model.Host) bool {
+	return want != nil && want.Hostname != "" && csr.NodeName(want.Hostname) != csr.NodeName(have.Hostname)
 }
 
 // recently is how long after the reboot of a host its first request is approved without a
@@ -41,15 +67,10 @@ const recently = 24 * time.Hour
 const ReasonLongAgo = "RebootedLongAgo"
 
 // lateFirst makes a question of a first request that comes late.
-func lateFirst(q Question, v *csr.Verdict) {
-	for _, h := range q.Hosts {
-		if h.Name != v.Host || h.Have == nil {
-			continue
-		}
-		if since := rebooted(q, h.Have); q.Now.Sub(since) > recently {
-			v.Decision, v.Reason = csr.Ask, ReasonLongAgo
-			v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name, since.UTC().Format(time.RFC3339))
-		}
+func lateFirst(q Question, h *Host, v *csr.Verdict) {
+	if since := rebooted(q, h.Have); v.Kind == csr.Client && q.Now.Sub(since) > recently {
+		v.Decision, v.Reason = csr.Ask, ReasonLongAgo
+		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name, since.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -78,8 +99,8 @@ func knownTo(q Question) csr.Cluster {
 			host.Installed = have.HasRebooted() || have.State == model.HostAdded || have.State == model.HostInstalled
 			host.Rebooted = rebooted(q, have)
 			if host.Rebooted.IsZero() && joinedBefore(have) {
-				// It is a node, as the service has seen: no first request of it is approved any more.
-				host.Rebooted, host.Granted = have.Registered, true
+				// The service has seen its node, and does not say when it rebooted: not before it registered.
+				host.Rebooted, host.Joined = have.Registered, true
 			}
 			host.Allowed = allowed(q, h)
 			if h.Want != nil && h.Want.Net != nil {
@@ -98,7 +119,7 @@ func knownTo(q Question) csr.Cluster {
 // namesHost reports whether the file names a host: that alone has no request approved.
 func namesHost(c *spec.Cluster, have *model.Host) bool {
 	for i := range c.Spec.Hosts {
-		if strings.EqualFold(cmp.Or(c.Spec.Hosts[i].Hostname, c.Spec.Hosts[i].Name), have.Hostname) {
+		if csr.NodeName(cmp.Or(c.Spec.Hosts[i].Hostname, c.Spec.Hosts[i].Name)) == csr.NodeName(have.Hostname) {
 			return true
 		}
 	}
@@ -227,7 +248,7 @@ func (a *asker) verdict(h Host, v csr.Verdict) {
 	switch {
 	case (decision == csr.Approve || decision == csr.Ask) && a.Desired.Options.Approve == model.ApproveOff:
 		a.wait(model.Wait{
-			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: advice.Command("approve", h.Name),
+			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: advice.Command("approve", h.inService()),
 			For: fmt.Sprintf("somebody to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
 		})
 	case decision == csr.Approve:
@@ -271,11 +292,11 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
-	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
+	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved, csr.ReasonAlreadyJoined,
 		csr.ReasonSharedHostname, csr.ReasonUnprovenNode:
 		a.block(b)
 		return
-	case csr.ReasonProven, csr.ReasonRivalKeys, csr.ReasonUnknownAddress, ReasonLongAgo: // which a person said no to
+	case csr.ReasonProven, csr.ReasonRivalKeys, csr.ReasonUnknownAddress, ReasonLongAgo, ReasonOtherHostname: // which a person said no to
 		a.block(b)
 		return
 	}
@@ -288,13 +309,13 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 
 // ask has a person answer whether a request is approved.
 func (a *asker) ask(h Host, v csr.Verdict, key string, since time.Time) {
-	remedy := "if it is the node's: " + advice.Command("approve", names.Quoted(h.Name), "--request", names.Quoted(v.Name))
+	remedy := "if it is the node's: " + advice.Command("approve", h.inService(), "--request", names.Quoted(v.Name))
 	if len(v.Addresses) > 0 {
 		texts := make([]string, 0, len(v.Addresses))
 		for _, address := range v.Addresses {
-			texts = append(texts, "--allow-address "+names.Quoted(h.Name+"="+address.String()))
+			texts = append(texts, "--allow-address "+names.Quoted(h.Have.DisplayName()+"="+address.String()))
 		}
-		remedy = advice.Command("approve", names.Quoted(h.Name), strings.Join(texts, " "))
+		remedy = advice.Command("approve", h.inService(), strings.Join(texts, " "))
 	}
 	a.answer.Questions = append(a.answer.Questions, v)
 	a.block(model.Blocker{
@@ -303,6 +324,9 @@ func (a *asker) ask(h Host, v csr.Verdict, key string, since time.Time) {
 		Remedy:  remedy,
 	})
 }
+
+// inService is what a command finds a host by that is not given the file.
+func (h *Host) inService() string { return names.Quoted(h.Have.DisplayName()) }
 
 // ReasonAsk is the reason of blockers that a person's answer removes.
 const ReasonAsk = "CertificateRequestPending"

@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,5 +89,81 @@ func TestUnaskedHost(t *testing.T) {
 	})
 	if got := Judge(q); len(got) != 1 || got[0].Decision != csr.Refuse || got[0].Reason != csr.ReasonHostUnasked {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestOtherHostname: a person is asked about the requests of a host for which the file says another
+// hostname than the service records.
+func TestOtherHostname(t *testing.T) {
+	serving := func(q *Question) csr.Request {
+		q.Observed.Spoke.Nodes = append(q.Observed.Spoke.Nodes, model.Node{Name: "w-1", Created: now.Add(-5 * time.Minute)})
+		q.Observed.Hosts[0].Inventory.Interfaces = []model.Interface{{Addresses: []string{"192.0.2.1/24"}}}
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+			Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:w-1"}, DNSNames: []string{"w-1"},
+		}, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return csr.Request{
+			Name: "csr-1", UID: "csr-1", Created: now, Signer: "kubernetes.io/kubelet-serving", Username: "system:node:w-1",
+			Usages: []string{"digital signature", "server auth"}, Groups: []string{"system:nodes", "system:authenticated"},
+			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+		}
+	}
+	for name, test := range map[string]struct {
+		file, service string
+		asked         bool
+	}{
+		"the same":                 {"w-1", "w-1", false},
+		"in capitals in the file":  {"W-1", "w-1", false},
+		"in capitals in both":      {"W-1", "W-1", false},
+		"left to the machine":      {"", "w-1", false},
+		"another":                  {"worker-13", "w-1", true},
+		"with a domain":            {"w-1.example.com", "w-1", true},
+		"with a letter of Unicode": {"\uff57-1", "w-1", true},
+	} {
+		for kind, request := range map[csr.Kind]func(*Question) csr.Request{
+			csr.Client: func(*Question) csr.Request { return asksAnew(t, "w-1", 1)[0] }, csr.Serving: serving,
+		} {
+			t.Run(name+"/"+string(kind), func(t *testing.T) {
+				answer := Join(asked(func(q *Question) {
+					q.Observed.Spoke.Requests = []csr.Request{request(q)}
+					q.Observed.Spoke.Requests[0].Created = now.Add(-time.Minute)
+					q.Hosts[0].Name, q.Hosts[0].Want.Hostname = "rack-1", test.file
+					q.Observed.Hosts[0].Hostname = test.service
+					q.Desired.Options.Unattended = true
+				}))
+				approves := slices.ContainsFunc(answer.Actions, func(a model.Action) bool { return a.Kind == model.ApproveRequest })
+				asks := slices.ContainsFunc(answer.Blockers, func(b model.Blocker) bool {
+					return b.Reason == ReasonAsk && b.Cure == model.CureAnswer && strings.Contains(b.Message, test.file) &&
+						b.Remedy.String() == "if it is the node's: oaictl approve "+test.service+" --request csr-1"
+				})
+				if approves == test.asked || asks != test.asked {
+					t.Errorf("got %s", said(answer))
+				}
+			})
+		}
+	}
+}
+
+// TestJoinedByTheRecord: where the service says that a host has joined, and not when it rebooted, a first
+// request is not approved; and it is not said that another one was.
+func TestJoinedByTheRecord(t *testing.T) {
+	for _, stage := range []string{"Joined", "Done"} {
+		answer := Join(asked(func(q *Question) {
+			h := &q.Observed.Hosts[0]
+			h.State, h.Progress.Stage, h.Rebooted, h.Registered = model.HostInstalling, stage, time.Time{}, now.Add(-time.Hour)
+			q.Observed.Spoke.Requests = asksAnew(t, "w-1", 1)
+		}))
+		if len(answer.Actions) > 0 || len(answer.Blockers) != 1 || answer.Blockers[0].Reason != "RequestRefused" {
+			t.Fatalf("%s: got %s", stage, said(answer))
+		}
+		if m := answer.Blockers[0].Message; !strings.Contains(m, "by the service's record") || strings.Contains(m, "was approved") {
+			t.Errorf("%s: it says %q", stage, m)
+		}
 	}
 }
