@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // spokeModel is a model of an installed cluster: kubelets that ask, nodes that become Ready.
@@ -365,5 +366,100 @@ func TestCannotJoin(t *testing.T) {
 		if a.Kind == model.InstallHost {
 			t.Error("the host is installed nevertheless")
 		}
+	}
+}
+
+// TestOneQuestionOfMany: a question about one host keeps no other host from being added, where
+// nobody is there to answer. The run ends with it once the others are done.
+func TestOneQuestionOfMany(t *testing.T) {
+	w := addsOne(t)
+	w.memory.Seen(&w.observed, w.observed.At.Add(time.Minute))
+	w.desired.Options.Unattended = true
+	w.spoke.seen.Requests[0].Approved = false
+	w.spoke.ask(w.observed.At, clientRequest(), "worker-1")
+
+	c := w.desired.Spec
+	c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "worker-2", Hostname: "worker-2", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:09:09"}})
+	other := machine("worker-2", "52:54:00:00:09:09", 92)
+	other.ID, other.Hostname, other.Day2, other.State, other.Progress.Stage = "host-worker-2", "worker-2", true, model.HostInstalling, "Writing image to disk"
+	w.observed.Hosts = append(w.observed.Hosts, other)
+
+	plan := w.decide()
+	if !hasReason(plan, "CertificateRequestPending") || plan.Fault != nil {
+		t.Fatalf("while another host installs: blockers %+v, fault %v", plan.Blockers, plan.Fault)
+	}
+	host := w.host("host-worker-2")
+	host.State, host.Progress.Stage, host.Since, host.Rebooted = model.HostAdded, "Done", w.observed.At, w.observed.At
+	if plan := w.decide(); plan.Fault != nil {
+		t.Fatalf("while another host joins: blockers %+v, fault %v", plan.Blockers, plan.Fault)
+	}
+	w.spoke.seen.Nodes = append(w.spoke.seen.Nodes, model.Node{
+		Name: "worker-2", Created: w.observed.At.Add(-2 * time.Hour), Ready: true, ReadySince: w.observed.At.Add(-2 * time.Hour), Roles: []string{"worker"},
+		Config: model.NodeConfig{Current: "rendered", Desired: "rendered", State: "Done"},
+	})
+	host.Rebooted = w.observed.At.Add(-3 * time.Hour)
+	plan = w.decide()
+	if plan.Fault == nil || install.CodeOf(plan.Fault) != install.CodeNeedsUser || !slices.Contains(plan.Ready, "worker-2") ||
+		!strings.Contains(plan.Fault.Error(), "worker-1") || !strings.Contains(string(plan.Fault.Next), "approve") {
+		t.Errorf("once the other is a node: ready %v, waits %+v, blockers %+v, fault %v", plan.Ready, plan.Waits, plan.Blockers, plan.Fault)
+	}
+}
+
+// TestRegisteredAgain: a node of the control plane whose machine has registered with the service once more, by a
+// new id, is left alone, whether or not the old record is there; and a worker that has rebooted is added.
+func TestRegisteredAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		recorded, ready bool
+		reason          string // of a blocker
+	}{
+		"beside the old record":      {true, true, ""},
+		"in place of the old record": {false, true, ""},
+		"while its node is away":     {false, false, "RegisteredAgain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := addsOne(t)
+			w.spoke.seen.Requests[0].Approved, w.spoke.approved = false, map[string]int{}
+			old := *w.host("host-cp-1")
+			again := old
+			again.ID, again.Day2, again.State, again.Progress, again.Rebooted = "new-id", true, model.HostBlocked, install.HostProgress{}, time.Time{}
+			again.Validations = []install.Validation{{ID: "hostname-unique", Category: "network", Status: "failure", Message: "the hostname is not unique"}}
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == old.ID })
+			w.observed.Hosts = append([]install.Host{again}, w.observed.Hosts...)
+			if test.recorded {
+				w.observed.Hosts = append(w.observed.Hosts, old)
+			}
+			prefix, err := netip.ParsePrefix(old.Inventory.Interfaces[0].Addresses[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.spoke.seen.Nodes = append(w.spoke.seen.Nodes, model.Node{
+				Name: "cp-1", UID: "node-cp-1", Created: start, Ready: test.ready, Addresses: []netip.Addr{prefix.Addr()}, Roles: []string{"master"},
+			})
+			plan := w.decide()
+			if !hasKind(plan, model.ApproveRequest) || plan.Fault != nil {
+				t.Errorf("the worker is left: actions %v, blockers %+v, fault %v", keys(plan.Actions), plan.Blockers, plan.Fault)
+			}
+			for range 20 {
+				if err := settle(w); err != nil {
+					t.Fatal(err)
+				}
+				w.pass()
+			}
+			plan = w.decide()
+			if !slices.Contains(plan.Ready, "worker-1") {
+				t.Errorf("ready %v: blockers %+v, waits %+v", plan.Ready, plan.Blockers, plan.Waits)
+			}
+			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+				return x.Reason == "RegisteredAgain" && x.Next.String() == "if it runs from its disk, have the service forget the new record: oaictl delete host new-id"
+			})
+			if told != test.ready || (test.reason == "") != (plan.Verdict == install.VerdictInstalled) || test.reason != "" && !hasReason(plan, test.reason) {
+				t.Errorf("%s: warnings %+v, blockers %+v, waits %+v", plan.Verdict, plan.Warnings, plan.Blockers, plan.Waits)
+			}
+			for _, a := range w.writes {
+				if a.Target == "new-id" {
+					t.Errorf("%s is done to the node's machine", a.Key)
+				}
+			}
+		})
 	}
 }

@@ -39,8 +39,10 @@ func (p *planner) notInstalled() {
 // cluster into it: each for itself, so that none waits for a slower one.
 func (p *planner) addNodes() {
 	unnamed := p.unnamedNodes()
-	alone := p.leftAlone()
-	complete := !p.incomplete(alone) && !unnamed.open()
+	again, told := p.registeredAgain()
+	alone := slices.DeleteFunc(p.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
+	left := slices.Concat(alone, again)
+	complete := !p.incomplete(left) && !unnamed.open()
 	p.recordedOtherwise(p.incomplete(nil))
 	defer p.markNodes()
 	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
@@ -50,14 +52,14 @@ func (p *planner) addNodes() {
 		p.take(nodes.Approvers(p.question()))
 	}
 	if complete {
-		p.accounts(alone)
 		p.joinNodes()
+		p.accounts(alone, told)
 		return
 	}
-	cannot := p.cannotJoin()
-	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(append(slices.Clone(cannot), alone...)) {
-		p.accounts(alone)
+	cannot := p.cannotJoin(again)
+	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(slices.Concat(cannot, left)) {
 		p.joinNodes()
+		p.accounts(alone, told)
 		return // nothing is begun for hosts that cannot be added
 	}
 	if p.cluster.State == model.ClusterInstalled {
@@ -73,7 +75,7 @@ func (p *planner) addNodes() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.ByName[want.Name]
-		if slices.Contains(alone, want) || slices.Contains(cannot, want) {
+		if slices.Contains(left, want) || slices.Contains(cannot, want) {
 			continue
 		}
 		switch membershipOf(have) {
@@ -89,9 +91,9 @@ func (p *planner) addNodes() {
 	}
 	failed = append(failed, p.addUnnamed(unnamed)...)
 	p.strangers(unnamed)
-	p.newcomerChecks()
-	p.accounts(alone)
+	p.newcomerChecks(again)
 	p.joinNodes()
+	p.accounts(alone, told)
 	p.notAdded(failed)
 }
 
@@ -142,11 +144,11 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 }
 
 // newcomerChecks explains what stands in the way of hosts to be added. The
-// checks of the cluster itself were those of its install.
-func (p *planner) newcomerChecks() {
+// checks of the cluster itself were those of its install. Hosts that are nodes already are none.
+func (p *planner) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
 	for _, h := range p.matches.Part {
-		if h.Day2 && h.State == model.HostBlocked && p.matches.Names[h.ID] != "" {
+		if h.Day2 && h.State == model.HostBlocked && p.matches.Names[h.ID] != "" && !slices.Contains(again, p.spec.Host(p.matches.Names[h.ID])) {
 			newcomers = append(newcomers, h)
 		}
 	}

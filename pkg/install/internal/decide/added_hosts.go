@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -63,12 +64,17 @@ func (p *planner) leftAlone() []*spec.Host {
 
 // accounts names the hosts that are left alone, since it is not known whether they
 // are part of the control plane. The others go on, and nobody is to find out only
-// after them: the run ends once there is nothing else to do.
-func (p *planner) accounts(alone []*spec.Host) {
+// after them: the run ends once there is nothing else to do. So it is with what is told of hosts
+// that are nodes, and have registered again.
+func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 	cure := model.CureNow
 	if !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
 		cure = model.CurePerson
 	}
+	for i := range again.Blockers {
+		again.Blockers[i].Cure = cure
+	}
+	p.take(again)
 	for _, want := range alone {
 		what := "the control plane"
 		if want.Role == spec.Arbiter {

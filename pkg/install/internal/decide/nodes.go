@@ -66,7 +66,7 @@ func (p *planner) spokeIsMeant() bool {
 
 // cannotJoin names the hosts of the file that could not become nodes as things stand, and says
 // why. While others are on their way, the run goes on.
-func (p *planner) cannotJoin() []*spec.Host {
+func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
 	if !p.spokeAnswers() {
 		return nil
 	}
@@ -75,13 +75,15 @@ func (p *planner) cannotJoin() []*spec.Host {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.ByName[want.Name]
-		switch membershipOf(have) {
-		case outside, joining:
+		switch of := membershipOf(have); {
+		case slices.Contains(again, want):
+		case of == outside, of == joining:
 			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
 			under = under || have != nil && started(have)
 		}
 	}
 	answer := nodes.Ahead(p.question(hosts...))
+	under = under || len(answer.Blockers) > 0 && p.isJoining()
 	var not []*spec.Host
 	for i := range answer.Blockers {
 		for _, name := range answer.Blockers[i].Hosts {
@@ -93,6 +95,32 @@ func (p *planner) cannotJoin() []*spec.Host {
 	}
 	p.take(answer)
 	return not
+}
+
+// isJoining reports whether a host that was added of late is no node yet that takes work.
+func (p *planner) isJoining() bool {
+	late, _ := nodes.Late(p.question(p.newNodes()...))
+	return len(nodes.Join(p.question(late...)).Ready) < len(late)
+}
+
+// registeredAgain are the hosts of the file that are nodes already, and have registered with the
+// service once more, with what is to be told of them.
+func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
+	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
+		return nil, told
+	}
+	var hosts []nodes.Host
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		if have := p.matches.ByName[want.Name]; membershipOf(have) == joining && have.Day2 {
+			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+		}
+	}
+	hosts, told = nodes.Again(p.question(hosts...))
+	for _, h := range hosts {
+		again = append(again, h.Want)
+	}
+	return again, told
 }
 
 // recordedOtherwise refuses hosts of a file that only adds which are machines that are part of

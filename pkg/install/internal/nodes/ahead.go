@@ -25,6 +25,53 @@ func Ahead(q Question) Answer {
 	return a.answer
 }
 
+// ReasonRegisteredAgain is the reason of a warning or a blocker: the machine of a node has registered
+// with the service once more. Its new record is never installed, since that would wipe a node.
+const ReasonRegisteredAgain = "RegisteredAgain"
+
+// Again tells of hosts that are nodes of the cluster already, and have registered with the service once
+// more, by new ids. One whose node is Ready is as the file wants it, and holds up nobody.
+func Again(q Question) (again []Host, answer Answer) {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	for _, h := range q.Hosts {
+		node := a.nodeAgain(h)
+		if node == nil {
+			continue
+		}
+		again = append(again, h)
+		key, remove := string(scopeOf(h))+"/again", advice.Command("delete host", h.Have.ID)
+		if node.Ready {
+			a.warn(model.Warning{
+				Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain,
+				Message: fmt.Sprintf("%s is the node %s of the cluster, which is Ready, and has registered with the service again, as the host %s: it is left alone",
+					h.Name, node.Name, h.Have.ID),
+				Next: "if it runs from its disk, have the service forget the new record: " + remove,
+			})
+			continue
+		}
+		a.block(model.Blocker{
+			Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain, Cure: model.CureNow, Hosts: []string{h.Name},
+			Message: fmt.Sprintf("%s is the node %s of the cluster, which is not Ready: its machine has registered with the service again, as the host %s",
+				h.Name, node.Name, h.Have.ID),
+			Remedy: "boot it from its disk, and have the service forget the new record: " + remove,
+		})
+	}
+	return again, a.answer
+}
+
+// nodeAgain is the node that the machine of a host is for certain, which is to be installed by the
+// service's record; nil for none.
+func (a *asker) nodeAgain(h Host) *model.Node {
+	if h.Have == nil || begun(h.Have) || memberState(h.Have.State) {
+		return nil
+	}
+	node := a.spoke.NodeByName(hostnameOf(h))
+	if node == nil || h.Have.Inventory.UUID == "" && len(addressesOf(h.Have)) == 0 || !sameMachine(h.Have, node) {
+		return nil
+	}
+	return node
+}
+
 // nameIsFree holds a host that would become a node of a name that is taken: while that node is
 // there, its requests for certificates are not approved.
 func (a *asker) nameIsFree(h Host) {
