@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openshift/assisted-service/models"
+
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -304,7 +306,7 @@ func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
 // the machines yet: all are given back.
 func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []host.Machine) ([]infraEnv, []host.Machine, error) {
 	var late []infraEnv
-	there := map[string]bool{}
+	there := map[string]string{}
 	for _, env := range list {
 		if env.ClusterID == "" {
 			late = append(late, env)
@@ -333,16 +335,50 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 	if c.Cluster == nil || len(there) == 0 {
 		return late, machines, nil
 	}
-	machines = slices.DeleteFunc(slices.Clone(machines), func(m host.Machine) bool { return there[strings.ToLower(m.UUID)] })
-	return late, machines, nil
+	var boot []host.Machine
+	for _, m := range machines {
+		var err error
+		if m, err = c.inPlace(m, there); err != nil {
+			return nil, nil, err
+		}
+		if _, known := there[strings.ToLower(m.UUID)]; !known {
+			boot = append(boot, m)
+		}
+	}
+	return late, boot, nil
 }
 
-// partOf notes the machines of an InfraEnv's cluster, and gives those that failed with its image.
-func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) (failed map[string]bool, err error) {
+// inPlace is the machine of a host of the file. Machines are made by their place in the file. So
+// where the cluster has the machine of that place by another name, the host of the file is a new
+// one, that was written in the place of the old one, and another machine.
+func (c *BootConfig) inPlace(m host.Machine, there map[string]string) (host.Machine, error) {
+	h := c.Cluster.Host(m.Name)
+	if h == nil || m.Chassis != nil {
+		return m, nil
+	}
+	other, err := newcomer(c.Cluster, h, uint64(c.Seed))
+	if err != nil {
+		return m, err
+	}
+	name, known := there[strings.ToLower(m.UUID)]
+	_, joined := there[strings.ToLower(other.UUID)]
+	if joined || known && !slices.Contains([]string{h.Hostname, h.Name, m.Hostname}, name) {
+		return other, nil
+	}
+	return m, nil
+}
+
+// partOf notes the machines of an InfraEnv's cluster with their names, and gives those that failed
+// with its image. One that runs from its disk is part of the cluster, also while that is not Ready.
+func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]string) (failed map[string]bool, err error) {
 	var hosts []struct {
 		ID         string `json:"id"`
 		InfraEnvID string `json:"infra_env_id"`
 		Status     string `json:"status"`
+		Name       string `json:"requested_hostname"`
+		Progress   struct {
+			Stage models.HostStage `json:"current_stage"`
+		} `json:"progress"`
 	}
 	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
 		return nil, err
@@ -351,7 +387,11 @@ func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]
 	for _, h := range hosts {
 		switch h.Status {
 		case "installed", "added-to-existing-cluster":
-			there[strings.ToLower(h.ID)] = true
+			there[strings.ToLower(h.ID)] = h.Name
+		case "installing-in-progress":
+			if h.Progress.Stage == models.HostStageRebooting || h.Progress.Stage == models.HostStageJoined {
+				there[strings.ToLower(h.ID)] = h.Name
+			}
 		case "error", "cancelled":
 			failed[strings.ToLower(h.ID)] = h.InfraEnvID == env.ID
 		}

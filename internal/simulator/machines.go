@@ -40,11 +40,19 @@ func (c *BootConfig) seed() uint64 {
 	if c.Cluster.Existing() == "" {
 		return uint64(c.Seed)
 	}
-	sum := fnv.New64a()
+	names := make([]string, 0, len(c.Cluster.Spec.Hosts))
 	for i := range c.Cluster.Spec.Hosts {
-		_, _ = sum.Write([]byte(c.Cluster.Spec.Hosts[i].Name))
+		names = append(names, c.Cluster.Spec.Hosts[i].Name)
 	}
-	return uint64(c.Seed) ^ sum.Sum64()
+	return uint64(c.Seed) ^ hashOf(names...)
+}
+
+func hashOf(names ...string) uint64 {
+	sum := fnv.New64a()
+	for _, name := range names {
+		_, _ = sum.Write([]byte(name))
+	}
+	return sum.Sum64()
 }
 
 // names resolves the cluster's names to its virtual addresses, else to what the machines make up.
@@ -115,6 +123,27 @@ func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 		machines = append(machines, machine)
 	}
 	return machines, nil
+}
+
+// newcomer is the machine of a host that takes the place of another one in the file of its cluster.
+func newcomer(c *spec.Cluster, h *spec.Host, seed uint64) (host.Machine, error) {
+	network, err := networkOf(c)
+	if err != nil {
+		return host.Machine{}, err
+	}
+	network.Avoid = append(network.Avoid, firstAddresses(network.V4)...)
+	alone := *c
+	alone.Spec.Hosts = []spec.Host{*h}
+	wants, err := wantsOf(&alone)
+	if err != nil || len(wants) == 0 {
+		return host.Machine{}, err
+	}
+	machines, err := host.Machines(seed^hashOf(h.Name), network, wants)
+	if err != nil {
+		return host.Machine{}, err
+	}
+	machines[0].On(string(c.Spec.Platform.Type))
+	return machines[0], nil
 }
 
 // installed are the machines that a cluster is installed with: a single node's workers boot on day 2.

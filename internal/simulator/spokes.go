@@ -147,6 +147,7 @@ func JoinSpoke(s *spoke.Spoke) func(context.Context, host.Joining) error {
 	return func(ctx context.Context, j host.Joining) error {
 		return s.Join(ctx, spoke.Machine{
 			Hostname: j.Hostname, Role: j.Role, Pool: j.Pool, Addresses: j.Machine.Addresses(), UUID: j.Machine.UUID, Installation: j.Installation,
+			Became: j.Became,
 		})
 	}
 }

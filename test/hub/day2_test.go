@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -217,6 +218,47 @@ func TestDay2(t *testing.T) {
 			}
 			if err != nil || g.has(t, "control-plane-2") || g.members(t) != 2 {
 				t.Errorf("a dead one: %v; %d members; %+v %+v", err, g.members(t), result.Plan.Waits, result.Plan.Blockers)
+			}
+		})
+	}
+}
+
+// TestInterruptedAddNode: a run that ends once a host has rebooted, and before a request of it is
+// approved, is finished by the next one; and the command that the first has told approves, too.
+func TestInterruptedAddNode(t *testing.T) {
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			g := b.grow(t)
+			g.cluster.Spec.Hosts = g.cluster.Spec.Hosts[:1]
+			ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
+			defer stop()
+			plane := node.New(node.Config{Clock: g.time, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+				return g.kubeconfig, "kubeconfig", nil
+			}})
+			defer plane.Close()
+			told := false
+			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
+				if strings.Contains(e.Next.String(), "oaictl approve w-0") {
+					told = true
+					stop()
+				}
+			}))
+			desired := &install.Desired{Spec: g.cluster, Options: install.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
+			if result, err := client.Run(ctx, desired); !told {
+				t.Fatalf("nobody is told to approve: %v; %+v", err, result.Plan.Waits)
+			}
+			found, err := client.Inspect(t.Context(), install.Target{Spec: g.cluster})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts, _, err := client.Requests(t.Context(), found.Desired(), found.Observed, []string{"w-0"})
+			if err != nil || !slices.ContainsFunc(verdicts, func(v csr.Verdict) bool { return v.Node == "w-0" && v.Decision == csr.Approve }) {
+				t.Errorf("approve finds %+v, %v", verdicts, err)
+			}
+			result, err := g.runs(t, install.Options{AddNodes: true, Unattended: true})
+			if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
+				t.Errorf("%v; ready %v; %+v %+v", err, result.Plan.Ready, result.Plan.Waits, result.Plan.Blockers)
 			}
 		})
 	}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
@@ -23,6 +26,8 @@ type Joining struct {
 	Pool string
 	// Installation tells one installation of its disk from the next.
 	Installation string
+	// Became is to be called when its node is there, and when that becomes Ready.
+	Became func(ready bool)
 }
 
 // nodeLife is what a machine is as a node of a cluster that it was added to.
@@ -33,6 +38,7 @@ type nodeLife struct {
 	pool         string
 	stop         context.CancelFunc // ends its kubelet; nil while the machine does not run its disk
 	running      sync.WaitGroup
+	there, ready bool // as its kubelet says, where one is played
 }
 
 // isAdded reports whether a cluster that a machine was installed for was installed before it.
@@ -61,8 +67,9 @@ func (l *life) joins(ctx context.Context, args *installArgs) {
 		l.mu.Lock()
 		j := Joining{
 			Machine: l.spec, ClusterID: args.ClusterID, Hostname: cmp.Or(l.node.hostname, l.spec.Hostname), Role: scenario.NormalRole(args.Role),
-			Pool: l.node.pool, Installation: fmt.Sprintf("%s-%d", l.spec.UUID, l.node.installation),
+			Pool: l.node.pool, Installation: fmt.Sprintf("%s-%d", l.spec.UUID, l.node.installation), Became: l.became,
 		}
+		l.node.there, l.node.ready = false, false
 		l.mu.Unlock()
 		l.node.running.Go(func() {
 			if err := l.fleet.cfg.Joins(ctx, j); err != nil && ctx.Err() == nil {
@@ -70,6 +77,45 @@ func (l *life) joins(ctx context.Context, args *installArgs) {
 			}
 		})
 	})
+}
+
+// became notes how far the machine's node is.
+func (l *life) became(ready bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.node.there, l.node.ready = true, ready
+}
+
+// reportNode does what a hub's Agent controller does for a host that is added: it looks into the
+// cluster, and tells the service that the host has joined, and that its node is Ready. A service
+// that is no hub's has no such stages.
+func (l *life) reportNode(ctx context.Context, h hostView) {
+	place := slices.Index(h.ProgressStages, h.Progress.CurrentStage)
+	if !l.node.added || l.written == nil || place < slices.Index(h.ProgressStages, models.HostStageRebooting) {
+		return
+	}
+	for _, stage := range []models.HostStage{models.HostStageJoined, models.HostStageDone} {
+		if slices.Index(h.ProgressStages, stage) <= place || !l.nodeReached(stage) {
+			continue
+		}
+		if err := putProgress(ctx, l.fleet.api, h.InfraEnvID, h.ID, stage, ""); err != nil {
+			l.logf("the hub cannot report that it is %s: %v", stage, err)
+			return
+		}
+		l.logf("stage %s", stage)
+	}
+}
+
+// nodeReached reports whether the machine's node is as far as a stage says. Where no cluster is
+// played, that is after some time.
+func (l *life) nodeReached(stage models.HostStage) bool {
+	if l.fleet.cfg.Joins == nil {
+		due, known := l.fleet.nodes.Load(l.spec.UUID)
+		return known && due.(node).reached(stage, l.fleet.now())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.node.there && (l.node.ready || stage == models.HostStageJoined)
 }
 
 // kubeletTime is what a machine's first boot from its disk takes longer than one that reports stages: it updates itself first.

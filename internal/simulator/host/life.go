@@ -342,6 +342,8 @@ func (l *life) attend(ctx context.Context) {
 	}
 	l.know(h)
 	switch h.Status {
+	case "installing-in-progress":
+		l.reportNode(ctx, h)
 	case "resetting-pending-user-action", "unbinding-pending-user-action":
 		if l.spec.Chassis != nil {
 			break // nobody walks to a machine that can be told from afar

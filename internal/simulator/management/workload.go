@@ -138,6 +138,7 @@ func (c *Workload) join(ctx context.Context, j host.Joining) error {
 	c.state.Unlock()
 	machine := spoke.Machine{
 		Hostname: j.Hostname, Role: j.Role, Pool: j.Pool, Addresses: j.Machine.Addresses(), UUID: j.Machine.UUID, Installation: j.Installation,
+		Became: j.Became,
 	}
 	if c.view != nil {
 		machine.Cluster = c.id

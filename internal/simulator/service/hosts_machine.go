@@ -285,12 +285,15 @@ func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
 	*h.Progress = models.HostProgressInfo{CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now, StageUpdatedAt: now}
 	s.recordStage(h)
-	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
+	switch added := h.Kind == model.KindAddedHost; {
+	case added && stage == model.StageRebooting && !s.cfg.KubeAPI: // after which nothing more is known of it
 		h.Progress.CurrentStage, h.Progress.InstallationPercentage = model.StageDone, 100
 		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
-	} else if stage == model.StageDone {
+	case added && stage == model.StageDone:
+		s.setHost(h, model.HostAdded, stage)
+	case stage == model.StageDone:
 		s.setHost(h, model.HostInstalled, stage)
-	} else {
+	default:
 		s.setHost(h, model.HostInProgress, stage)
 	}
 	h.UpdatedAt = model.Micros(s.now())
@@ -371,7 +374,7 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 }
 
 func (s *Service) stagesOf(h *model.Host, single bool) []string {
-	return slices.DeleteFunc(model.RoleStages(h, single), func(stage string) bool {
+	return slices.DeleteFunc(model.RoleStages(h, single, s.cfg.KubeAPI), func(stage string) bool {
 		return stage == model.StageCopying && !s.cfg.Release.Has(copiesSince)
 	})
 }

@@ -364,6 +364,44 @@ func TestTimeouts(t *testing.T) {
 	})
 }
 
+// TestAddHostsOnAHub: a hub's service goes on after the reboot of a host that is added, by what it is told then.
+func TestAddHostsOnAHub(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.install()
+	for _, m := range b.machines {
+		m.walk(model.StageDone)
+		m.silent = true
+	}
+	b.finalize()
+	b.s.cfg.KubeAPI = true
+	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
+	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
+	if a := late.register(); a.status != http.StatusCreated {
+		t.Fatal(a.text)
+	}
+	b.machines = append(b.machines, late)
+	b.pass(40 * time.Second)
+	b.must("POST", late.path()+"/actions/install", nil)
+	late.poll()
+	late.walk(model.StageRebooting)
+	for _, step := range []struct{ report, stage, state, info string }{
+		{"", model.StageRebooting, model.HostInProgress, model.StageRebooting},
+		{model.StageJoined, model.StageJoined, model.HostInProgress, model.StageJoined},
+		{model.StageDone, model.StageDone, model.HostAdded, model.StageDone},
+	} {
+		if step.report != "" {
+			b.must("PUT", late.path()+"/progress", fields{"current_stage": step.report})
+		}
+		if got := late.get(); got["status"] != step.state || got["status_info"] != step.info || late.progressed() != step.stage {
+			t.Errorf("after %q: %v, %v, at %s", step.report, got["status"], got["status_info"], late.progressed())
+		}
+	}
+	if stages := late.get()["progress_stages"].([]any); stages[len(stages)-1] != model.StageDone {
+		t.Errorf("stages %v", stages)
+	}
+}
+
 func TestAddHosts(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)

@@ -27,7 +27,15 @@ func (k *kubelet) register(ctx context.Context) error {
 		k.logf("registers its node")
 	}
 	k.registered = now
+	k.tell(false)
 	return nil
+}
+
+// tell says how far the node is.
+func (k *kubelet) tell(ready bool) {
+	if k.machine.Became != nil {
+		k.machine.Became(ready)
+	}
 }
 
 // addresses are those of the machine at present.
@@ -91,6 +99,7 @@ func (k *kubelet) report(ctx context.Context) error {
 	}
 	if nowReady != k.isReady {
 		k.logf("reports Ready %s", is.Status)
+		k.tell(nowReady)
 	}
 	k.isReady, k.posted, k.compared, k.said = nowReady, addresses, now, ""
 	return nil

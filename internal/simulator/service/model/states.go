@@ -173,9 +173,9 @@ func AllStages() []string {
 		StageCopying, StageRebooting, StageIgnition, StageConfiguring, StageJoined, StageDone, StageFailed}
 }
 
-// RoleStages is the ordered list of a host's stages; empty while its role is open. A host that
-// is added to an installed cluster reports until it reboots.
-func RoleStages(h *Host, single bool) []string {
+// RoleStages is the ordered list of a host's stages; empty while its role is open. Of a host that
+// is added to an installed cluster, a service that is no hub's knows nothing after the reboot.
+func RoleStages(h *Host, single, kubeAPI bool) []string {
 	stages := []string{}
 	switch added := h.Kind == KindAddedHost; {
 	case !added && h.Bootstrap && single:
@@ -191,7 +191,7 @@ func RoleStages(h *Host, single bool) []string {
 		stages = []string{StageStarting, StageInstalling, StageWriting, StageControlPlane, StageRebooting, StageIgnition,
 			StageConfiguring, StageJoined, StageDone}
 	}
-	if h.Kind == KindAddedHost {
+	if h.Kind == KindAddedHost && !kubeAPI {
 		return stages[:slices.Index(stages, StageRebooting)+1]
 	}
 	return stages
