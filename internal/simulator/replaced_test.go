@@ -55,7 +55,8 @@ func TestHostInThePlaceOfAnother(t *testing.T) {
 		if i == 0 {
 			status, stage = "installing-in-progress", "Rebooting"
 		}
-		records = append(records, record{"id": m.UUID, "status": status, "requested_hostname": m.Hostname, "progress": record{"current_stage": stage}})
+		records = append(records, record{"id": m.UUID, "status": status, "requested_hostname": m.Hostname,
+			"progress": record{"current_stage": stage}})
 	}
 	if got := boots(old); len(got) != 0 {
 		t.Fatalf("%d machines of the cluster boot again", len(got))

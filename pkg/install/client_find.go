@@ -190,7 +190,8 @@ func pickHost(hosts []Host, name string) (Host, error) {
 		switch {
 		case strings.EqualFold(host.ID, name):
 			return host, nil
-		case host.Hostname == name, csr.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces, func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
+		case host.Hostname == name, csr.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces,
+			func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
 			found = append(found, host)
 		}
 	}

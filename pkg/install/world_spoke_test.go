@@ -379,9 +379,11 @@ func TestOneQuestionOfMany(t *testing.T) {
 	w.spoke.ask(w.observed.At, clientRequest(), "worker-1")
 
 	c := w.desired.Spec
-	c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "worker-2", Hostname: "worker-2", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:09:09"}})
+	c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "worker-2", Hostname: "worker-2", Role: spec.Worker,
+		Match: spec.Match{MAC: "52:54:00:00:09:09"}})
 	other := machine("worker-2", "52:54:00:00:09:09", 92)
-	other.ID, other.Hostname, other.Day2, other.State, other.Progress.Stage = "host-worker-2", "worker-2", true, model.HostInstalling, "Writing image to disk"
+	other.ID, other.Hostname, other.Day2, other.State, other.Progress.Stage = "host-worker-2", "worker-2", true, model.HostInstalling,
+		"Writing image to disk"
 	w.observed.Hosts = append(w.observed.Hosts, other)
 
 	plan := w.decide()
@@ -394,7 +396,8 @@ func TestOneQuestionOfMany(t *testing.T) {
 		t.Fatalf("while another host joins: blockers %+v, fault %v", plan.Blockers, plan.Fault)
 	}
 	w.spoke.seen.Nodes = append(w.spoke.seen.Nodes, model.Node{
-		Name: "worker-2", Created: w.observed.At.Add(-2 * time.Hour), Ready: true, ReadySince: w.observed.At.Add(-2 * time.Hour), Roles: []string{"worker"},
+		Name: "worker-2", Created: w.observed.At.Add(-2 * time.Hour), Ready: true, ReadySince: w.observed.At.Add(-2 * time.Hour),
+		Roles:  []string{"worker"},
 		Config: model.NodeConfig{Current: "rendered", Desired: "rendered", State: "Done"},
 	})
 	host.Rebooted = w.observed.At.Add(-3 * time.Hour)
@@ -421,8 +424,10 @@ func TestRegisteredAgain(t *testing.T) {
 			w.spoke.seen.Requests[0].Approved, w.spoke.approved = false, map[string]int{}
 			old := *w.host("host-cp-1")
 			again := old
-			again.ID, again.Day2, again.State, again.Progress, again.Rebooted = "new-id", true, model.HostBlocked, install.HostProgress{}, time.Time{}
-			again.Validations = []install.Validation{{ID: "hostname-unique", Category: "network", Status: "failure", Message: "the hostname is not unique"}}
+			again.ID, again.Day2, again.State, again.Progress, again.Rebooted = "new-id", true, model.HostBlocked, install.HostProgress{},
+				time.Time{}
+			again.Validations = []install.Validation{{ID: "hostname-unique", Category: "network", Status: "failure",
+				Message: "the hostname is not unique"}}
 			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == old.ID })
 			w.observed.Hosts = append([]install.Host{again}, w.observed.Hosts...)
 			if test.recorded {
@@ -450,9 +455,11 @@ func TestRegisteredAgain(t *testing.T) {
 				t.Errorf("ready %v: blockers %+v, waits %+v", plan.Ready, plan.Blockers, plan.Waits)
 			}
 			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
-				return x.Reason == "RegisteredAgain" && x.Next.String() == "if it runs from its disk, have the service forget the new record: oaictl delete host new-id"
+				return x.Reason == "RegisteredAgain" &&
+					x.Next.String() == "if it runs from its disk, have the service forget the new record: oaictl delete host new-id"
 			})
-			if told != test.ready || (test.reason == "") != (plan.Verdict == install.VerdictInstalled) || test.reason != "" && !hasReason(plan, test.reason) {
+			if told != test.ready || (test.reason == "") != (plan.Verdict == install.VerdictInstalled) || test.reason != "" &&
+				!hasReason(plan, test.reason) {
 				t.Errorf("%s: warnings %+v, blockers %+v, waits %+v", plan.Verdict, plan.Warnings, plan.Blockers, plan.Waits)
 			}
 			for _, a := range w.writes {

@@ -238,12 +238,13 @@ func TestInterruptedAddNode(t *testing.T) {
 			}})
 			defer plane.Close()
 			told := false
-			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
-				if strings.Contains(e.Next.String(), "oaictl approve w-0") {
-					told = true
-					stop()
-				}
-			}))
+			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0),
+				install.WithEvents(func(e install.Event) {
+					if strings.Contains(e.Next.String(), "oaictl approve w-0") {
+						told = true
+						stop()
+					}
+				}))
 			desired := &install.Desired{Spec: g.cluster, Options: install.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("nobody is told to approve: %v; %+v", err, result.Plan.Waits)

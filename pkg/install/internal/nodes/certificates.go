@@ -70,7 +70,8 @@ const ReasonLongAgo = "RebootedLongAgo"
 func lateFirst(q Question, h *Host, v *csr.Verdict) {
 	if since := rebooted(q, h.Have); v.Kind == csr.Client && q.Now.Sub(since) > recently {
 		v.Decision, v.Reason = csr.Ask, ReasonLongAgo
-		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name, since.UTC().Format(time.RFC3339))
+		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name,
+			since.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -292,7 +293,8 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
-	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved, csr.ReasonAlreadyJoined,
+	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
+		csr.ReasonAlreadyJoined,
 		csr.ReasonSharedHostname, csr.ReasonUnprovenNode:
 		a.block(b)
 		return

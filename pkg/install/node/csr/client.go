@@ -136,7 +136,8 @@ func (a *asked) usualKey() *finding {
 	if usual {
 		return nil
 	}
-	return refused(ReasonUnexpectedKey, "its key is of the kind %s, signed by %s, and a kubelet's is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
+	return refused(ReasonUnexpectedKey,
+		"its key is of the kind %s, signed by %s, and a kubelet's is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
 		quoted(kind), quoted(a.claim.SignatureAlgorithm.String()), leastRSA)
 }
 
@@ -185,7 +186,8 @@ func (a *asked) notApproved() *finding {
 			quoted(r.Name), stamp(r.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 	}
 	if a.host.Joined {
-		return refused(ReasonAlreadyJoined, "by the service's record the host %s has joined the cluster already, and a node that has joined makes no such request",
+		return refused(ReasonAlreadyJoined,
+			"by the service's record the host %s has joined the cluster already, and a node that has joined makes no such request",
 			quoted(a.host.Name))
 	}
 	return nil

@@ -103,7 +103,8 @@ type row struct {
 }
 
 func TestClientRequests(t *testing.T) {
-	for _, r := range slices.Concat(answeredRows(), formRows(), subjectRows(), keyRows(), requesterRows(), clientRows(t), approvalRows(t), rivalRows(t)) {
+	for _, r := range slices.Concat(answeredRows(), formRows(), subjectRows(), keyRows(), requesterRows(), clientRows(t),
+		approvalRows(t), rivalRows(t)) {
 		t.Run(r.name, func(t *testing.T) { r.check(t, clientWorld(t), csr.Client) })
 	}
 }

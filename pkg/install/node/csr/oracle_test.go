@@ -181,7 +181,8 @@ func isNamed(name, hostname string) bool {
 func usable(a netip.Addr) bool {
 	in := func(text string) bool { return netip.MustParsePrefix(text).Contains(a) }
 	if a.Is4() {
-		return a.Compare(netip.MustParseAddr("1.0.0.0")) >= 0 && a.Compare(netip.MustParseAddr("224.0.0.0")) < 0 && !in("127.0.0.0/8") && !in("169.254.0.0/16")
+		return a.Compare(netip.MustParseAddr("1.0.0.0")) >= 0 && a.Compare(netip.MustParseAddr("224.0.0.0")) < 0 && !in("127.0.0.0/8") &&
+			!in("169.254.0.0/16")
 	}
 	return !in("::/64") && !in("64:ff9b::/96") && !in("64:ff9b:1::/48") && !in("100::/64") && !in("fe80::/10") && !in("ff00::/8")
 }
@@ -213,7 +214,8 @@ func proves(all []paper, at int, cluster csr.Cluster) error {
 	if r.wrong != nil {
 		return r.wrong
 	}
-	if !c.signed || !c.usualKey || c.otherText || c.relatives != 2 || c.values != 2 || len(c.commonNames) != 1 || !slices.Equal(c.organizations, []string{"system:nodes"}) {
+	if !c.signed || !c.usualKey || c.otherText || c.relatives != 2 || c.values != 2 || len(c.commonNames) != 1 ||
+		!slices.Equal(c.organizations, []string{"system:nodes"}) {
 		return fmt.Errorf("subject or signature: %+v", c)
 	}
 	name, ok := strings.CutPrefix(c.commonNames[0], "system:node:")

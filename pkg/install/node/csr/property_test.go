@@ -219,7 +219,8 @@ func (g *generator) bendTemplate(t *x509.CertificateRequest) {
 			t.DNSNames = append(t.DNSNames, one(g, "w-0", "w-1", "w-2", "W-1", "m-0", "w-1.", "xn--w-1", " w-1", "w-2%eth0", "*"))
 		},
 		func() {
-			t.DNSNames = append(t.DNSNames, one(g, "w-1.example.com", "W-1.example.com", "w-1.example.com.", "localhost", "api.example.com", "w-9", ""))
+			t.DNSNames = append(t.DNSNames, one(g, "w-1.example.com", "W-1.example.com", "w-1.example.com.", "localhost", "api.example.com",
+				"w-9", ""))
 		},
 		func() { t.IPAddresses = append(t.IPAddresses, net.IP(g.address().AsSlice())) },
 		func() { t.IPAddresses = append(t.IPAddresses, net.IP(g.address().AsSlice())) },

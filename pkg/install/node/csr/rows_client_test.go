@@ -173,7 +173,8 @@ func approvalRows(t *testing.T) []row {
 			earlier(func(r *csr.Request) { r.Created = r.Created.Add(-time.Second) })(w)
 			earlier(func(r *csr.Request) { r.Name = "csr-000" })(w)
 		}).saying(`the request "csr-0",`),
-		refuses("joined by the service's record", csr.ReasonAlreadyJoined, func(w *world) { w.host().Joined = true }).saying("by the service's record"),
+		refuses("joined by the service's record", csr.ReasonAlreadyJoined,
+			func(w *world) { w.host().Joined = true }).saying("by the service's record"),
 		approves("approved before the reboot", earlier(func(r *csr.Request) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 		})),

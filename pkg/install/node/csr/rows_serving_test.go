@@ -232,7 +232,8 @@ func addressRows() []row {
 		"224.0.0.1": csr.ReasonSpecialAddress, "ff02::1": csr.ReasonSpecialAddress, "ff0e::1": csr.ReasonSpecialAddress,
 		"0.0.0.0": csr.ReasonSpecialAddress, "0.1.2.3": csr.ReasonSpecialAddress, "::": csr.ReasonSpecialAddress,
 		"255.255.255.255": csr.ReasonSpecialAddress, "240.0.0.1": csr.ReasonSpecialAddress, "239.1.1.1": csr.ReasonSpecialAddress,
-		"::a00:b": csr.ReasonSpecialAddress, "64:ff9b::a00:c": csr.ReasonSpecialAddress, "64:ff9b:1::1": csr.ReasonSpecialAddress, "100::1": csr.ReasonSpecialAddress,
+		"::a00:b": csr.ReasonSpecialAddress, "64:ff9b::a00:c": csr.ReasonSpecialAddress, "64:ff9b:1::1": csr.ReasonSpecialAddress,
+		"100::1": csr.ReasonSpecialAddress,
 	}
 	for _, address := range slices.Sorted(maps.Keys(reasons)) {
 		rows = append(rows, own(reasons[address], address)...)

@@ -42,7 +42,8 @@ func supersede(requests []Request, verdicts []Verdict) {
 func standing(v *Verdict) string {
 	switch v.Reason {
 	case ReasonProven, ReasonRivalKeys, ReasonSuperseded, ReasonUnknownAddress, ReasonNodeMissing, ReasonHostNotNamed, ReasonHostUnasked,
-		ReasonHostNotInstalled, ReasonRebootUnknown, ReasonBeforeReboot, ReasonNodeExists, ReasonAlreadyApproved, ReasonAlreadyJoined, ReasonUnprovenNode:
+		ReasonHostNotInstalled, ReasonRebootUnknown, ReasonBeforeReboot, ReasonNodeExists, ReasonAlreadyApproved, ReasonAlreadyJoined,
+		ReasonUnprovenNode:
 		return ""
 	}
 	return v.Reason
