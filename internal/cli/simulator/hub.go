@@ -85,7 +85,8 @@ func (o *hubOptions) run(ctx context.Context) error {
 		o.Say("The machines' BMCs answer through the proxy %s: give create cluster --bmc-proxy.", proxy)
 	}
 	err = simulatedhub.Run(ctx, simulatedhub.Config{
-		Kube: kube, Namespace: o.Globals.Kube.Scope(), Service: running.URL(), Callers: running.Callers(), Clock: config.Clock, Hive: o.Hive, Webhooks: o.Webhooks, Logf: o.note,
+		Kube: kube, Namespace: o.Globals.Kube.Scope(), Service: running.URL(), Callers: running.Callers(), Clock: config.Clock, Reader: o.Clock,
+		Hive: o.Hive, Webhooks: o.Webhooks, Logf: o.note,
 	})
 	if ctx.Err() != nil {
 		_ = running.Close()

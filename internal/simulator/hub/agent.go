@@ -170,7 +170,7 @@ func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assi
 		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID)
 	}
 	status["debugInfo"] = debug
-	setProgress(status, host)
+	h.setProgress(status, host)
 	setChecks(status, host.ValidationsInfo)
 	setSources(status, host.NtpSources)
 	if err := setInventory(status, host.Inventory); err != nil {
@@ -187,7 +187,7 @@ func agentKind(host *assisted.Host) string {
 }
 
 // setProgress writes how far the host is, once its installation has begun.
-func setProgress(status map[string]any, host *assisted.Host) {
+func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 	delete(status, "progress")
 	p := host.Progress
 	if p == nil || p.Stage == "" {
@@ -196,10 +196,25 @@ func setProgress(status map[string]any, host *assisted.Host) {
 	progress := map[string]any{"currentStage": p.Stage, "installationPercentage": p.Percent}
 	set(progress, "progressInfo", p.Info)
 	setList(progress, "progressStages", host.ProgressStages)
-	for name, at := range map[string]string{"stageStartTime": rfc3339(p.StartedAt), "stageUpdateTime": rfc3339(p.UpdatedAt)} {
-		set(progress, name, at)
+	for name, at := range map[string]time.Time{"stageStartTime": p.StartedAt, "stageUpdateTime": p.UpdatedAt} {
+		set(progress, name, rfc3339(h.date(host.ID+"/"+name, at)))
 	}
 	status["progress"] = progress
+}
+
+// dated is a time of the simulation, and when it was by the clock of those who read it.
+type dated struct{ simulated, read time.Time }
+
+// date is a time of the simulation by the clock of those who read it. What was dated once keeps its date.
+func (h *hub) date(of string, at time.Time) time.Time {
+	if h.config.Reader == nil || at.Unix() <= 0 {
+		return at
+	}
+	if !h.dates[of].simulated.Equal(at) {
+		ago := h.clock.Wall(h.clock.Now().Sub(at))
+		h.dates[of] = dated{at, h.config.Reader.Now().Add(-ago)}
+	}
+	return h.dates[of].read
 }
 
 func setSources(status map[string]any, text string) {

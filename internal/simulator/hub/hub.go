@@ -44,6 +44,9 @@ type Config struct {
 	Callers *auth.Service
 	// Clock is the time of the simulation.
 	Clock clock.Clock
+	// Reader is the clock of those who read the hub, where that is another one: the stages of hosts are
+	// dated by it, as the API server dates its objects. Nil is the time of the simulation.
+	Reader clock.Clock
 	// Hive says that Hive's operator is there, which copies and records for the ClusterDeployment.
 	Hive bool
 	// Webhooks serves admission over HTTPS on loopback and registers it.
@@ -98,6 +101,7 @@ type hub struct {
 	left       map[string]map[string]any // by host, the cluster that it was taken out of
 	takenOut   map[types.UID]bool        // by Agent, whether its node was taken out of its cluster
 	passed     map[string]int64          // by host, the generation of its Agent that the service knows
+	dates      map[string]dated          // by host and what is dated
 	eventsRead int                       // events of the service that were read
 	lastRead   time.Time                 // when everything was last read
 	pause      time.Duration             // until it is read again, at least
@@ -116,8 +120,8 @@ func Run(ctx context.Context, c Config) error {
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, logf: c.Logf,
 		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
-		queue:   &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
-		passed:  map[string]int64{},
+		queue:  &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
+		passed: map[string]int64{}, dates: map[string]dated{},
 		failing: c.Trouble.BackendErrors,
 	}
 	if h.logf == nil {
