@@ -27,10 +27,10 @@ import (
 // repeated attempt and never a wrong write. Times are on the service's clock, but for those
 // by which the loop ends. It is not safe for concurrent use.
 type Memory struct {
-	// Started is when the loop began: preparations that failed before are not held
-	// against it. Zero: all count.
-	Started time.Time `json:"started,omitzero"`
-	// Cancelled is when a preparation was cancelled last before the loop began.
+	// Failed and Cancelled are when a preparation failed last, and was cancelled last, before the
+	// loop began: both are dates of the service's events, to be compared with others of these
+	// alone. Zero: no such event is known, and all count.
+	Failed    time.Time `json:"failed,omitzero"`
 	Cancelled time.Time `json:"cancelled,omitzero"`
 	// ClusterID is the cluster that was seen last, Registered says that one was made,
 	// and Missing since when, on the loop's own clock, and Misses in how many looks, the
@@ -69,8 +69,10 @@ type Memory struct {
 	Leaving map[string]NodeSeen `json:"leaving,omitempty"`
 	// LastError is the last error that no success followed.
 	LastError string `json:"lastError,omitempty"`
-	// Ahead is how far the service's clock was ahead of the loop's own in the last look.
+	// Ahead is how far the service's clock was ahead of the loop's own in the last look, and Skew
+	// how far that look was put.
 	Ahead time.Duration `json:"ahead,omitempty"`
+	Skew  time.Duration `json:"skew,omitempty"`
 }
 
 // Refusal is an action that failed.
@@ -118,14 +120,28 @@ type MachineBoot struct {
 	Fetched int64     `json:"fetched,omitempty"` // bytes
 }
 
+// Before is what a loop that begins with an observation does not count: what failed or was
+// cancelled by then was told to who began an earlier one.
+func Before(observed *Observed) Memory {
+	var m Memory
+	if observed.Cluster != nil {
+		p := &observed.Cluster.Preparation
+		m.Cancelled = p.Cancelled
+		if n := len(p.FailedAt); n > 0 {
+			m.Failed = p.FailedAt[n-1]
+		}
+	}
+	return m
+}
+
 // Seen learns from an observation that was made when the loop's own clock said own.
 func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.LastObserved, m.Ahead = own, observed.At.Sub(own)
+	m.put(observed.Skew - m.Skew)
+	m.Skew = observed.Skew
 	if m.Began.IsZero() {
-		m.Began, m.Started = own, observed.At
-		if observed.Cluster != nil {
-			m.Cancelled = observed.Cluster.Preparation.Cancelled
-		}
+		before := Before(observed)
+		m.Began, m.Failed, m.Cancelled = own, before.Failed, before.Cancelled
 	}
 	if m.misses(observed) {
 		return
@@ -137,6 +153,41 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	// install that runs is.
 	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != ClusterPreparing {
 		delete(m.Standing, KeyPreparation)
+	}
+}
+
+// put moves what was noted on the service's clock, which turned out to be by so much another.
+func (m *Memory) put(by time.Duration) {
+	if by == 0 {
+		return
+	}
+	move := func(t *time.Time) {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+	move(&m.HostWritten)
+	for key, r := range m.Refused {
+		move(&r.First)
+		move(&r.Last)
+		move(&r.Until)
+		m.Refused[key] = r
+	}
+	for key, s := range m.Done {
+		move(&s.First)
+		move(&s.Last)
+		m.Done[key] = s
+	}
+	for key, b := range m.Machines {
+		move(&b.Boots)
+		move(&b.Grew)
+		m.Machines[key] = b
+	}
+	for _, dates := range []map[string]time.Time{m.Checks, m.Rebooted} {
+		for key, t := range dates {
+			move(&t)
+			dates[key] = t
+		}
 	}
 }
 

@@ -13,9 +13,12 @@ import (
 // Observed is all that is known about one cluster at one moment. It is what a
 // service plane reads; Decide compares it with the desired cluster.
 type Observed struct {
-	// At is the moment of the observation on the service's own clock, so that
-	// ages are right even where the clocks differ.
+	// At is the moment of the observation on the clock by which the service dates its
+	// records, as far as these tell, so that ages are right even where clocks differ.
 	At time.Time
+	// Skew is how far a plane has put At, by what records tell, from the clock by which it measures
+	// how much time passes. It stays as it is while nothing contradicts it.
+	Skew time.Duration
 	// Cluster is nil while the service has none.
 	Cluster *Cluster
 	// Others are clusters of the same name and base domain that Cluster is
@@ -149,6 +152,8 @@ type Query struct {
 	// Poll is how often somebody wants to know what has changed, who has said so:
 	// each observation asks then. Zero: as often as seems worth it.
 	Poll time.Duration
+	// Soon says that something is about to change, and that it is to be noticed at once.
+	Soon bool
 }
 
 // SavedResult is a result as it lies on disk.

@@ -90,9 +90,14 @@ func (client *Client) With(options ...Option) *Client {
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
 // is the last observation, nil at first: with it, only what may have changed is read.
 func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+	return client.observe(ctx, desired, prior, false)
+}
+
+// observe looks, more closely where something is about to change.
+func (client *Client) observe(ctx context.Context, desired *Desired, prior *Observed, soon bool) (*Observed, error) {
 	began := client.clock.Now()
 	query := desired.Query()
-	query.Detail, query.Poll = prior == nil || began.Sub(prior.Detailed) >= detailInterval, client.poll
+	query.Detail, query.Poll, query.Soon = prior == nil || began.Sub(prior.Detailed) >= detailInterval, client.poll, soon
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID
 	}
@@ -168,7 +173,7 @@ func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observ
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	plan := decide.Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
+	plan := decide.Decide(client.limited(desired), observed, model.Before(observed), observed.At)
 	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == model.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}
@@ -304,6 +309,9 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		}
 		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it
 			state.Fetch = before[name].Fetch
+		}
+		if fetch := &state.Fetch; known && !fetch.Last.IsZero() { // seen on this side, and compared with what the service dates
+			fetch.Last = fetch.Last.Add(observed.At.Sub(client.clock.Now()))
 		}
 		state.Phase = phases[name]
 		observed.Machines[name] = state

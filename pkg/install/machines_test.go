@@ -74,9 +74,11 @@ func TestRunningMachine(t *testing.T) {
 		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, model.PowerOff, ""},
 		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", "MediaNotFetched"},
 		"our image read, then dropped": {func(r *rack, x *box) {
-			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: now}
+			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
 		}, "", ""},
-		"our image read long ago":      {func(_ *rack, x *box) { x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: now.Add(-time.Hour)} }, "", "RunningMachine"},
+		"our image read long ago": {func(_ *rack, x *box) {
+			x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: time.Now().Add(-time.Hour)}
+		}, "", "RunningMachine"},
 		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
 		"it is on its way":             {func(_ *rack, x *box) { x.power = model.PowerGoingOn }, "", ""},
 		"nobody knows":                 {func(_ *rack, x *box) { x.power = model.PowerUnknown }, "", "BMCTrouble"},
@@ -142,7 +144,7 @@ func TestBootAgain(t *testing.T) {
 		h := r.host("host-cp-0")
 		h.State, h.Status = model.HostResetting, "resetting-pending-user-action"
 		x := r.boxes["cp-0"]
-		x.power, x.other, x.fetched = model.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: r.observed.At}
+		x.power, x.other, x.fetched = model.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: time.Now()}
 		r.desired.Options.RebootRunning = allowed
 		plan, _, err := r.plan()
 		switch {

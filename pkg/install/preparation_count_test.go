@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,9 +31,13 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 		"four times in this run":                {failed: []int{61, 62, 63, 64}},
 	} {
 		w := readyWorld(t, sample(3, 0))
-		w.memory.Started = start.Add(began * time.Minute)
+		w.memory.Began = start
 		for _, minute := range test.failed {
-			w.observed.Cluster.Preparation.FailedAt = append(w.observed.Cluster.Preparation.FailedAt, start.Add(time.Duration(minute)*time.Minute))
+			at := start.Add(time.Duration(minute) * time.Minute)
+			w.observed.Cluster.Preparation.FailedAt = append(w.observed.Cluster.Preparation.FailedAt, at)
+			if minute < began {
+				w.memory.Failed = at
+			}
 		}
 		w.observed.At = start.Add((began + 5) * time.Minute)
 		plan := w.decide()
@@ -46,7 +51,7 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 // check fails: one that took too long.
 func TestHostsThatDidNotPrepare(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	w.memory.Started = start
+	w.memory.Began = start
 	p := &w.observed.Cluster.Preparation
 	for minute := range 3 {
 		p.FailedAt = append(p.FailedAt, start.Add(time.Duration(minute+1)*time.Minute))
@@ -57,6 +62,13 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 	if len(plan.Actions) != 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Cure != model.CurePerson ||
 		plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: container availability was not determined within the timeout." {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
+	}
+	if next := plan.Blockers[0].Remedy.String(); !strings.Contains(next, "tries again 10 minutes after the failure") || !strings.Contains(next, "create cluster -f FILE tries at once") {
+		t.Errorf("when it is tried again: %s", next)
+	}
+	explained, _, err := install.New(&plane{world: w}).Explain(t.Context(), w.desired, &w.observed, "")
+	if err != nil || len(explained.Blockers) != 1 || !strings.HasSuffix(explained.Blockers[0].Remedy.String(), "create cluster -f FILE tries again at once") {
+		t.Errorf("why: %+v, %v", explained.Blockers, err)
 	}
 	w.observed.At = start.Add(14 * time.Minute) // somebody may have cured it
 	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
@@ -84,7 +96,7 @@ func TestCancelOfAPreparation(t *testing.T) {
 	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("without a run: %+v", plan)
 	}
-	w.memory.Started = start
+	w.memory.Began = start
 	if plan := w.decide(); plan.Verdict != install.VerdictCancelled || len(plan.Actions) != 0 || plan.Next == "" {
 		t.Errorf("cancelled under a run: %+v", plan)
 	}
@@ -106,7 +118,7 @@ func TestHubPreparesAgainByItself(t *testing.T) {
 		"installed after all":          {model.ClusterInstalling, model.HostInstalling, 0, false},
 	} {
 		w := readyWorld(t, sample(3, 0))
-		w.memory.Started = start
+		w.memory.Began = start
 		c := w.observed.Cluster
 		c.State, c.Released = test.cluster, true
 		for i := range w.observed.Hosts {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -144,7 +145,7 @@ func (r *rack) switchOn(name string) {
 	x.power, x.booted = model.PowerIsOn, x.once && x.media == imageOf(name)
 	x.other, x.once = !x.booted, x.once && x.stays
 	if x.booted {
-		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: r.observed.At}
+		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: time.Now()}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
@@ -18,7 +19,8 @@ import (
 // canceller cancels the install, once, when the service is asked for it or when it
 // is first seen that the service prepares it.
 type canceller struct {
-	seen     bool // wait until it is seen
+	seen     bool          // wait until it is seen
+	by       time.Duration // that answers are dated ahead of the records
 	mu       sync.Mutex
 	done     bool
 	installs int
@@ -34,6 +36,7 @@ func (c *canceller) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	_ = answer.Body.Close()
+	dated(answer, c.by)
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	id, asked := strings.CutSuffix(r.URL.Path, "/actions/install")
 	c.mu.Lock()
@@ -62,7 +65,12 @@ func (c *canceller) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestCancelledPreparation cancels an install that is being prepared: the run that
 // sees it ends, and only the next one asks for the install again.
 func TestCancelledPreparation(t *testing.T) {
-	for name, seen := range map[string]bool{"at once": false, "when it was seen to prepare": true} {
+	for name, test := range map[string]struct {
+		seen bool
+		by   time.Duration
+	}{
+		"at once": {}, "when it was seen to prepare": {seen: true}, "by a clock ahead": {seen: true, by: time.Hour}, "by a clock behind": {seen: true, by: -time.Hour},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, fast := loadExample(t, "sno"), clock.Scaled(300)
@@ -75,7 +83,7 @@ func TestCancelledPreparation(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			wire, files := &canceller{seen: seen}, &memoryFiles{}
+			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
 			run := func() (install.Result, error) {
 				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
 				if err != nil {

@@ -99,8 +99,9 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 		return nil
 	}
 	if w.clusterProbeDue() {
+		before := w.log.clusterProbed
 		w.log.clusterProbed = w.now()
-		if err := p.probeCluster(ctx, w); err != nil {
+		if err := p.probeCluster(ctx, w, before); err != nil {
 			return err
 		}
 		w.log.due = false
@@ -136,7 +137,8 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 	return nil
 }
 
-func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
+// probeCluster reads the events that were written since the last time, when before was.
+func (p *Plane) probeCluster(ctx context.Context, w *watch, before time.Time) error {
 	for range probePages {
 		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.received)
 		if err != nil {
@@ -157,6 +159,7 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 		}
 		if w.log.received >= page.Total || len(page.Events) == 0 {
 			w.log.received = page.Total
+			w.eventsSeen(page.Events, before)
 			return nil
 		}
 	}
@@ -168,8 +171,9 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 	if err != nil {
 		return p.withoutEvents(w, err)
 	}
+	w.eventsSeen(inOrder(page.Events), time.Time{})
 	w.log.begun, w.log.received, w.log.silent = true, page.Total, page.Total < 0
-	w.log.remember(inOrder(page.Events)...)
+	w.log.remember(page.Events...)
 	w.log.recalled = len(page.Events) == page.Total
 	return nil
 }

@@ -22,6 +22,7 @@ const (
 	poolProbe = 10 * time.Second        // the same, where pools are asked for too
 	soonProbe = 3 * time.Second         // a while after something happened
 	hotProbe  = time.Second             // just after
+	soonest   = 400 * time.Millisecond  // while something is about to change
 	hotTime   = 15 * time.Second
 	soonTime  = 30 * time.Second
 
@@ -53,7 +54,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return nil, err
 	}
 	defer w.release()
-	w.run, w.ref, w.alone, w.polled = query.Run, query.InfraEnv, query.Alone, query.Poll > 0
+	w.run, w.ref, w.alone, w.polled, w.soon = query.Run, query.InfraEnv, query.Alone, query.Poll > 0, query.Soon
 	w.askIgnored(query.Ignored)
 	w.reserve(query.Agents)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
@@ -183,6 +184,8 @@ func (w *watch) probeDue() bool {
 	switch quiet := now.Sub(w.changed); {
 	case w.polled:
 		every = 0
+	case w.soon && w.budget.Has(reserve, now):
+		every = soonest
 	case w.running() && !w.budget.Has(reserve, now):
 	case quiet < hotTime:
 		every = hotProbe

@@ -145,6 +145,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	}
 	cluster := p.tables.ClusterOf(wire, w.run)
 	before := w.cluster
+	w.clusterChanged(before, cluster)
 	if before != nil && before.Status != cluster.Status {
 		w.changed = w.now()
 	}

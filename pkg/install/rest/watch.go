@@ -43,7 +43,7 @@ const (
 type watch struct {
 	slot   chan struct{} // who holds it observes
 	budget *transport.Budget
-	time   *transport.ServiceClock
+	time   *transport.ServiceClock // of the answers
 
 	// What follows belongs to whoever holds the slot.
 	id          string
@@ -64,12 +64,14 @@ type watch struct {
 	inventory   map[string]bool           // hosts whose inventory has to be read again
 	staged      map[string]bool           // hosts whose stages were asked for
 	polled      bool                      // somebody has said how often is looked
+	soon        bool                      // something is about to change
 	manifests   map[string]string
 	ignored     setting.Value // which validations may fail, "" where that is not known
 	log         eventLog
 	images      map[string]imageDate // when images became what they are, by InfraEnv
-	at          time.Time            // of the last observation
-	listed      time.Time            // when clusters were last listed
+	at          time.Time            // of the last observation, by the answers' clock
+	records     recordClock
+	listed      time.Time // when clusters were last listed
 	lastRead    struct{ cluster, hosts time.Time }
 	changed     time.Time // when something last happened
 
@@ -216,7 +218,8 @@ func (w *watch) adopt(id string) {
 	w.restart(clusterRecord, hostList, infraEnvList, manifestList, ignoredChecks)
 }
 
-// now keeps time on the service's clock from going back.
+// now is by the clock of the service's answers, which measures how much time passes and
+// does not go back. What is compared with the dates of records is [install.Observed.At].
 func (w *watch) now() time.Time {
 	now := w.time.Now()
 	if now.Before(w.at) {
@@ -228,7 +231,7 @@ func (w *watch) now() time.Time {
 // observation is what is known, for the caller to keep.
 func (w *watch) observation() *install.Observed {
 	w.at = w.now()
-	out := &install.Observed{At: w.at, Others: slices.Clone(w.others)}
+	out := &install.Observed{At: w.at.Add(w.records.ahead), Skew: w.records.ahead, Others: slices.Clone(w.others)}
 	if w.cluster == nil {
 		return out
 	}
@@ -293,6 +296,11 @@ func (w *watch) keepHosts(read []install.Host, among func(*install.Host) bool) {
 // keepHost merges one host: answers without inventory do not take it away.
 func (w *watch) keepHost(read install.Host) {
 	old, known := w.hosts[read.ID]
+	if known {
+		w.hostChanged(&old, &read)
+	} else {
+		w.hostChanged(nil, &read)
+	}
 	switch {
 	case read.Inventory.Known:
 		delete(w.inventory, read.ID)

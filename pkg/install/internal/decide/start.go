@@ -76,7 +76,7 @@ const ReasonPreparation = "PreparationFailed"
 // could be installed again, which nobody asked for: a later run does, if it is
 // told to.
 func (p *planner) preparationCancelled() bool {
-	return !p.memory.Started.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
+	return !p.memory.Began.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
 }
 
 // preparationFailed says whether the service has failed too often to prepare
@@ -84,11 +84,12 @@ func (p *planner) preparationCancelled() bool {
 // call is one whose preparation failed.
 func (p *planner) preparationFailed() bool {
 	failures, last := p.preparationFailures()
-	if failures <= preparationRetries || last.Before(p.memory.Started) {
+	if failures <= preparationRetries || p.toldBefore(last) {
 		p.failedBefore(last)
 		return false
 	}
 	if b, found := p.unprepared(); found {
+		b.Remedy = model.Advice(strings.TrimSuffix(string(b.Remedy), ".")) + p.nextPreparation()
 		p.block(b)
 		return p.now.Sub(last) < preparationPause
 	}
@@ -100,10 +101,25 @@ func (p *planner) preparationFailed() bool {
 	return true
 }
 
+// nextPreparation says when, and by which command, the service prepares the installation again.
+func (p *planner) nextPreparation() model.Advice {
+	switch {
+	case p.cluster.Released:
+		return "; the service tries again by itself once all hosts are ready"
+	case p.memory.Began.IsZero():
+		return "; {create cluster -f FILE} tries again at once"
+	}
+	return advice.Sprintf("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when it is begun again",
+		int(preparationPause/time.Minute))
+}
+
+// toldBefore says whether a preparation that failed then was known when the loop began.
+func (p *planner) toldBefore(failed time.Time) bool { return !failed.After(p.memory.Failed) }
+
 // failedBefore says why the last preparation failed, if that was before the loop began: it
 // is tried again, and fails again unless that was cured.
 func (p *planner) failedBefore(last time.Time) {
-	if !last.Before(p.memory.Started) || p.now.Sub(last) > preparationMemory {
+	if !p.toldBefore(last) || p.now.Sub(last) > preparationMemory {
 		return
 	}
 	if b, found := p.unprepared(); found {
@@ -118,7 +134,7 @@ func (p *planner) failedBefore(last time.Time) {
 // to try again: for that run they do not count.
 func (p *planner) preparationFailures() (failures int, last time.Time) {
 	for _, at := range p.cluster.Preparation.FailedAt {
-		known := failures > preparationRetries && last.Before(p.memory.Started)
+		known := failures > preparationRetries && p.toldBefore(last)
 		if known || at.Sub(last) > preparationMemory {
 			failures = 0
 		}
