@@ -60,6 +60,9 @@ func (test *keepingCase) run(t *testing.T) {
 	} else {
 		c.Spec.Network.VIPs.API = test.want
 	}
+	for _, vips := range []install.Setting{setting.APIVIPs, setting.IngressVIPs} {
+		delete(o.Cluster.Settings, vips)
+	}
 	o.Cluster.State = model.ClusterDiscovering
 	o.Cluster.Keeping = map[install.Setting]install.Keeping{test.setting: test.keeping}
 	o.Cluster.Settings[test.setting] = setting.ValueOf(append([]string{}, test.have...))

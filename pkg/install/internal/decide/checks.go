@@ -110,12 +110,12 @@ func (p *planner) causes(report diagnose.Report) {
 		report = report.Of(p.only)
 	}
 	for _, cause := range report.Causes {
-		if !p.silent(cause) {
+		if !p.silent(cause) && !p.differ(cause) {
 			p.block(p.causeBlocker(cause))
 		}
 	}
 	for _, cause := range report.Waits {
-		if cause.Pass == diagnose.PassHosts || p.silent(cause) {
+		if cause.Pass == diagnose.PassHosts || p.silent(cause) || p.differ(cause) {
 			continue // the hosts themselves are named
 		}
 		p.wait(model.Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: model.WhoService})

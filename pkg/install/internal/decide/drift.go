@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
@@ -187,12 +186,7 @@ func (p *planner) toWrite(d setting.Difference) bool {
 // shown its networks they are nobody's, and with other virtual addresses they
 // become others.
 func (p *planner) derived(d setting.Difference) {
-	want := setting.OfCluster(p.spec)
-	moved := func(s model.Setting) bool {
-		value, said := want[s]
-		return said && !setting.Same(s, value, p.cluster.Settings[s])
-	}
-	if len(p.hostNetworks()) == 0 || moved(setting.APIVIPs) || moved(setting.IngressVIPs) {
+	if len(p.hostNetworks()) == 0 || p.movesVIPs() {
 		return
 	}
 	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
@@ -204,6 +198,15 @@ func (p *planner) derived(d setting.Difference) {
 		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
 		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, d.Want.Show(d.Setting)),
 		Remedy:  advice.Sprintf("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
+	})
+}
+
+// movesVIPs says whether the file has other virtual addresses than the service.
+func (p *planner) movesVIPs() bool {
+	want := setting.OfCluster(p.spec)
+	return slices.ContainsFunc([]model.Setting{setting.APIVIPs, setting.IngressVIPs}, func(s model.Setting) bool {
+		value, said := want[s]
+		return said && !setting.Same(s, value, p.cluster.Settings[s])
 	})
 }
 
@@ -233,16 +236,7 @@ func (p *planner) reachesHosts(d setting.Difference) bool {
 		})
 		return false
 	}
-	shown := make([]string, 0, len(networks))
-	for _, n := range networks {
-		shown = append(shown, n.String())
-	}
-	p.block(model.Blocker{
-		Key: key, Scope: model.ScopeCluster, Reason: "VIPOutsideHostNetworks", Cure: model.CureFile, Field: string(d.Setting),
-		Message: fmt.Sprintf("no host has an address in the network of the virtual address %s: they have %s", vips[0], strings.Join(shown, ", ")),
-		Remedy:  "give spec.network.vips unused addresses of a network that the hosts have, or the hosts addresses in that of the virtual addresses",
-	})
-	return false
+	return false // networks says why
 }
 
 // hostNetworks are the networks that the hosts have shown, sorted.
