@@ -334,7 +334,7 @@ func TestAdviceFitsAHub(t *testing.T) {
 	resets := 0
 	for _, kind := range catalogue.Kinds() {
 		for _, entry := range catalogue.All(kind) {
-			if !strings.Contains(string(entry.Remedy), "{reset NAME}") {
+			if !strings.Contains(string(entry.Remedy), "{reset cluster NAME}") {
 				continue
 			}
 			resets++

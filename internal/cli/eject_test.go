@@ -142,7 +142,7 @@ func TestNothingToEndEjects(t *testing.T) {
 func TestAfterCancel(t *testing.T) {
 	for status, next := range map[string]string{
 		"preparing-for-installation": "Next: to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster lab\n",
-		"installing":                 "Next: oaictl reset lab\n",
+		"installing":                 "Next: oaictl reset cluster lab\n",
 	} {
 		service := lab()
 		service.clusters[0].Status = status

@@ -70,14 +70,14 @@ func (client *Client) AfterCancel(ctx context.Context, found *Found) (next Advic
 	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
-	return advice.Command("reset", found.Ref.Name)
+	return advice.Command("reset cluster", found.Ref.Name)
 }
 
 func (f *Found) cancelRefused(err error) error {
 	return f.outOfTurn(err, "cancel the install of",
 		suits{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
 		suits{},
-		suits{"the install has ended, so there is nothing to cancel", advice.Command("reset", f.Ref.Name)},
+		suits{"the install has ended, so there is nothing to cancel", advice.Command("reset cluster", f.Ref.Name)},
 		suits{"the install is done, so there is nothing to cancel", advice.Command("download kubeconfig", f.Ref.Name)})
 }
 
@@ -90,7 +90,7 @@ func (client *Client) Reset(ctx context.Context, found *Found) error {
 func (f *Found) resetRefused(err error) error {
 	return f.outOfTurn(err, "reset the install of",
 		suits{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
-		suits{"the install runs", advice.Command("cancel", f.Ref.Name)},
+		suits{"the install runs", advice.Command("cancel cluster", f.Ref.Name)},
 		suits{},
 		suits{"an installed cluster cannot be reset", advice.Command("describe cluster", f.Ref.Name)})
 }
@@ -114,7 +114,8 @@ func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, 
 }
 
 // Delete deletes a cluster, from [Client.FindToDelete], and then the InfraEnvs that are its
-// own. gone are those of these that were deleted; nil where the cluster itself was kept.
+// own. gone are those of these that were deleted; nil where the cluster itself was kept. An
+// InfraEnv whose hosts go back to its pool stays where the service keeps it for them.
 func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOptions) (gone []InfraEnv, err error) {
 	if err := client.DeleteCluster(ctx, found.Ref.ID, options); err != nil {
 		return nil, found.deleteRefused(err)
@@ -122,7 +123,10 @@ func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOp
 	gone = []InfraEnv{}
 	for _, env := range found.OwnInfraEnvs() {
 		// On a hub it may have gone with its cluster.
-		if err := client.RemoveInfraEnv(ctx, env, options); err != nil && !isStatus(err, statusNotFound) {
+		switch err := client.RemoveInfraEnv(ctx, env, options); {
+		case env.ClusterID == "" && isStatus(err, statusBadRequest):
+			continue
+		case err != nil && !isStatus(err, statusNotFound):
 			return gone, err
 		}
 		gone = append(gone, env)
@@ -131,7 +135,7 @@ func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOp
 }
 
 func (f *Found) deleteRefused(err error) error {
-	keeps := suits{"the service keeps a cluster while it is being installed", advice.Command("cancel", f.Ref.Name)}
+	keeps := suits{"the service keeps a cluster while it is being installed", advice.Command("cancel cluster", f.Ref.Name)}
 	return f.outOfTurn(err, "delete cluster", suits{}, keeps, suits{}, suits{})
 }
 

@@ -18,9 +18,9 @@ func TestOutOfTurnByState(t *testing.T) {
 		next   string
 	}{
 		{"installed", (*Found).cancelRefused, "lab.example.com: the install is done, so there is nothing to cancel (the service calls it installed)", "oaictl download kubeconfig lab"},
-		{"error", (*Found).cancelRefused, "the install has ended, so there is nothing to cancel (the service calls it error)", "oaictl reset lab"},
+		{"error", (*Found).cancelRefused, "the install has ended, so there is nothing to cancel (the service calls it error)", "oaictl reset cluster lab"},
 		{"installed", (*Found).resetRefused, "an installed cluster cannot be reset", "oaictl describe cluster lab"},
-		{"finalizing", (*Found).deleteRefused, "while it is being installed (the service calls it finalizing)", "oaictl cancel lab"},
+		{"finalizing", (*Found).deleteRefused, "while it is being installed (the service calls it finalizing)", "oaictl cancel cluster lab"},
 		{"strange", (*Found).cancelRefused, "it is strange: no condition found (409)", "oaictl describe cluster lab"},
 		{"installing", func(f *Found, err error) error { return f.notMadeYet(err, "kubeconfig") }, "has not made it yet", "--no-ingress"},
 		{"cancelled", func(f *Found, err error) error { return f.notMadeYet(err, "kubeconfig") }, "ended before it was made", "oaictl why lab"},

@@ -62,6 +62,25 @@ func (f *Found) OwnInfraEnvs() []InfraEnv {
 	return own
 }
 
+// Pool is how many hosts the pool of an InfraEnv has once the cluster is deleted. One that is bound
+// to the cluster has no pool: its hosts go with the cluster.
+func (f *Found) Pool(env InfraEnv) (hosts int) {
+	if env.ClusterID != "" {
+		return 0
+	}
+	for i := range f.Observed.Hosts {
+		if f.Observed.Hosts[i].InfraEnvID == env.ID {
+			hosts++
+		}
+	}
+	for i := range f.Observed.Elsewhere {
+		if f.Observed.Elsewhere[i].InfraEnvID == env.ID {
+			hosts++
+		}
+	}
+	return hosts
+}
+
 // Find finds the cluster that is meant. That of a file is observed, since only so the
 // service says whether it is the one.
 func (client *Client) Find(ctx context.Context, target Target) (*Found, error) {

@@ -96,12 +96,13 @@ func TestClientLooksAroundAHost(t *testing.T) {
 	}
 }
 
-// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts.
+// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts, but for
+// a pool, which stays.
 func TestClientDeletes(t *testing.T) {
 	service := rackOfTwo()
 	client := install.New(service)
 	found := &install.Found{Ref: install.ClusterRef{ID: "c1"}, Observed: &install.Observed{InfraEnvs: []install.InfraEnv{
-		{ID: "e3", Owned: true}, {ID: "others"}, {ID: "e1", Name: "pool", Owned: true},
+		{ID: "e3", Owned: true, ClusterID: "c1"}, {ID: "others"}, {ID: "e1", Name: "pool", Owned: true, ClusterID: "c1"},
 	}}}
 	service.kept = "e1"
 	gone, err := client.Delete(t.Context(), found, install.DeleteOptions{})
@@ -110,6 +111,10 @@ func TestClientDeletes(t *testing.T) {
 	}
 	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "{delete host node-1}; {delete host twin}" {
 		t.Errorf("%v, next %s", err, install.NextOf(err))
+	}
+	found.Observed.InfraEnvs[2].ClusterID = ""
+	if gone, err := client.Delete(t.Context(), found, install.DeleteOptions{}); err != nil || len(gone) != 1 {
+		t.Errorf("a pool: gone %v, %v", gone, err)
 	}
 }
 

@@ -70,10 +70,14 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.FullName(), seen.Ref.ID, seen.Ref.Status)
-	if ours := seen.OwnInfraEnvs(); len(ours) > 0 {
-		question += " and InfraEnv " + strings.Join(document.Each(ours, func(env install.InfraEnv) string { return env.Name }), ", ")
+	ours, pools := o.fateOfInfraEnvs(seen)
+	if len(ours) > 0 {
+		question += " and InfraEnv " + strings.Join(ours, ", ")
 	}
 	if text := o.fateOfNodes(seen); text != "" {
+		o.Say("%s", text)
+	}
+	for _, text := range pools {
 		o.Say("%s", text)
 	}
 	if err := o.confirm(question + "?"); err != nil {
@@ -105,6 +109,21 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return failed
 	}
 	return errors.Join(o.Changed(done...), ejected)
+}
+
+// fateOfInfraEnvs names the InfraEnvs that go with a cluster, and says of the others why they stay: a
+// REST service keeps one while hosts are in its pool.
+func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []string) {
+	for _, env := range seen.OwnInfraEnvs() {
+		pool := seen.Pool(env)
+		if pool == 0 || o.Globals.Backend == base.BackendHub {
+			gone = append(gone, env.Name)
+			continue
+		}
+		stay = append(stay, fmt.Sprintf("InfraEnv %s stays, with %s in its pool. Those of the cluster can be bound again once they boot its discovery image.",
+			env.Name, names.Counted(pool, "host")))
+	}
+	return gone, stay
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {
