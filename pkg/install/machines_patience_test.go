@@ -92,7 +92,7 @@ func TestPatienceThroughTrouble(t *testing.T) {
 			}
 		}
 		_, err := install.New(timed{service{r}}, install.WithMachines(falters{bmcs{r}, begun}), install.WithEvents(events)).Run(t.Context(), r.desired)
-		if install.CodeOf(err) != install.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute || cured.Round(time.Minute) != 6*time.Minute {
+		if install.CodeOf(err) != install.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute || cured.Truncate(time.Minute) != 6*time.Minute {
 			t.Errorf("told after %s, cured after %s: %v", told, cured, err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +22,11 @@ type Result struct {
 
 // How often a run looks, and how long it waits for what it cannot change.
 const (
+	atOnce         = 500 * time.Millisecond // what is about to change
 	soonest        = time.Second
 	seldom         = 10 * time.Second
+	hot            = 15 * time.Second // after a change the next one is likely
+	checked        = time.Minute      // within which a service has looked at what was written
 	firstContact   = 45 * time.Second // a service that has never answered
 	firstAttempts  = 8                // and as often, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
@@ -39,7 +43,8 @@ type run struct {
 	started   time.Time
 	latest    Result // as of the last look
 	reporting sync.Mutex
-	quiet     time.Duration // how long nothing has changed
+	quiet     time.Duration // how long nothing has changed, by the looks
+	changed   time.Time     // when something last changed, or was done
 	silence   silence
 	looked    time.Time     // when all was observed last
 	took      time.Duration // how long that took, and what was decided on it
@@ -191,7 +196,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			return r.latest, err
 		}
 		if acted { // what it led to is looked at before anything is said of it
-			r.quiet = 0
+			r.quiet, r.changed = 0, r.clock.Now()
 			continue
 		}
 		r.stillThere(plan)
@@ -230,7 +235,7 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
-		observed, err := r.Observe(ctx, r.desired, prior)
+		observed, err := r.observe(ctx, r.desired, prior, r.soon())
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
 			// on it would write it again.
@@ -274,11 +279,43 @@ func (r *run) pause(changed bool) time.Duration {
 	if r.poll > 0 {
 		return r.poll
 	}
-	if changed {
-		r.quiet = 0
+	if changed || r.changed.IsZero() {
+		r.quiet, r.changed = 0, r.clock.Now()
 	}
 	r.quiet += max(soonest, r.quiet/2)
-	return min(seldom, max(soonest, r.quiet/2))
+	if !r.looksCostNothing() {
+		return min(seldom, max(soonest, r.quiet/2))
+	}
+	switch quiet := r.clock.Now().Sub(r.changed); {
+	case r.soon():
+		return atOnce
+	case quiet < hot:
+		return soonest
+	default:
+		return min(seldom, quiet/4)
+	}
+}
+
+// looksCostNothing says whether a look asks nobody but a service that tells of no change by itself, and
+// that a plane asks only as often as it bears.
+func (r *run) looksCostNothing() bool {
+	o := r.latest.Observed
+	return r.notifier == nil && o != nil && o.Spoke == nil && len(o.Machines) == 0
+}
+
+// soon says whether the next step is the service's, and likely to come within moments: hosts were
+// made what the file says, or the install was asked for.
+func (r *run) soon() bool {
+	o := r.latest.Observed
+	if o == nil || o.Cluster == nil || !r.looksCostNothing() {
+		return false
+	}
+	if s := o.Cluster.State; !s.BeforeInstall() && s != model.ClusterPreparing || len(r.latest.Plan.Blockers) > 0 {
+		return false
+	}
+	alone := !slices.ContainsFunc(r.latest.Plan.Waits, func(w Wait) bool { return w.Who != model.WhoService })
+	quiet := r.clock.Now().Sub(r.changed)
+	return quiet < hot || alone && quiet < checked
 }
 
 // sideBySide is how many scopes are acted on at once.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -186,13 +187,18 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 // TestStreamOfWhatIsCured says in words what no longer stands in the way, and
 // tells it again should it come back.
 func TestStreamOfWhatIsCured(t *testing.T) {
-	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
+	began := time.Time{}
+	events := watched(t, readyWorld(t, sample(1, 0)), func(_ int, o *install.Observed) {
+		if began.IsZero() {
+			began = time.Now()
+		}
 		o.Cluster.State = model.ClusterDiscovering
 		o.Hosts[0].State = model.HostReady
-		if look%4 < 2 {
+		minute := int(time.Since(began).Minutes())
+		if minute%2 == 0 {
 			o.Hosts[0].State = model.HostDisconnected
 		}
-		if look > 9 {
+		if minute == 5 {
 			o.Cluster.State = model.ClusterFailed
 		}
 	})

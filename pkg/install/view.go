@@ -126,6 +126,9 @@ func (v *HostView) describe(plan Plan) {
 const (
 	usualPreparing  = 4 * time.Minute
 	usualFinalizing = 20 * time.Minute
+	// finalized is the percentage at which the service has an install finalized, and finalizingShare
+	// how much of it that is.
+	finalized, finalizingShare = 95, 15
 )
 
 // progress is how far the whole install is, in percent, and how long it will
@@ -144,8 +147,9 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 	case o.Cluster.State == model.ClusterInstalling:
 		return percent, slowest(o) + usualFinalizing
 	case o.Cluster.State == model.ClusterFinalizing:
-		spent := o.At.Sub(cmp.Or(o.Cluster.Progress.FinalizingSince, o.Cluster.StatusSince))
-		return percent, max(time.Minute, usualFinalizing-spent, slowest(o))
+		// Each of its stages is dated, and which are still to come only the percentage says.
+		left := usualFinalizing * time.Duration(max(0, finalized-percent)) / finalizingShare
+		return percent, max(time.Minute, min(usualFinalizing-o.At.Sub(o.Cluster.StatusSince), left), slowest(o))
 	}
 	return percent, 0
 }

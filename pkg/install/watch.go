@@ -18,13 +18,14 @@ type watcher struct {
 	reported map[string]bool      // warnings, wipes and waits that were told
 	since    map[string]time.Time // blocker → first seen
 	stands   map[string]Blocker   // blockers that were told
+	left     map[string]time.Time // blockers that were told and are not there → since when
 	waits    map[string]time.Time // of the nodes plane → first seen
 	percent  int
 	silence  bool
 }
 
 func newWatcher(report func(Event)) *watcher {
-	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, waits: map[string]time.Time{}, percent: -1}
+	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -66,7 +67,7 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 	changed = w.machines(before, now) || changed
 	changed = w.nodes(names.Part, names.Call, before, now, desired.Options.Remove != nil) || changed
 	changed = ended && w.cluster(before, now) || changed
-	changed = w.standing(plan, now.At) || changed
+	changed = w.standing(plan, now.At.Add(-now.Skew)) || changed // how long is measured, whatever the date
 	return w.progress(newView(desired, now, plan), changed)
 }
 
@@ -363,6 +364,10 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.since)) {
 		if there[key] {
+			delete(w.left, key)
+			continue
+		}
+		if _, told := w.stands[key]; told && !w.goneFor(key, now) {
 			continue
 		}
 		// An attempt alone does not cure what preparations fail over; that it does
@@ -373,6 +378,18 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back
+		delete(w.left, key)
 	}
 	return changed
+}
+
+// withdrawn is how long something has to be out of the way before that is told: checks waver.
+const withdrawn = 30 * time.Second
+
+// goneFor says whether a blocker has been gone for long enough.
+func (w *watcher) goneFor(key string, now time.Time) bool {
+	if _, noted := w.left[key]; !noted {
+		w.left[key] = now
+	}
+	return now.Sub(w.left[key]) >= withdrawn
 }

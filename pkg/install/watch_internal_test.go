@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
@@ -22,8 +23,44 @@ func TestAnotherCauseIsTold(t *testing.T) {
 		w.blockers(Plan{Blockers: []Blocker{x}}, time.Time{})
 	}
 	w.blockers(Plan{}, time.Time{})
+	w.blockers(Plan{}, time.Time{}.Add(withdrawn))
 	want := []string{"connection refused", "it refuses the password", "no longer in the way: it refuses the password"}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// TestWaveringCause has a blocker come and go: it is told once, and withdrawn once it stays away.
+func TestWaveringCause(t *testing.T) {
+	var told []string
+	w := newWatcher(func(e Event) { told = append(told, e.Message) })
+	at := time.Time{}
+	for _, there := range []bool{true, false, true, false, false, false, true} {
+		plan := Plan{}
+		if there {
+			plan.Blockers = []Blocker{{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused"}}
+		}
+		w.blockers(plan, at)
+		at = at.Add(withdrawn / 2)
+	}
+	want := []string{"connection refused", "no longer in the way: connection refused", "connection refused"}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// TestTimeLeftOfFinalizing goes by the percentage where a stage of it has just begun.
+func TestTimeLeftOfFinalizing(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		percent int
+		since   time.Duration // in this state
+		want    time.Duration
+	}{{80, 0, 20 * time.Minute}, {80, 5 * time.Minute, 15 * time.Minute}, {92, 5 * time.Minute, 4 * time.Minute}, {95, 12 * time.Minute, time.Minute}, {100, 40 * time.Minute, time.Minute}} {
+		o := &Observed{At: now, Cluster: &Cluster{State: model.ClusterFinalizing, StatusSince: now.Add(-test.since)}}
+		o.Cluster.Progress = ClusterProgress{Percent: test.percent, FinalizingSince: now}
+		if percent, left := progress(o); percent != test.percent || left != test.want {
+			t.Errorf("%d %% after %s: %s left, want %s", test.percent, test.since, left, test.want)
+		}
 	}
 }

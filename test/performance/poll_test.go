@@ -31,9 +31,9 @@ const (
 	rounds    = 5
 )
 
-// BenchmarkPollInterval installs five machines with --poll-interval 500ms, and by a
-// plain script that looks as often and does the same, in turns, on a service that looks
-// at its clusters each second. The same without --poll-interval is reported beside it.
+// BenchmarkPollInterval installs five machines by default, with --poll-interval 500ms, and by a
+// plain script that looks as often as that and does the same, in turns, on a service that looks
+// at its clusters each second.
 // OAICTL_REAL_SERVICE names a service to do so on instead of the simulated one.
 func BenchmarkPollInterval(b *testing.B) {
 	const bound = 1.25
@@ -52,16 +52,17 @@ func BenchmarkPollInterval(b *testing.B) {
 		}
 		s, p, a := median(script), median(polled), median(adaptive)
 		b.Logf("script %v, oaictl each half second %v, oaictl by default %v", script, polled, adaptive)
-		ratio := p.took.Seconds() / s.took.Seconds()
+		ratio, byDefault := p.took.Seconds()/s.took.Seconds(), a.took.Seconds()/s.took.Seconds()
 		b.ReportMetric(s.took.Seconds(), "s/script")
 		b.ReportMetric(p.took.Seconds(), "s/polled")
 		b.ReportMetric(a.took.Seconds(), "s/default")
 		b.ReportMetric(ratio, "polled/script")
+		b.ReportMetric(byDefault, "default/script")
 		b.ReportMetric(float64(s.requests), "requests/script")
 		b.ReportMetric(float64(p.requests), "requests/polled")
 		b.ReportMetric(float64(a.requests), "requests/default")
-		if ratio > bound {
-			b.Errorf("the install takes %.2f times as long as by a script; the bound is %.2f", ratio, bound)
+		if max(ratio, byDefault) > bound {
+			b.Errorf("the install takes %.2f times as long as by a script, and %.2f times by default; the bound is %.2f", ratio, byDefault, bound)
 		}
 	}
 }

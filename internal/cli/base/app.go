@@ -43,6 +43,8 @@ type App struct {
 	pipes          map[string][]byte // what was read of files that can be read only once
 	closers        []func()
 	asking         sync.Mutex // one question at a time
+	hearing        sync.Mutex // of onSilence
+	onSilence      func(Silence)
 	typing         chan typed // the line that is awaited; nil for none
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }

@@ -27,6 +27,8 @@ type ClientConfig struct {
 	Connection
 	Clock clock.Clock
 	Trace func(rest.Exchange)
+
+	silence *silence // notices that the service does not answer; nil: nothing does
 }
 
 // Dial reaches the service or the hub that flags, environment and configuration name.
@@ -55,11 +57,20 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	if to.Backend == BackendREST {
 		a.WarnPlain(to.Connection)
 	}
+	to.silence = a.silenceOf(to.server())
 	service, err := a.Reach(ctx, to)
 	if err != nil {
 		return nil, err
 	}
 	return install.New(service, install.WithClock(to.Clock)), nil
+}
+
+// server is what a person knows a service or a hub by.
+func (to ClientConfig) server() string {
+	if to.Backend == BackendHub {
+		return "the API server of the hub"
+	}
+	return "the service " + HostOf(to.ServiceURL)
 }
 
 // WarnPlain says, once, that a token is sent where everybody in between can read it.
@@ -163,6 +174,9 @@ func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSour
 	if err != nil {
 		return nil, err
 	}
+	if to.silence != nil {
+		client.Transport = to.silence.over(client.Transport)
+	}
 	// --insecure is about the service. What exchanges tokens is always verified.
 	exchange, err := rest.HTTPClient(to.CAFile, false)
 	if err != nil {
@@ -258,6 +272,9 @@ func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 	config, err := to.Kube.Config()
 	if err != nil {
 		return nil, err
+	}
+	if to.silence != nil {
+		config.Wrap(to.silence.over)
 	}
 	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
 	if err != nil {

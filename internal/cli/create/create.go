@@ -247,7 +247,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
 	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
-	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 500ms to 10s)")
 	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
 	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
 	o.foreign.Declare(flags)
@@ -352,12 +352,29 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 	shown := o.Progress(ctx, o.clusterClock)
 	defer shown.Close()
 	var reporting sync.Mutex
+	silent := false
 	report := func(e install.Event) {
 		reporting.Lock()
 		defer reporting.Unlock()
+		if again := e.Reason == reasonAnswers; e.Key == keySilent {
+			if again && !silent {
+				return // it was told already
+			}
+			silent = !again
+		}
 		log.Event(e)
 		shown.Event(e)
 	}
+	defer o.TellSilence(func(s base.Silence) {
+		e := install.Event{
+			V: 1, Type: model.EventWarning, Cluster: desired.Spec.Metadata.Name, Time: o.clusterClock.Now(),
+			Key: keySilent, Severity: model.SeverityWarning, Reason: reasonSilent, Message: s.Text,
+		}
+		if s.Again {
+			e.Type, e.Severity, e.Reason = model.EventHint, model.SeverityInfo, reasonAnswers
+		}
+		report(e)
+	})()
 	options := []install.Option{
 		install.WithFiles(install.NewFiles(o.Dir)),
 		install.WithClock(o.clusterClock),
@@ -381,6 +398,13 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 	}
 	return installer.Run(ctx, desired)
 }
+
+// How events tell that the service does not answer, and that it does again: those of a run do, too.
+const (
+	keySilent     = "service/silent"
+	reasonSilent  = "ServiceUnreachable"
+	reasonAnswers = "ServiceAnswers"
+)
 
 // hosts are those that are added, with the cluster that they are added to; only takes of a file what
 // is meant.

@@ -78,8 +78,18 @@ func (p *planner) decide() {
 // unless it has one, and says whether a loop ends with it.
 func (p *planner) finish() {
 	p.remember()
+	p.untilWhen()
 	p.conclude()
 	p.limit()
+}
+
+// untilWhen says, on the loop's own clock, how long those are waited for that are not required.
+func (p *planner) untilWhen() {
+	for i := range p.plan.Waits {
+		if w := &p.plan.Waits[i]; !w.Until.IsZero() {
+			w.For += fmt.Sprintf(" (not required: until %s)", w.Until.Add(-p.memory.Ahead).UTC().Format("15:04 UTC"))
+		}
+	}
 }
 
 // conclude gives the plan its verdict, unless it has one.
@@ -117,6 +127,7 @@ func (p *planner) beforeInstall() {
 	p.images()
 	p.hosts()
 	p.unknownHosts()
+	p.networks()
 	p.clusterChecks()
 	p.resend()
 	p.leaveOut()
