@@ -105,7 +105,7 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 	const want = "oaictl --service-url http://typed --insecure "
 	for line, hint := range map[string]string{
 		"describe cluster nowhere":                         "get clusters",
-		"cancel lab --yes":                                 "reset lab",
+		"cancel lab --yes":                                 "reset cluster lab",
 		"wait cluster other --for hosts=9 --timeout 1s":    "",
 		"create cluster -f cluster.yaml":                   "reset cluster lab",
 		"create cluster -f cluster.yaml -o json":           "reset cluster lab",
