@@ -267,6 +267,12 @@ type MachineState struct {
 	// Inserting says that our image is on its way into the virtual drive. Of the rest
 	// nothing is to be relied on then.
 	Inserting bool
+	// Failed says why the BMC could not finish the last request that it had accepted: Failed is
+	// the action, Cause the reason, and Next what to do about it. It stays until the request is
+	// done, also while the request is tried again. "" means that none failed.
+	Failed Kind
+	Cause  string
+	Next   Advice
 	// Fetch is how much of the image has been read by the BMC.
 	Fetch Fetched
 
@@ -292,9 +298,25 @@ type Fetched struct {
 	Bytes    int64 // distinct ones: a part that is read twice counts once
 	Size     int64 // of the whole image, 0 while unknown
 	Last     time.Time
+	// Idle is how long ago that was, on the clock of the server.
+	Idle time.Duration
 	// Unknown says that another process serves the image, which knows.
 	Unknown bool
 }
+
+// fetchStalls is how long a BMC may read nothing of an image until its download counts as stalled.
+const fetchStalls = time.Minute
+
+// Quiet is how long a download that is under way has brought nothing.
+func (f Fetched) Quiet() time.Duration {
+	if f.Active == 0 {
+		return 0
+	}
+	return f.Idle
+}
+
+// Stalled says whether a download that is under way has brought nothing for long.
+func (f Fetched) Stalled() bool { return f.Quiet() >= fetchStalls }
 
 // switched says whether a machine is seen to be as an action of power wants it.
 func (s MachineState) switched(kind Kind) bool {

@@ -127,6 +127,68 @@ func TestRunningMachine(t *testing.T) {
 	}
 }
 
+// TestInsertionThatDoesNotEnd says in a single look what a BMC could not finish and that a
+// download stands, and goes on to try.
+func TestInsertionThatDoesNotEnd(t *testing.T) {
+	failed := func(s *install.MachineState) {
+		s.Failed, s.Cause, s.Next = model.InsertMedia, "its BMC has no licence", "buy one"
+	}
+	reads := func(idle time.Duration) func(*install.MachineState) {
+		return func(s *install.MachineState) {
+			s.Inserting, s.Fetch = true, install.Fetched{Requests: 1, Active: 1, Bytes: 5e6, Size: 1e9, Idle: idle}
+		}
+	}
+	for name, test := range map[string]struct {
+		seen               func(*install.MachineState)
+		action             install.Kind
+		block, warn, waits string
+	}{
+		"it has failed":          {failed, model.InsertMedia, "could not insert the discovery image into the virtual drive of cp-0: its BMC has no licence", "", ""},
+		"and is tried again":     {func(s *install.MachineState) { reads(0)(s); failed(s) }, "", "its BMC has no licence", "", ""},
+		"the download goes on":   {reads(time.Second), "", "", "", "5000 kB of 1000 MB fetched"},
+		"it pauses":              {reads(10 * time.Second), "", "", "", "5000 kB of 1000 MB fetched, nothing for 10s"},
+		"it pauses for long":     {reads(40 * time.Second), "", "", "has read nothing of the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
+		"it stands":              {reads(2 * time.Minute), "", "has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
+		"nothing is known of it": {func(s *install.MachineState) { s.Inserting, s.Fetch = true, install.Fetched{Unknown: true} }, "", "", "", "inserts the discovery image"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ready(t, 1, 0)
+			r.boxes["cp-0"].seen = test.seen
+			plan, _, err := r.plan()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var action install.Kind
+			var blocks, warnings, waits []string
+			for _, a := range plan.Actions {
+				action = a.Kind
+			}
+			for _, b := range plan.Blockers {
+				blocks = append(blocks, b.Message)
+			}
+			for _, w := range plan.Warnings {
+				warnings = append(warnings, w.Message)
+			}
+			for _, w := range plan.Waits {
+				waits = append(waits, w.For)
+			}
+			has := func(what string, got []string, want string) {
+				if text := strings.Join(got, "\n"); (want == "") != (text == "") || !strings.Contains(text, want) {
+					t.Errorf("%s: %q, not %q", what, text, want)
+				}
+			}
+			has("blockers", blocks, test.block)
+			has("warnings", warnings, test.warn)
+			if test.waits != "" {
+				has("waits", waits, test.waits)
+			}
+			if action != test.action {
+				t.Errorf("action %q, not %q", action, test.action)
+			}
+		})
+	}
+}
+
 // call has a machine register that has not sent its inventory.
 func (r *rack) call() {
 	h := machine("someone", "52:54:00:00:00:00", 1)

@@ -31,6 +31,7 @@ type box struct {
 	booted  bool // runs our image, or what was installed from it
 	fetched install.Fetched
 	trouble install.TroubleKind
+	seen    func(*install.MachineState) // changes what its BMC shows; nil for nothing
 }
 
 const foreign = "http://192.0.2.77/rescue.iso?token=secret"
@@ -86,6 +87,9 @@ func (b bmcs) Observe(_ context.Context, _ *install.Desired, _ *install.Observed
 		state := install.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, BootStays: x.once && x.stays, Fetch: x.fetched}
 		if x.trouble != "" {
 			state = install.MachineState{Trouble: "something is wrong", TroubleKind: x.trouble}
+		}
+		if x.seen != nil {
+			x.seen(&state)
 		}
 		states[name] = state
 	}

@@ -25,6 +25,7 @@ type controller struct {
 	user, password string
 	systems        []*System
 	sessions       *sessions
+	tasks          tasks
 	trouble        *troubles
 	mux            *http.ServeMux
 }
@@ -124,13 +125,14 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("GET /redfish", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, object{"v1": root + "/"})
 	})
-	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
-	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
+	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.asTask(c.setSystem)))
+	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.asTask(c.resetSystem)))
 	c.mux.HandleFunc("PATCH "+owner+"/{slot}", media(c.setMedia))
 	if !c.dialect.PatchMedia {
-		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
-		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))
+		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.asTask(c.insertMedia)))
+		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.asTask(c.ejectMedia)))
 	}
+	c.taskRoutes()
 	c.mux.HandleFunc("/", notFound)
 }
 

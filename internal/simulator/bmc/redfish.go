@@ -30,6 +30,9 @@ func (c *controller) serviceRoot() object {
 	if c.dialect.Emulator {
 		delete(out, "Links")
 	}
+	if c.dialect.Tasks {
+		out["Tasks"] = ref(taskServicePath)
+	}
 	if c.dialect.Sessions > 0 {
 		out["SessionService"], out["Links"] = ref(sessionServicePath), object{"Sessions": ref(sessionsPath)}
 	}
@@ -344,7 +347,7 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
-		refuse(w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "Unable to connect the virtual media image.")
+		refuse(w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s", trouble.Args.String("says", "Unable to connect the virtual media image."))
 	case c.dialect.Strict && s.inserted(slot.ID) != "":
 		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.ID)
 	default:

@@ -192,17 +192,19 @@ func (m *Machine) endpoint() (endpoint, error) {
 // Flavour is whose Redfish a controller speaks.
 type Flavour string
 
-// The flavours: the emulator of sushy-tools, and Dell, HPE, Lenovo, Supermicro.
+// The flavours: the emulator of sushy-tools, Dell, HPE, Lenovo, Supermicro, and one that
+// answers each change with a Task.
 const (
 	Sushy      Flavour = "sushy"
 	IDRAC      Flavour = "idrac"
 	ILO        Flavour = "ilo"
 	XCC        Flavour = "xcc"
 	Supermicro Flavour = "supermicro"
+	Tasks      Flavour = "tasks"
 )
 
 // Flavours is every one of them.
-func Flavours() []Flavour { return []Flavour{Sushy, IDRAC, ILO, XCC, Supermicro} }
+func Flavours() []Flavour { return []Flavour{Sushy, IDRAC, ILO, XCC, Supermicro, Tasks} }
 
 // flavourOf guesses from an address: from metal3's scheme for a maker, or from the id of an iDRAC's system.
 func flavourOf(scheme, path string) Flavour {
@@ -248,6 +250,8 @@ type dialect struct {
 	WantsProtocol bool
 	// ImageOnly refuses an insertion that names Inserted or WriteProtected.
 	ImageOnly bool
+	// Tasks carries each change out as a Task, after the answer.
+	Tasks bool
 	// Emulator answers as sushy-tools does where that is not Redfish (sushy.go).
 	Emulator bool
 }

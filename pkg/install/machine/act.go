@@ -51,9 +51,27 @@ func (s *opened) act(kind install.Kind) error {
 	return fmt.Errorf("%s is nothing that a BMC does", kind)
 }
 
+// runningInsertion follows the Task that inserts our image already, if there is one: an
+// earlier run has asked for it. A list of Tasks that cannot be read shows none.
+func (s *opened) runningInsertion() (running bool, err error) {
+	tasks, err := s.insertions()
+	if err != nil {
+		return false, s.ctx.Err()
+	}
+	for i := range tasks {
+		if !tasks[i].ended() {
+			return true, s.follow(tasks[i].Path, s.within)
+		}
+	}
+	return false, nil
+}
+
 // insert puts our image into the drive, in place of what is in it. The bodies
 // that makers want differ; one that was not understood changed nothing.
 func (s *opened) insert(full bool) error {
+	if running, err := s.runningInsertion(); running || err != nil {
+		return s.refused(err)
+	}
 	if full {
 		if err := s.eject(); err != nil {
 			return err
@@ -111,15 +129,24 @@ func (s *opened) refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	var status *common.Error
-	if !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable {
+	var (
+		status *common.Error
+		failed *taskFailed
+		said   string
+	)
+	switch {
+	case errors.As(err, &failed):
+		said = failed.said
+	case !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable:
 		return s.explain(err)
+	default:
+		said = s.saidBy(status)
 	}
 	from := s.ownURL
 	if u, err := url.Parse(s.ownURL); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
-	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
+	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(said)), cause: causeOf(said)}
 }
 
 func (s *opened) eject() error {
@@ -179,20 +206,20 @@ func (s *opened) nextReset(on bool) error {
 // override changes the boot override. Some BMCs want the mode beside it, some do
 // not know their own ETags, and some know no single boot.
 func (s *opened) override(boot redfish.Boot) error {
-	err := s.system.SetBoot(boot)
+	err := s.finish(s.system.SetBoot(boot))
 	var status *common.Error
 	if errors.As(err, &status) && status.HTTPReturnedStatusCode == http.StatusPreconditionFailed {
 		s.system.DisableEtagMatch(true)
-		err = s.system.SetBoot(boot)
+		err = s.finish(s.system.SetBoot(boot))
 	}
 	if mode := s.system.Boot.BootSourceOverrideMode; notUnderstood(err) && mode != "" {
 		with := boot
 		with.BootSourceOverrideMode = mode
-		err = s.system.SetBoot(with)
+		err = s.finish(s.system.SetBoot(with))
 	}
 	if notUnderstood(err) && boot.BootSourceOverrideEnabled == redfish.OnceBootSourceOverrideEnabled {
 		boot.BootSourceOverrideEnabled = redfish.ContinuousBootSourceOverrideEnabled
-		err = s.system.SetBoot(boot)
+		err = s.finish(s.system.SetBoot(boot))
 	}
 	return s.explain(err)
 }
@@ -208,7 +235,7 @@ func (s *opened) reset(ways ...redfish.ResetType) error {
 		way = ways[i]
 	}
 	s.system.DisableEtagMatch(true) // an action changes no resource
-	err := s.system.Reset(way)
+	err := s.finish(s.system.Reset(way))
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
 		return nil // it may have been done: what is shown next tells, and a second time may undo it
@@ -230,10 +257,11 @@ func (p *Plane) open(ctx context.Context, t target) (*opened, error) {
 	if err != nil {
 		return nil, &trouble{kind: model.TroubleOther, text: err.Error()}
 	}
-	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy, &p.users)
+	c, err := p.connect(ctx, t.bmc, at.endpoint)
 	if err != nil {
 		return nil, err
 	}
+	c.image, c.within = t.ownURL, t.within
 	s := &opened{connection: c, ownURL: t.ownURL}
 	if err := s.find(at, t); err != nil {
 		c.close(ctx)

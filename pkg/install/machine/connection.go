@@ -21,6 +21,7 @@ import (
 	"github.com/stmcginnis/gofish/common"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,18 +44,24 @@ type connection struct {
 	token    string // of the session, "" where there is none
 	basic    bool   // whether each request carries the password
 	session  string // URL to delete in the end, "" where there is no session
+	image    string // URL of our image, whose path is a secret
 	patient  bool   // whether a request may take as long as its context
+
+	ctx      context.Context // of the conversation
+	clock    install.Clock   // says how long a Task takes
+	within   time.Duration   // how long a Task is followed, 0 until it ends
+	accepted string          // path of the Task that the last request began, "" for none
 }
 
 // connect opens a conversation with a BMC: with a session where its root links to
 // sessions, else with the password in each request.
-func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL, users *users) (*connection, error) {
+func (p *Plane) connect(ctx context.Context, bmc *spec.BMC, endpoint string) (*connection, error) {
 	user, password, ok := bmc.Credentials.Login()
 	if !ok {
 		return nil, &trouble{kind: model.TroubleCredentials, text: "its credentials are not known"}
 	}
-	c := &connection{endpoint: endpoint, user: user, password: password.Reveal()}
-	if err := c.prepare(bmc, proxy); err != nil {
+	c := &connection{endpoint: endpoint, user: user, password: password.Reveal(), ctx: ctx, clock: p.network}
+	if err := c.prepare(bmc, p.proxy); err != nil {
 		return nil, err
 	}
 	fail := func(err error) (*connection, error) {
@@ -65,7 +72,7 @@ func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL
 	if err != nil {
 		return fail(err)
 	}
-	if err := users.at(endpoint, c.user, c.password).login(ctx, func() error { return c.login(ctx, sessions) }); err != nil {
+	if err := p.users.at(endpoint, c.user, c.password).login(ctx, func() error { return c.login(ctx, sessions) }); err != nil {
 		return fail(err)
 	}
 	if c.APIClient, err = gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: endpoint, HTTPClient: c.http}); err != nil {
@@ -190,18 +197,18 @@ func (c *connection) read(path string, into any) error {
 	return nil
 }
 
-// write sends a change or calls an action. An answer with a body is thrown away:
-// the next look shows what came of it.
+// write sends a change or calls an action, and follows the Task that carries it out. An
+// answer with a body is thrown away: the next look shows what came of it.
 func (c *connection) write(method, path string, body any) error {
 	send := c.Post
 	if method == http.MethodPatch {
 		send = c.Patch
 	}
 	response, err := send(path, body)
-	if err != nil {
-		return err
+	if err == nil {
+		_ = response.Body.Close()
 	}
-	return response.Body.Close()
+	return c.finish(err)
 }
 
 // prepare makes the HTTP client, which trusts what the file says, and speaks through
@@ -315,6 +322,10 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response.Body = &bounded{Reader: io.LimitReader(response.Body, mostOfAnswer), body: response.Body, cancel: cancel}
+	if err := c.accepts(response); err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
 	return response, nil
 }
 

@@ -74,7 +74,7 @@ func (i *Images) Fetched(host string) install.Fetched {
 		return install.Fetched{}
 	}
 	f := i.config.Server.Fetched(host)
-	return install.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last}
+	return install.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last, Idle: f.Idle}
 }
 
 // Prepare makes a host's image anew, so that it is what the service says now,

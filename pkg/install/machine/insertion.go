@@ -28,6 +28,7 @@ type insertion struct {
 	stop context.CancelCauseFunc
 	done chan struct{} // closed in the end
 	err  error         // then
+	left bool          // its Act has returned: how it ends is what the next look says
 }
 
 func (i *insertion) ended() bool {
@@ -47,19 +48,13 @@ func (p *Plane) inserting(host string) bool {
 }
 
 // insert begins an insertion, and waits a moment for its end. One that takes longer
-// goes on, also after ctx; that it failed is what the next call says.
+// goes on, also after ctx; that it failed is what the next look says.
 func (p *Plane) insert(ctx context.Context, desired *install.Desired, host string) error {
-	begun, earlier := p.begin(ctx, host)
-	switch {
-	case begun == nil && !earlier.ended():
+	begun := p.begin(ctx, host)
+	if begun == nil {
 		return nil
-	case begun == nil:
-		return earlier.err
 	}
-	go func() {
-		defer close(begun.done)
-		begun.err = p.carryOut(begun, desired, host)
-	}()
+	go p.run(begun, desired, host)
 	moment, left := context.WithCancel(ctx)
 	defer left()
 	passed := make(chan struct{})
@@ -69,49 +64,42 @@ func (p *Plane) insert(ctx context.Context, desired *install.Desired, host strin
 	}()
 	select {
 	case <-passed:
-		return nil
 	case <-begun.done:
-		p.forget(host, begun)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begun.ended() {
 		return begun.err
 	}
+	begun.left = true
+	return nil
 }
 
-// begin notes an insertion, unless there is an earlier one: one that is under way, or
-// one that failed and of which nobody has heard yet.
-func (p *Plane) begin(ctx context.Context, host string) (begun, earlier *insertion) {
+// run carries an insertion out, and notes how it ended where no Act waits for that any more.
+func (p *Plane) run(i *insertion, desired *install.Desired, host string) {
+	err := p.carryOut(i, desired, host)
+	closed := errors.Is(context.Cause(i.ctx), errClosed)
+	p.mu.Lock()
+	i.err = err
+	left := i.left
+	close(i.done)
+	p.mu.Unlock()
+	if !closed && (left || err == nil) {
+		p.settle(host, model.InsertMedia, err)
+	}
+}
+
+// begin notes an insertion, unless there is one under way.
+func (p *Plane) begin(ctx context.Context, host string) *insertion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if earlier = p.insertions[host]; earlier != nil {
-		if !earlier.ended() {
-			return nil, earlier
-		}
-		delete(p.insertions, host)
-		if earlier.err != nil {
-			return nil, earlier
-		}
+	if earlier := p.insertions[host]; earlier != nil && !earlier.ended() {
+		return nil
 	}
 	own, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	begun = &insertion{ctx: own, stop: stop, done: make(chan struct{})}
+	begun := &insertion{ctx: own, stop: stop, done: make(chan struct{})}
 	p.insertions[host] = begun
-	return begun, nil
-}
-
-// forget drops an insertion whose end is known.
-func (p *Plane) forget(host string, ended *insertion) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.insertions[host] == ended {
-		delete(p.insertions, host)
-	}
-}
-
-// settle drops how an insertion ended, once the image is seen in the drive.
-func (p *Plane) settle(host string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := p.insertions[host]; i != nil && i.ended() {
-		delete(p.insertions, host)
-	}
+	return begun
 }
 
 // carryOut inserts a host's image: what is in the drive by now is looked at first.
@@ -122,7 +110,11 @@ func (p *Plane) carryOut(i *insertion, desired *install.Desired, host string) er
 		return err
 	}
 	go p.lose(ctx, i.stop, host)
-	err := p.with(ctx, desired, host, "", func(s *opened) error { return s.act(model.InsertMedia) })
+	t, err := p.target(desired, host)
+	if err != nil {
+		return err
+	}
+	err = p.converse(ctx, t, func(s *opened) error { return s.act(model.InsertMedia) })
 	var late *trouble
 	if err != nil && errors.As(context.Cause(ctx), &late) {
 		return late

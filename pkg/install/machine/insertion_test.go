@@ -120,6 +120,13 @@ func (m *slowMedia) send(at time.Time) {
 	m.fetched.Last = at
 }
 
+// idle has nothing been sent for so long.
+func (m *slowMedia) idle(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fetched.Idle = d
+}
+
 func (m *slowMedia) URL(host string) (string, error) {
 	return m.Server.URL + "/i/" + host + "x7.iso", nil
 }
@@ -246,8 +253,8 @@ func TestInsertionWithoutEnd(t *testing.T) {
 			if passed := network.Now().Sub(began); passed > test.within+3*tick {
 				t.Errorf("given up after %s", passed)
 			}
-			if err := insert(); err == nil || !strings.Contains(err.Error(), test.says) || len(told) > 0 {
-				t.Errorf("%v; told %d times more", err, len(told))
+			if got := l.see(t, "a"); got.Failed != model.InsertMedia || !strings.Contains(got.Cause, test.says) || len(told) > 0 {
+				t.Errorf("%+v; told %d times more", got, len(told))
 			}
 			begins()
 			s.mu.Lock()
@@ -272,6 +279,10 @@ func TestReadByAnother(t *testing.T) {
 	m.count(1)
 	if got := l.see(t, "sushy"); !got.Inserting {
 		t.Errorf("%+v", got)
+	}
+	m.idle(time.Hour)
+	if got := l.see(t, "sushy"); got.Inserting || !got.Fetch.Stalled() {
+		t.Errorf("the download stands: %+v", got)
 	}
 	m.count(-1)
 	if got := l.see(t, "sushy"); got.Inserting {

@@ -66,6 +66,8 @@ type Plane struct {
 	bootRequested map[string]bool          // whose BMC took a boot from the drive, until they are on
 	switched      map[string]install.Power // what they were told to be, until that shows
 	insertions    map[string]*insertion
+	pending       map[string]pending // what a BMC goes on with
+	failed        map[string]failure // what a BMC could not finish, until it is done
 }
 
 var _ install.Machines = (*Plane)(nil)
@@ -80,7 +82,8 @@ type reading struct {
 type target struct {
 	bmc    *spec.BMC
 	ownURL string
-	drive  string // where its virtual drive was seen, "" to look for it
+	drive  string        // where its virtual drive was seen, "" to look for it
+	within time.Duration // how long a Task is followed, 0 until it ends
 }
 
 // New returns a Plane.
@@ -89,6 +92,7 @@ func New(config Config) *Plane {
 		media: config.Media, proxy: config.Proxy,
 		clock: cmp.Or[install.Clock](config.Clock, clock.Real()), network: cmp.Or[install.Clock](config.Network, clock.Real()),
 		last: map[string]reading{}, bootRequested: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
+		pending: map[string]pending{}, failed: map[string]failure{},
 	}
 }
 
@@ -134,7 +138,7 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *instal
 // drive meanwhile means nothing, and some answer to one client at a time.
 func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
 	if p.inserting(host) {
-		return install.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
+		return p.withFailure(host, install.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)})
 	}
 	p.mu.Lock()
 	last, known := p.last[host]
@@ -147,13 +151,59 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	}
 	state := last.state
 	state.Fetch = p.media.Fetched(host)
-	if state.OurMedia {
-		p.settle(host)
+	// The BMC may read the image without a Task that says so, as an earlier run has asked for.
+	reads := state.Fetch.Active > 0 && !state.Fetch.Stalled()
+	state.Inserting = state.Inserting || state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && reads
+	return p.withFailure(host, state)
+}
+
+// failure is what became of a request that a BMC had accepted.
+type failure struct {
+	kind install.Kind
+	err  error
+}
+
+// withFailure adds to a state what the BMC could not finish, as long as that is not done.
+func (p *Plane) withFailure(host string, state install.MachineState) install.MachineState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, known := p.failed[host]
+	switch {
+	case !known:
+	case state.Trouble == "" && !state.Inserting && isDone(f.kind, state):
+		delete(p.failed, host)
+	default:
+		state.Failed, state.Cause, state.Next = f.kind, troubled(f.err).Trouble, remedyOf(host, f.err)
 	}
-	// Somebody reads the image who was not told to by this plane: the BMC, on the word
-	// of a run before this one.
-	state.Inserting = state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
 	return state
+}
+
+// isDone says whether a machine is as an action wants it, whoever has made it so.
+func isDone(kind install.Kind, state install.MachineState) bool {
+	switch kind {
+	case model.InsertMedia:
+		return state.OurMedia || state.Power == model.PowerIsOn
+	case model.SetBootOnce:
+		return state.BootOnce || state.Power == model.PowerIsOn
+	case model.PowerOn:
+		return state.Power == model.PowerIsOn
+	case model.PowerOff:
+		return state.Power == model.PowerIsOff
+	case model.EjectMedia:
+		return !state.OurMedia
+	case model.RestoreBoot:
+		return !state.BootOnce && !state.BootStays
+	}
+	return true
+}
+
+// remedyOf is what to do about an error of a BMC, where that says it.
+func remedyOf(host string, err error) install.Advice {
+	var known *trouble
+	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
+		return known.cause.remedy(host)
+	}
+	return install.NextOf(err)
 }
 
 func (p *Plane) read(ctx context.Context, desired *install.Desired, host, drive string) reading {
@@ -166,12 +216,53 @@ func (p *Plane) read(ctx context.Context, desired *install.Desired, host, drive 
 		if p.awaits(host, now.state.Power) {
 			now.until = time.Time{}
 		}
+		p.tasks(host, s, &now.state)
 		return nil
 	})
 	if err != nil {
 		return reading{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
 	}
 	return now
+}
+
+// tasks adds to a state what the BMC still works at, or could not do: what this plane
+// has asked for, or an insertion that an earlier run has asked for.
+func (p *Plane) tasks(host string, s *opened, state *install.MachineState) {
+	p.mu.Lock()
+	asked, waits := p.pending[host]
+	_, failed := p.failed[host]
+	acted := p.insertions[host] != nil
+	p.mu.Unlock()
+	switch {
+	case waits:
+		ended, _, err := s.look(asked.path)
+		if !ended {
+			state.Trouble, state.TroubleKind = "it has not finished to "+model.Action{Kind: asked.kind, Name: host}.Task(), model.TroubleBusy
+			return
+		}
+		p.settle(host, asked.kind, s.explain(err))
+	case state.Power == model.PowerIsOff && !state.OurMedia && !acted && !failed:
+		found, err := s.insertions()
+		if err != nil || len(found) == 0 {
+			return
+		}
+		if state.Inserting = !found[0].ended(); !state.Inserting && found[0].failed() {
+			p.settle(host, model.InsertMedia, s.refused(s.failureOf(&found[0])))
+		}
+	}
+}
+
+// settle notes how a request ended that a BMC had accepted.
+func (p *Plane) settle(host string, kind install.Kind, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pending, host)
+	switch {
+	case err != nil && !errors.Is(err, context.Canceled):
+		p.failed[host] = failure{kind: kind, err: err}
+	case p.failed[host].kind == kind:
+		delete(p.failed, host)
+	}
 }
 
 // awaits says whether a machine does not show yet how it was switched.
@@ -220,7 +311,11 @@ func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive 
 	if err != nil {
 		return err
 	}
-	t.drive = drive
+	t.drive, t.within = drive, answersSoon
+	return p.converse(ctx, t, do)
+}
+
+func (p *Plane) converse(ctx context.Context, t target, do func(*opened) error) error {
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return err
@@ -262,6 +357,10 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 		err = p.within(ctx, desired, host, "", func(s *opened) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
+	var goesOn *unfinished
+	if errors.As(err, &goesOn) {
+		p.pending[host], err = pending{kind: action.Kind, path: goesOn.path}, nil
+	}
 	switch {
 	case action.Kind == model.RestoreBoot:
 		delete(p.bootRequested, host)
@@ -273,9 +372,8 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 		p.switched[host] = model.PowerIsOff
 	}
 	p.mu.Unlock()
-	var known *trouble
-	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
-		return &install.Fault{Err: err, Next: install.Advice("check that the BMC of " + host + " reaches that address, or give another one with --media-url")}
+	if next := remedyOf(host, err); next != "" && install.NextOf(err) == "" {
+		return &install.Fault{Err: err, Next: next}
 	}
 	return err
 }

@@ -10,20 +10,24 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stmcginnis/gofish/common"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // trouble is what is wrong with one BMC, in words that hold no secret.
 type trouble struct {
-	kind install.TroubleKind
-	text string
-	err  error
+	kind  install.TroubleKind
+	text  string
+	err   error
+	cause cause // of an image that was refused
 }
 
 func (t *trouble) Error() string { return t.text }
@@ -32,9 +36,18 @@ func (t *trouble) Unwrap() error { return t.err }
 // explain makes a trouble of what a request ended with. Only what is safe of it
 // is kept: BMCs repeat in their answers what they were sent.
 func (c *connection) explain(err error) error {
-	var known *trouble
-	if errors.As(err, &known) {
+	var (
+		known  *trouble
+		goesOn *unfinished
+		failed *taskFailed
+	)
+	switch {
+	case errors.As(err, &known):
 		return known
+	case errors.As(err, &goesOn):
+		return goesOn
+	case errors.As(err, &failed):
+		return &trouble{kind: model.TroubleOther, text: "its BMC could not do it: " + c.safe(failed.said)}
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -67,7 +80,7 @@ func (c *connection) explain(err error) error {
 }
 
 func (c *connection) explainStatus(status *common.Error) error {
-	said := c.safe(saidBy(status))
+	said := c.safe(c.saidBy(status))
 	lower := strings.ToLower(status.Error())
 	switch code := status.HTTPReturnedStatusCode; {
 	case strings.Contains(lower, "sessionlimit"):
@@ -85,24 +98,63 @@ func (c *connection) explainStatus(status *common.Error) error {
 	}
 }
 
-func saidBy(status *common.Error) string {
-	var texts, ids []string
-	for _, info := range status.ExtendedInfos {
-		if text := strings.TrimSpace(info.Message); text != "" {
-			texts = append(texts, text)
-		} else if info.MessageID != "" {
-			ids = append(ids, info.MessageID)
+func (c *connection) saidBy(status *common.Error) string {
+	return fmt.Sprintf("%s (HTTP %d)", c.saidByAll(status.ExtendedInfos, status.Message), status.HTTPReturnedStatusCode)
+}
+
+// cause is why a BMC takes no image, as far as its words say.
+type cause int
+
+// The causes that have a remedy of their own.
+const (
+	causeUnknown cause = iota
+	causeLicence
+	causeCertificate
+	causeName
+	causeTLS
+)
+
+// causes are the words, and the ids of messages, by which a cause is known: the first that
+// fits is the cause. RAC0720 and the like say that the image was not found, which is what
+// the remedy of an unknown cause is about.
+func causes() []struct {
+	cause cause
+	marks []string
+} {
+	return []struct {
+		cause cause
+		marks []string
+	}{
+		{causeLicence, []string{"licens", "licence", "lic501", "swc0242"}},
+		{causeCertificate, []string{"certificate", "x509", "self-signed", "self signed", "unknown ca"}},
+		{causeName, []string{"resolve", "dns", "name or service not known", "no such host", "unknown host"}},
+		{causeTLS, []string{"https", "tls", "ssl", "protocol"}},
+	}
+}
+
+func causeOf(said string) cause {
+	lower := strings.ToLower(said)
+	for _, known := range causes() {
+		if slices.ContainsFunc(known.marks, func(mark string) bool { return strings.Contains(lower, mark) }) {
+			return known.cause
 		}
 	}
-	switch {
-	case len(texts) > 0:
-		texts = append(texts, ids...)
-	case status.Message != "":
-		texts = []string{status.Message}
-	default:
-		texts = ids
+	return causeUnknown
+}
+
+// remedy is what to do about an image that the BMC of a host refuses.
+func (c cause) remedy(host string) install.Advice {
+	switch c {
+	case causeLicence:
+		return advice.Text("give the BMC of " + host + " a licence with virtual media, or boot " + host + " from the discovery image by hand ({create images})")
+	case causeCertificate:
+		return advice.Text("have the BMC of " + host + " trust the certificate of that address, or give an address with http:// with --media-url")
+	case causeName:
+		return advice.Text("the BMC of " + host + " does not know the name in that address: give an IP address with --media-url, or set the name servers of the BMC")
+	case causeTLS:
+		return advice.Text("the BMC of " + host + " does not take this kind of address: give one with http://, or with https://, with --media-url")
 	}
-	return fmt.Sprintf("%s (HTTP %d)", strings.Join(texts, "; "), status.HTTPReturnedStatusCode)
+	return advice.Text("check that the BMC of " + host + " reaches that address, or give another one with --media-url")
 }
 
 // innermost is the last error of a chain: those around it repeat URLs.
@@ -127,9 +179,31 @@ func (c *connection) safe(text string) string {
 			text = strings.ReplaceAll(text, secret, "[redacted]")
 		}
 	}
+	for _, secret := range secretsOf(c.image) {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
 	text = strings.Join(strings.Fields(paths.ReplaceAllString(text, "$1/…")), " ")
 	if runes := []rune(text); len(runes) > 300 {
 		text = string(runes[:300]) + "…"
 	}
 	return text
 }
+
+// secretsOf are the path of an image's URL, as texts repeat it without the rest of the URL,
+// and the parts of the path that are hard to guess, the longest first.
+func secretsOf(image string) []string {
+	u, err := url.Parse(image)
+	if err != nil || len(u.Path) < 2 {
+		return nil
+	}
+	secrets := []string{u.Path, u.EscapedPath()}
+	for _, part := range strings.Split(u.Path, "/") {
+		if len(part) >= hardToGuess {
+			secrets = append(secrets, part, strings.TrimSuffix(part, path.Ext(part)))
+		}
+	}
+	return secrets
+}
+
+// hardToGuess is how long a part of a path is that is no mere name.
+const hardToGuess = 16

@@ -22,6 +22,8 @@ type Fetch struct {
 	Bytes, Size int64
 	// First and Last are when the first request came, and bytes were last sent.
 	First, Last time.Time
+	// Idle is how long ago Last was; zero without a request.
+	Idle time.Duration
 }
 
 // tally is what was fetched of one file, since it has the content that it has.
@@ -55,6 +57,14 @@ func (t *tally) sent(tag string, off, n int64, now time.Time) {
 // Fetched is what a host has fetched of its ISO or, where it boots from the
 // network, of all its netboot files together. It is kept after Withdraw.
 func (s *Server) Fetched(host string) Fetch {
+	f := s.fetched(host)
+	if !f.Last.IsZero() {
+		f.Idle = s.clock.Now().Sub(f.Last)
+	}
+	return f
+}
+
+func (s *Server) fetched(host string) Fetch {
 	s.mu.RLock()
 	e := s.entries[entryKey{hostClass, host}]
 	s.mu.RUnlock()

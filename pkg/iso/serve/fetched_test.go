@@ -17,6 +17,9 @@ func TestFetched(t *testing.T) {
 	s := newServer(t, serve.Config{Clock: clk})
 	check := func(step string, want serve.Fetch) {
 		t.Helper()
+		if !want.Last.IsZero() {
+			want.Idle = clk.Now().Sub(want.Last)
+		}
 		if diff := cmp.Diff(want, s.Fetched("m-0")); diff != "" {
 			t.Errorf("%s: %s", step, diff)
 		}

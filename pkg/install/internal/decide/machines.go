@@ -90,8 +90,11 @@ func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
 		b.trouble()
 		return true
 	}
+	if state.Failed != "" {
+		b.failed()
+	}
 	if state.Inserting {
-		b.wait("to be booted: its BMC inserts the discovery image, " + FetchText(state.Fetch))
+		b.inserting()
 		return true
 	}
 	switch state.Power {
@@ -163,6 +166,51 @@ func (b *booting) trouble() {
 		b.block(ReasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
 	}
 }
+
+// failed is a request that the BMC had accepted and could not finish. It is tried again.
+func (b *booting) failed() {
+	a := machineAction(b.state.Failed, b.want.Name, "")
+	message := fmt.Sprintf("could not %s: %s", a.Task(), b.state.Cause)
+	remedy := cmp.Or(b.state.Next, troubleRemedy(b.want.Name, model.TroubleOther))
+	if !b.waiting.Until.IsZero() {
+		b.waiting.Next = remedy
+		b.wait("to be booted: " + message)
+		return
+	}
+	b.planner.block(model.Blocker{
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CurePerson, Hosts: []string{b.want.Name}, Message: message, Remedy: remedy,
+	})
+}
+
+// quietWithin is how long a download may pause before a warning says so.
+const quietWithin = 30 * time.Second
+
+// inserting is a BMC that reads the image, or has been asked to.
+func (b *booting) inserting() {
+	fetch := b.state.Fetch
+	quiet := fetch.Quiet()
+	switch {
+	case b.state.Failed != "": // which is told
+		return
+	case fetch.Stalled():
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch), quiet.Round(time.Second)),
+			advice.Text("check the way from the BMC of "+b.want.Name+" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
+		return
+	case quiet >= quietWithin:
+		b.warn(model.Warning{
+			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.HostScope(b.want.Name), Reason: reasonNotFetched,
+			Message: fmt.Sprintf("the BMC of %s has read nothing of the discovery image for %s: %s", b.want.Name, quietWithin, FetchText(fetch)),
+		})
+	}
+	text := "to be booted: its BMC inserts the discovery image, " + FetchText(fetch)
+	if quiet >= quietShown {
+		text += fmt.Sprintf(", nothing for %s", quiet.Round(time.Second))
+	}
+	b.wait(text)
+}
+
+// quietShown is from when on a wait says how long a download pauses.
+const quietShown = 5 * time.Second
 
 func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 	field := "spec.hosts[" + host + "].bmc"

@@ -69,6 +69,8 @@ func (p *planner) repeated(a model.Action) bool {
 		again = switchWithin
 	}
 	switch {
+	case p.observed.Machines[a.Name].Failed == a.Kind && model.TraitsOf(a.Kind).ByBMC: // which is told already
+		return p.now.Before(s.Last.Add(again))
 	case model.TraitsOf(a.Kind).Switches && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))
 		return true
