@@ -60,6 +60,8 @@ type Enrolled struct {
 	MAC   string // that it boots from
 	Owned bool   // given by oaictl, for this cluster
 	State string // the service's own word for how far it got, "" if unknown
+	// InfraEnv is the name of the one whose image it boots, "" if unknown.
+	InfraEnv string
 	// Trouble is why the service does not get on with the machine, "" where it does.
 	Trouble string
 }

@@ -112,6 +112,8 @@ type Blocker struct {
 	Usual   string
 	Check   Advice
 	Follows []string
+	// Certain says that it does not waver: it is told as soon as it is seen.
+	Certain bool `json:"-"`
 }
 
 // Verdict is where the install stands, in one word.

@@ -154,3 +154,34 @@ func TestEnrolledMachineThatIsNotRequired(t *testing.T) {
 		t.Errorf("later: %+v", plan)
 	}
 }
+
+// TestUnnamedMachineThatTheServiceCannotBoot is named where the file names no machines, as for
+// why with the name of a cluster; machines of others are not.
+func TestUnnamedMachineThatTheServiceCannotBoot(t *testing.T) {
+	c := sample(3, 0)
+	c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
+	w := newWorld(&install.Desired{Spec: c})
+	w.hub, w.observed.Enrolled = true, []install.Enrolled{}
+	for range 10 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+	}
+	if len(w.observed.InfraEnvs) == 0 {
+		t.Fatal("there is no image")
+	}
+	env := w.observed.InfraEnvs[0].Name
+	w.observed.Enrolled = []install.Enrolled{
+		{Name: "node7", InfraEnv: env, Trouble: "its PreprovisioningImage cannot be made: no such arch"},
+		{Name: "node8", InfraEnv: env, State: "preparing"},
+		{Name: "stranger", InfraEnv: "another", Trouble: "broken"},
+	}
+	var says []string
+	for _, b := range w.decide().Blockers {
+		says = append(says, b.Message)
+	}
+	if got := strings.Join(says, "\n"); got != "the service cannot boot node7: its PreprovisioningImage cannot be made: no such arch" {
+		t.Errorf("%q; waits %+v", got, w.decide().Waits)
+	}
+}

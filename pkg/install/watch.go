@@ -351,7 +351,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		event := Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == decide.ReasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
-			if now.Sub(w.since[x.Key]) < steady {
+			if !x.Certain && now.Sub(w.since[x.Key]) < steady {
 				continue
 			}
 		}

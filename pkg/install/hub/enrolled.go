@@ -2,12 +2,14 @@ package hub
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -58,11 +60,57 @@ func enrolledOf(u *unstructured.Unstructured) install.Enrolled {
 		text, _, _ := unstructured.NestedString(u.Object, path...)
 		return text
 	}
-	e := install.Enrolled{Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state")}
+	e := install.Enrolled{Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"),
+		InfraEnv: kube.Label(u, hubapi.LabelAgentInfraEnv)}
 	if kind := field("status", "errorType"); kind != "" {
 		e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
 	}
 	return e
+}
+
+// withImageTrouble adds to machines that have still to boot what is wrong with their
+// PreprovisioningImages, from which the Bare Metal Operator boots them: it says of such a
+// machine only that it waits. Who may not read these objects, or has none, goes without.
+func (p *look) withImageTrouble(ctx context.Context, namespace string, machines []install.Enrolled, envs []install.InfraEnv) []install.Enrolled {
+	out := machines
+	for i := range machines {
+		of := func(env install.InfraEnv) bool { return env.Name == machines[i].InfraEnv }
+		if machines[i].Trouble != "" || !slices.Contains(waitForImage(), machines[i].State) || !slices.ContainsFunc(envs, of) {
+			continue
+		}
+		text := p.imageTrouble(ctx, namespace, machines[i].Name)
+		if text == "" {
+			continue
+		}
+		if &out[0] == &machines[0] { // others share the list
+			out = slices.Clone(machines)
+		}
+		out[i].Trouble = text
+	}
+	return out
+}
+
+// waitForImage are the states of a BareMetalHost in which it may wait for its image.
+func waitForImage() []string {
+	return []string{"registering", "preparing", "inspecting", "available", "ready", "provisioning"}
+}
+
+// imageTrouble is why the PreprovisioningImage of a machine cannot be made, "" where it can.
+func (p *look) imageTrouble(ctx context.Context, namespace, name string) string {
+	u, err := p.api.Object(ctx, kube.PreprovisioningImages, namespace, name)
+	if err != nil {
+		return ""
+	}
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, one := range conditions {
+		c, _ := one.(map[string]any)
+		if c["type"] == "Error" && c["status"] == "True" {
+			message, _ := c["message"].(string)
+			reason, _ := c["reason"].(string)
+			return "its PreprovisioningImage cannot be made: " + redact.Text(cmp.Or(message, reason))
+		}
+	}
+	return ""
 }
 
 // as are the machines as a cluster sees them.

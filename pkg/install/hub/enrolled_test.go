@@ -58,3 +58,37 @@ func TestEnrolledMachines(t *testing.T) {
 		t.Errorf("of those that are gone there are %#v", left)
 	}
 }
+
+// TestPreprovisioningImages: what is wrong with the image of a machine that has still to boot
+// is the machine's trouble, in the words of its PreprovisioningImage and without terminal codes.
+func TestPreprovisioningImages(t *testing.T) {
+	image := func(name, failed string) *unstructured.Unstructured {
+		return object("metal3.io/v1alpha1", "PreprovisioningImage", "lab", name, map[string]any{"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Ready", "status": "False", "reason": "x", "message": "waiting"},
+			map[string]any{"type": "Error", "status": failed, "reason": "ArchMismatch", "message": "PreprovisioningImage CPU architecture (arm64) does not match InfraEnv CPU architecture (x86_64)"},
+		}}})
+	}
+	p, _ := filledPlane(t, "lab", image("broken", "True"), image("fine", "False"), image("done", "True"), image("other", "True"))
+	machine := func(name, state, env string) install.Enrolled {
+		return install.Enrolled{Name: name, State: state, InfraEnv: env}
+	}
+	given := []install.Enrolled{
+		machine("broken", "preparing", "lab"), machine("fine", "preparing", "lab"), machine("done", "provisioned", "lab"),
+		machine("other", "preparing", "another"), machine("none", "preparing", "lab"),
+	}
+	l := &look{Plane: p}
+	got := l.withImageTrouble(t.Context(), "lab", given, []install.InfraEnv{{Name: "lab"}})
+	const text = "its PreprovisioningImage cannot be made: PreprovisioningImage CPU architecture (arm64) does not match InfraEnv CPU architecture (x86_64)"
+	for i, m := range got {
+		want := ""
+		if m.Name == "broken" {
+			want = text
+		}
+		if m.Trouble != want {
+			t.Errorf("%s: %q", m.Name, m.Trouble)
+		}
+		if given[i].Trouble != "" {
+			t.Errorf("%s: the list that clusters share was changed", m.Name)
+		}
+	}
+}

@@ -172,7 +172,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 	if err := hostsOf(at, pools, reserved, ref.ID, memory, observed); err != nil {
 		return err
 	}
-	observed.Enrolled = p.enrolledMachines(at, ref.Name)
+	observed.Enrolled = p.withImageTrouble(ctx, at.Name, p.enrolledMachines(at, ref.Name), envs)
 	ref.Hosts = len(observed.Hosts)
 	ref.Empty = len(observed.Hosts) == 0 && len(envs) == 0
 	cluster, err := p.clusterOf(ctx, at, deployment, made, memory, observed)

@@ -69,7 +69,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		}
 	}
 	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
-	addSpecValidation(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
+	addSpecValidation(cluster, made, status.Conditions, observed)
 	setInstallTimes(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
@@ -86,8 +86,9 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 // addSpecValidation has what the service does not take of the objects stand in the way as
 // a check does. Until that is cured the cluster gets no further, whatever the
 // service calls it: it goes by what it took before.
-func addSpecValidation(cluster *install.Cluster, conditions []hubapi.Condition, id string, observed *install.Observed) {
-	text, blocked := refused(conditions, observed.At)
+func addSpecValidation(cluster *install.Cluster, made *unstructured.Unstructured, conditions []hubapi.Condition, observed *install.Observed) {
+	id := kube.ClusterOf(made)
+	text, blocked := refused(made, conditions, observed.At)
 	if text != "" {
 		cluster.Validations = append(cluster.Validations, specValidation(text, blocked))
 		cluster.StatusInfo = cmp.Or(cluster.StatusInfo, text)

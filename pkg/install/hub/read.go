@@ -78,7 +78,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)
-	if text, standing := refused(status.Conditions, now); text != "" {
+	if text, standing := refused(u, status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specValidation(text, standing))
 		if standing && host.State == model.HostReady { // for the service, with what it was told before
 			host.State, host.StatusInfo = model.HostBlocked, text

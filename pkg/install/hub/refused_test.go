@@ -6,8 +6,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // What the service does not take of an object is a blocker that only the file
@@ -49,6 +55,36 @@ func TestRefusedObjectsBlock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRefusedObjectWhoseConditionIsRenewed: the service may date a refusal anew with each look;
+// what was written long ago is refused nevertheless, and told at once.
+func TestRefusedObjectWhoseConditionIsRenewed(t *testing.T) {
+	c := conditionOf("SpecSynced", "False", "InputError") // just now
+	for age, want := range map[time.Duration]bool{time.Minute: true, 5 * time.Second: false} {
+		u := agentWith(c)
+		u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
+		if text, standing := refused(u, conditionsOf(t, u), time.Now()); text == "" || standing != want {
+			t.Errorf("made %s ago: %q stands %v", age, text, standing)
+		}
+	}
+	plan := planWith(t, "insufficient", conditionOf("SpecSynced", "True", "SyncOK"), func() map[string]any {
+		old := conditionOf("SpecSynced", "False", "InputError")
+		old["lastTransitionTime"] = time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+		return old
+	}())
+	if len(plan.Blockers) != 1 || !plan.Blockers[0].Certain {
+		t.Errorf("it is not told at once: %+v", plan.Blockers)
+	}
+}
+
+func conditionsOf(t *testing.T, u *unstructured.Unstructured) []hubapi.Condition {
+	t.Helper()
+	agent, err := kube.Read[agentinstall.Agent](u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agent.Status.Conditions
 }
 
 // planWith is the decision on a single node whose cluster is in a state, with a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -57,14 +58,19 @@ func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState
 
 // refused is what the service does not take of an object, "" if nothing. It
 // stands once only a change of the input helps: a fault of the service itself is
-// tried again, and one that is only just so may pass.
-func refused(conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
+// tried again, and one of what was written just now may pass. When the input was
+// written tells that, and not the date of the condition, which the service may renew.
+func refused(u *unstructured.Unstructured, conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
 	c := find(conditions, hubapi.ConditionSpecSynced)
 	if !c.isFalse() {
 		return "", false
 	}
 	text = cmp.Or(strings.TrimSpace(c.Message), c.Reason)
-	return text, c.Reason == hubapi.ReasonInputError && !now.Before(c.since().Add(grace))
+	since := kube.InputChanged(u)
+	if since.IsZero() {
+		since = c.since()
+	}
+	return text, c.Reason == hubapi.ReasonInputError && !now.Before(since.Add(grace))
 }
 
 func latest(conditions []hubapi.Condition, kinds ...string) time.Time {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -121,7 +122,7 @@ func TestRefused(t *testing.T) {
 		"just now":      {metav1.ConditionFalse, "InputError", grace - time.Second, "no such set", false},
 		"standing":      {metav1.ConditionFalse, "InputError", grace, "no such set", true},
 	} {
-		text, standing := refused([]hubapi.Condition{{
+		text, standing := refused(&unstructured.Unstructured{}, []hubapi.Condition{{
 			Type: hubapi.ConditionSpecSynced, Status: test.status, Reason: test.reason, Message: "no such set", LastTransitionTime: metav1.NewTime(now.Add(-test.age)),
 		}}, now)
 		if text != test.text || standing != test.standing {

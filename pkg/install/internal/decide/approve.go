@@ -87,7 +87,7 @@ func (p *planner) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) 
 	if e.State != "" {
 		wait.For += fmt.Sprintf("; the service, which boots it, says that it is %s", e.State)
 	}
-	remedy := advice.Sprintf("kubectl describe baremetalhost %s; correct its BMC's address or credentials there", e.Name)
+	remedy := enrolledRemedy(e.Name)
 	switch {
 	case e.Trouble == "":
 		p.wait(wait)
@@ -100,6 +100,36 @@ func (p *planner) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) 
 			Field: p.hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}
+}
+
+// enrolledTrouble blocks for the machines of the cluster that the service cannot boot and the
+// file does not name, and says whether there are any.
+func (p *planner) enrolledTrouble() bool {
+	found := false
+	for i := range p.observed.Enrolled {
+		e := &p.observed.Enrolled[i]
+		named := slices.ContainsFunc(p.spec.Spec.Hosts, func(want spec.Host) bool { return isOf(e, &want) })
+		ours := e.Owned || slices.ContainsFunc(p.observed.InfraEnvs, func(env model.InfraEnv) bool { return env.Name == e.InfraEnv })
+		if e.Trouble == "" || named || !ours || p.hasRegistered(e.MAC) {
+			continue
+		}
+		found = true
+		p.block(model.Blocker{
+			Key: "host/" + e.Name + "/bmc", Scope: model.ScopeCluster, Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{e.Name},
+			Message: fmt.Sprintf("the service cannot boot %s: %s", e.Name, e.Trouble), Remedy: enrolledRemedy(e.Name),
+		})
+	}
+	return found
+}
+
+// hasRegistered says whether a machine with a MAC address has registered.
+func (p *planner) hasRegistered(mac string) bool {
+	has := func(nic model.Interface) bool { return mac != "" && setting.MAC(nic.MAC) == setting.MAC(mac) }
+	return slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return slices.ContainsFunc(h.Inventory.Interfaces, has) })
+}
+
+func enrolledRemedy(name string) model.Advice {
+	return advice.Sprintf("kubectl describe baremetalhost,preprovisioningimage %s; correct what the message names", name)
 }
 
 // unapproved says whether a host that is reserved may not be used, since nobody has approved it: a

@@ -150,7 +150,7 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 	b := model.Blocker{
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
 		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
-		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts), Certain: cause.ID == catalogue.SpecSynced,
 		Remedy: p.advice(cmp.Or(cause.Remedy, advice.Command("explain validation", cause.ID)), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {

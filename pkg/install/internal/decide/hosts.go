@@ -112,6 +112,8 @@ func (p *planner) unnamedAbsent() {
 	}
 	if len(p.matches.Part) >= p.counts().required() {
 		wait.Until = p.optionalEnds()
+	} else if p.enrolledTrouble() {
+		return
 	}
 	p.wait(wait)
 }

@@ -173,6 +173,9 @@ const (
 	Agents               Kind = hubapi.KindAgent
 	AgentClassifications Kind = hubapi.KindAgentClassification
 	BareMetalHosts       Kind = hubapi.KindBareMetalHost
+
+	// PreprovisioningImages are read one by one, where a machine waits for its image.
+	PreprovisioningImages Kind = hubapi.KindPreprovisioningImage
 )
 
 // Resource is the kind as the API server serves it.

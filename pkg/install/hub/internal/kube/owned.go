@@ -234,13 +234,27 @@ func named(field string) fieldpath.PathElement { return fieldpath.PathElement{Fi
 // service itself changes only its status and its finalizers. Without managed
 // fields it is when the object was made.
 func SpecChanged(u *unstructured.Unstructured) time.Time {
+	return changed(u, func(set *fieldpath.Set) bool { return !set.WithPrefix(named("spec")).Empty() })
+}
+
+// InputChanged is SpecChanged, with the annotation by which an AgentClusterInstall is given
+// overrides.
+func InputChanged(u *unstructured.Unstructured) time.Time {
+	return changed(u, func(set *fieldpath.Set) bool {
+		overrides := fieldpath.Path{named("metadata"), named("annotations"), named(hubapi.AnnotationInstallConfigOverrides)}
+		return !set.WithPrefix(named("spec")).Empty() || set.Has(overrides)
+	})
+}
+
+// changed is when somebody last set fields of an object that are meant.
+func changed(u *unstructured.Unstructured, meant func(*fieldpath.Set) bool) time.Time {
 	at := u.GetCreationTimestamp().Time
 	for _, entry := range u.GetManagedFields() {
 		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
 			continue
 		}
 		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && meant(&set) {
 			at = entry.Time.Time
 		}
 	}
