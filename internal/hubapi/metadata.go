@@ -175,6 +175,10 @@ const (
 	ReasonInstallationCancelled  = "InstallationCancelled"
 )
 
+// ReasonUnbindingByHand of an Agent's Bound: it was unbound from an installed cluster, and waits for
+// its machine to boot the discovery image again.
+const ReasonUnbindingByHand = "UnbindingPendingUserAction"
+
 // ReasonPreparationPending of LastInstallationPreparationFailed is a sentence, as
 // the service has it.
 const ReasonPreparationPending = "Cluster preparation has never been performed for this cluster"

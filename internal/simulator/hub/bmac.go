@@ -45,6 +45,9 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}
+	if agent != nil && leavesByHand(agent) && host.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
+		return h.reattach(ctx, host) // whose change has it looked at again
+	}
 	if err := h.boot(ctx, host, env, agent); err != nil {
 		return err
 	}
@@ -80,7 +83,29 @@ func (h *hub) agentWith(space, mac string) *objects.Object {
 	})
 }
 
-// boot has a host booted from the image, or detached once its machine boots from its own disk.
+// leavesByHand says whether an Agent was unbound from an installed cluster and waits for its machine
+// to boot the discovery image again.
+func leavesByHand(agent *objects.Object) bool {
+	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(one any) bool {
+		c, _ := one.(map[string]any)
+		return c["type"] == hubapi.ConditionBound && c["reason"] == hubapi.ReasonUnbindingByHand
+	})
+}
+
+// reattach gives a host back to the operator of bare metal, without its image: it is deprovisioned, and
+// boots the image anew once it is available.
+func (h *hub) reattach(ctx context.Context, host *objects.Object) error {
+	return h.store.change(ctx, host, func() {
+		notes := host.GetAnnotations()
+		delete(notes, hubapi.AnnotationBMHDetached)
+		host.SetAnnotations(notes)
+		unstructured.RemoveNestedField(host.Object, "spec", "image")
+	})
+}
+
+// boot has a host booted from the image, or detached once its machine boots from its own disk. A host
+// that is detached is left alone, and one that is neither new nor available loses its image first.
 func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error {
 	return h.store.change(ctx, host, func() {
 		objects.AddFinalizer(host, hubapi.FinalizerBMAC)
@@ -88,11 +113,15 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 		spec, _, _ := unstructured.NestedMap(host.Object, "spec")
 		spec["automatedCleaningMode"] = "disabled"
 		leaving := []string{"Rebooting", "Joined", "Done", "Failed"}
-		if agent != nil && slices.Contains(leaving, objects.Nested(agent, "status", "progress", "currentStage")) {
-			if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
-				notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
-			}
-		} else if url := objects.Nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
+		installs := agent != nil && !leavesByHand(agent) && slices.Contains(leaving, objects.Nested(agent, "status", "progress", "currentStage"))
+		url, state := objects.Nested(env, "status", "isoDownloadURL"), objects.Nested(host, "status", "provisioning", "state")
+		switch {
+		case installs && notes[hubapi.AnnotationBMACManageProvisioned] != yesText:
+			notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
+		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url || !h.cool(env, host):
+		case h.config.Metal3 && state != "" && state != "ready" && state != "available":
+			delete(spec, "image")
+		default:
 			spec["online"] = true
 			spec["image"] = map[string]any{"url": url, "format": "live-iso"}
 		}

@@ -302,7 +302,11 @@ func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstruct
 }
 
 // Delete deletes an object, which stays in its store until the watch says that it is gone.
+// One that is being deleted already is left to its finalizers.
 func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
+	if live.GetDeletionTimestamp() != nil {
+		return nil
+	}
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	uid, background := live.GetUID(), metav1.DeletePropagationBackground

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -70,8 +71,25 @@ func stuckFault(left []*unstructured.Unstructured) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
 		Err:  fmt.Errorf("still there after %s: %s", Timeout, strings.Join(held(left, ": %s is down"), "; ")),
-		Next: "bring that controller up again, and run the same command again",
+		Next: stuckAdvice(left),
 	}
+}
+
+// stuckAdvice is what to do about objects that stay. Where their controllers are gone for good, a
+// person may take the finalizers off: oaictl does not, since nothing is cleaned up then.
+func stuckAdvice(left []*unstructured.Unstructured) install.Advice {
+	next := install.Advice("bring that controller up again, and run the same command again")
+	var commands []string
+	for _, u := range left {
+		if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 && len(commands) < mostNamed {
+			commands = append(commands, fmt.Sprintf("kubectl patch %s -n %s %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'",
+				strings.ToLower(u.GetKind()), u.GetNamespace(), u.GetName()))
+		}
+	}
+	if len(commands) == 0 {
+		return next
+	}
+	return next + advice.Literal("; if it is gone for good, and only then, take the finalizers off by hand, which cleans nothing up: "+strings.Join(commands, "; "))
 }
 
 // mostNamed is how many objects that wait for the same are named one by one.

@@ -211,3 +211,38 @@ func TestHeldTogether(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestDeletedOnce: what is being deleted already is not deleted again, however often a
+// controller comes back to it.
+func TestDeletedOnce(t *testing.T) {
+	w, at := watched(t)
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": map[string]any{"namespace": "lab", "name": "a"}}}
+	put(t, at, u)
+	requests := func() int { return len(w.Dynamic.(*fake.FakeDynamicClient).Actions()) }
+	for _, deleted := range []bool{false, true} {
+		before := requests()
+		if deleted {
+			now := metav1.Now()
+			u.SetDeletionTimestamp(&now)
+		}
+		if err := w.Delete(t.Context(), kube.Agents, u); err != nil {
+			t.Fatal(err)
+		}
+		if asked := requests() > before; asked == deleted {
+			t.Errorf("being deleted %v: asked to delete it %v", deleted, asked)
+		}
+	}
+}
+
+// TestStuckAdvice shows how to take finalizers off what stays, and of what is not being
+// deleted it does not.
+func TestStuckAdvice(t *testing.T) {
+	now := metav1.Now()
+	stays := &unstructured.Unstructured{Object: map[string]any{"kind": "InfraEnv", "metadata": map[string]any{"namespace": "lab", "name": "env", "finalizers": []any{"infraenv.agent-install.openshift.io/ai-deprovision"}}}}
+	stays.SetDeletionTimestamp(&now)
+	other := &unstructured.Unstructured{Object: map[string]any{"kind": "AgentClusterInstall", "metadata": map[string]any{"namespace": "lab", "name": "lab", "finalizers": []any{"x"}}}}
+	next := stuckFault([]*unstructured.Unstructured{stays, other}).Next.String()
+	if !strings.Contains(next, `kubectl patch infraenv -n lab env --type merge -p '{"metadata":{"finalizers":null}}'`) || strings.Contains(next, "agentclusterinstall") {
+		t.Error(next)
+	}
+}
