@@ -82,6 +82,9 @@ type Cluster struct {
 	// any more, although the start was asked for, and does not until the cluster
 	// is touched. Zero: it goes on.
 	Stalled time.Time
+	// Unattended is since when no controller of the service has looked at the cluster, or at
+	// what it refers to: each writes down that it has. Zero: they have.
+	Unattended time.Time
 	// NoReset says that the service can't take an install that has ended back to its
 	// beginning: the cluster has to be made anew.
 	NoReset bool

@@ -71,6 +71,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
 	addSpecValidation(cluster, made, status.Conditions, observed)
 	setInstallTimes(cluster, cd, aci)
+	cluster.Unattended = p.unattendedSince(at, made, status.Conditions)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
 		cluster.Stalled = p.stalledSince(ctx, aci, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed.Hosts)
@@ -102,6 +103,28 @@ func addSpecValidation(cluster *install.Cluster, made *unstructured.Unstructured
 			cluster.State = model.ClusterBlocked
 		}
 	}
+}
+
+// unattendedSince is when the oldest of the cluster's objects was made that no controller has
+// looked at: each gets conditions at the first look. Zero where all have some.
+func (p *Plane) unattendedSince(at *kube.Namespace, made *unstructured.Unstructured, conditions []hubapi.Condition) time.Time {
+	var since time.Time
+	note := func(u *unstructured.Unstructured) {
+		at := u.GetCreationTimestamp().Time
+		if !at.IsZero() && (since.IsZero() || at.Before(since)) {
+			since = at
+		}
+	}
+	if len(conditions) == 0 {
+		note(made)
+	}
+	for _, u := range at.Store(kube.InfraEnvs).All() {
+		seen, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		if len(seen) == 0 && kube.BoundTo(u) == kube.ClusterOf(made) {
+			note(u)
+		}
+	}
+	return since
 }
 
 func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {

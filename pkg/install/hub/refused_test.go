@@ -78,6 +78,30 @@ func TestRefusedObjectWhoseConditionIsRenewed(t *testing.T) {
 	}
 }
 
+// TestUnattended: where no controller of the hub runs, objects get no conditions, which is told
+// a minute after they were made.
+func TestUnattended(t *testing.T) {
+	for age, want := range map[time.Duration]bool{2 * time.Minute: true, 10 * time.Second: false} {
+		p, at := filledPlane(t, "lab")
+		c := parseCluster(t, singleNode())
+		for _, u := range made(t, p, at, c).Cluster {
+			u = u.DeepCopy()
+			u.SetResourceVersion("100")
+			u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
+			put(t, at, u)
+		}
+		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
+		told := slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "NoController" })
+		if told != want {
+			t.Errorf("made %s ago: told %v; %+v", age, told, plan.Blockers)
+		}
+	}
+}
+
 func conditionsOf(t *testing.T, u *unstructured.Unstructured) []hubapi.Condition {
 	t.Helper()
 	agent, err := kube.Read[agentinstall.Agent](u)

@@ -123,6 +123,7 @@ func firstDone(actions []model.Action) string {
 // beforeInstall brings cluster, image and hosts to what the file says, and
 // starts the install when all of it is so.
 func (p *planner) beforeInstall() {
+	p.unattended()
 	p.configureCluster()
 	p.images()
 	p.hosts()
@@ -133,6 +134,22 @@ func (p *planner) beforeInstall() {
 	p.leaveOut()
 	p.start()
 	p.otherwise("the service to check the cluster and its hosts")
+}
+
+// attendsWithin is how long the service may take to look at a new cluster.
+const attendsWithin = time.Minute
+
+// unattended says that nothing goes on since the service's controllers do not run.
+func (p *planner) unattended() {
+	since := p.cluster.Unattended
+	if since.IsZero() || p.now.Before(since.Add(attendsWithin)) {
+		return
+	}
+	p.block(model.Blocker{
+		Key: "cluster/unattended", Scope: model.ScopeCluster, Reason: "NoController", Cure: model.CurePerson, Since: since,
+		Message: "no controller of the hub has looked at the cluster since it was made at " + since.UTC().Format(time.TimeOnly),
+		Remedy:  "look whether assisted-service runs on the hub and may watch this namespace: kubectl get pods -A -l app=assisted-service",
+	})
 }
 
 // Explain decides on an observation without anything remembered, to say what stands in
