@@ -143,6 +143,26 @@ func (p *planner) silent(cause diagnose.Cause) bool {
 	return true
 }
 
+// reasonNetworks is the reason of the blocker that the file names virtual addresses, or of a single
+// node a machine network, that lie in no network of the hosts.
+const reasonNetworks = "VIPOutsideHostNetworks"
+
+// ofNetworks says whether a validation fails where the virtual addresses are in no network of a
+// host: the service takes the machine network from the host whose network has them.
+func ofNetworks(validation string) bool {
+	switch validation {
+	case "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr", "belongs-to-machine-cidr", "api-vips-valid", "ingress-vips-valid":
+		return true
+	}
+	return false
+}
+
+// differ says whether a cause follows from networks that differ, which is told in terms of the file.
+func (p *planner) differ(cause diagnose.Cause) bool {
+	told := func(b model.Blocker) bool { return b.Reason == reasonNetworks }
+	return ofNetworks(cause.ID) && slices.ContainsFunc(p.plan.Blockers, told)
+}
+
 // ReasonValidation is the reason of blockers that are failing checks.
 const ReasonValidation = "ValidationFails"
 

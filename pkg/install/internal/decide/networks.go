@@ -7,22 +7,11 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/diagnose"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// reasonNetworks is the reason of the blocker that the file names virtual addresses, or of a single
-// node a machine network, that lie in no network of the hosts.
-const reasonNetworks = "VIPOutsideHostNetworks"
-
-// ofNetworks are the validations that fail where the virtual addresses are in no network of a host:
-// the service takes the machine network from the host whose network has them.
-var ofNetworks = []string{
-	"machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr", "belongs-to-machine-cidr", "api-vips-valid", "ingress-vips-valid",
-}
 
 // networks compares the addresses and networks of the file with those that the hosts have. It is
 // certain as soon as their inventories are there: the service takes minutes to say so, in its own terms.
@@ -176,9 +165,4 @@ func (p *planner) settingOrFile(key model.Setting, file []string) []string {
 		}
 	}
 	return file
-}
-
-// differ says whether a cause follows from networks that differ, which is told in terms of the file.
-func (p *planner) differ(cause diagnose.Cause) bool {
-	return slices.Contains(ofNetworks, cause.ID) && slices.ContainsFunc(p.plan.Blockers, func(b model.Blocker) bool { return b.Reason == reasonNetworks })
 }
