@@ -267,7 +267,7 @@ func lab() *fake {
 			Inventory: install.Inventory{
 				Known: true, Serial: "S-" + id, CPUs: 8, MemoryBytes: 16 << 30, Arch: "x86_64",
 				Interfaces: []install.Interface{{Name: "eth0", MAC: mac, Addresses: []string{"192.168.10.11/24"}, Up: true}},
-				Disks:      []install.Disk{{ID: "d1", Path: "/dev/sda", ByID: "/dev/disk/by-id/wwn-1", SizeBytes: 120e9, Type: "SSD", Eligible: true}, {ID: "d2", Path: "/dev/sdb", SizeBytes: 1e9, Reasons: []string{"too small"}}},
+				Disks:      []install.Disk{{ID: "d1", Path: "/dev/sda", ByID: "/dev/disk/by-id/wwn-1", ByPath: "/dev/disk/by-path/pci-1", SizeBytes: 120e9, Type: "SSD", Eligible: true}, {ID: "d2", Path: "/dev/sdb", SizeBytes: 1e9, Reasons: []string{"too small"}}},
 			},
 			Disk: "d1", Progress: install.HostProgress{Stages: []string{"Rebooting"}},
 		}

@@ -59,10 +59,19 @@ func TestVerbsThatLook(t *testing.T) {
 	}
 }
 
+// TestDescribeTellsWhatIsInstalledOn once it is, and before that what will be.
+func TestDescribeTellsWhatIsInstalledOn(t *testing.T) {
+	service := lab()
+	service.hosts[0].State, service.hosts[0].Progress.Stage = model.HostInstalling, "Rebooting"
+	if got := run(t, service, "", "describe", "host", "node-1"); !strings.Contains(got.out, "/dev/sda 120 GB SSD (installed on)") {
+		t.Errorf("describe host does not say what it is installed on:\n%s", got.out)
+	}
+}
+
 func TestDescribeTellsWhatMatters(t *testing.T) {
 	for line, words := range map[string][]string{
 		"describe cluster lab": {"lab", "c1", "Blocked (insufficient)", "node-1  control-plane  Blocked", "99-x.yaml", "all-hosts-are-ready-to-install"},
-		"describe host node-1": {"h1", "control-plane", "16 GiB", "8 x86_64", "52:54:00:00:00:01  up  192.168.10.11/24", "/dev/sda 120 GB SSD (installed on)", "not eligible: too small", "has-min-memory"},
+		"describe host node-1": {"h1", "control-plane", "16 GiB", "8 x86_64", "52:54:00:00:00:01  up  192.168.10.11/24", "/dev/sda 120 GB SSD (to be installed on)\n    /dev/disk/by-id/wwn-1\n    /dev/disk/by-path/pci-1\n", "not eligible: too small", "has-min-memory"},
 	} {
 		got := run(t, lab(), "", strings.Fields(line)...)
 		for _, word := range words {

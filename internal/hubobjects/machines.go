@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -101,7 +102,7 @@ func setNamed(object Fields, secret, name string, content any) error {
 
 // IsMetal3 says whether the hub boots a host.
 func (h *Maker) IsMetal3(host *spec.Host) bool {
-	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil && host.Match.Agent == ""
+	return h.Cluster.HubBoots(host)
 }
 
 // BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
@@ -122,7 +123,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	Metal3Fields(host.BMC.Metal3, s, notes)
 	mark(object.Object, "annotations", notes)
 	Put(s, "bootMACAddress", host.Match.MAC)
-	PutHints(s, host.Disk.Hints)
+	h.PutHints(s, host)
 	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
 		Put(s, "architecture", setting.KernelArch(boots.Arch))
 	}
@@ -173,22 +174,30 @@ func (h *Maker) HostIgnition(host *spec.Host) string {
 // RoleWord is a role in the service's word.
 func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role)) }
 
-// HintFields are root device hints, in metal3's words, which are the file's.
-func HintFields(hints spec.DiskHints) Fields {
+// HintFields are root device hints, in metal3's words, which are the file's. Hints that the service does not
+// read, which chooses the disk by these fields, are refused.
+func (h *Maker) HintFields(host *spec.Host) Fields {
+	for _, r := range diskhints.Refusals(diskhints.Hints(host.Disk.Hints), diskhints.Service) {
+		h.RefuseHost(host, "disk.hints."+r.Hint, r.Message, r.Remedy)
+	}
+	return hintFields(host.Disk.Hints)
+}
+
+func hintFields(hints spec.DiskHints) Fields {
 	out, _ := plain[spec.DiskHints]().write(hints).(Fields)
 	return out
 }
 
 // PutHints sets root device hints that are said.
-func PutHints(in Fields, hints spec.DiskHints) {
-	if fields := HintFields(hints); len(fields) > 0 {
+func (h *Maker) PutHints(in Fields, host *spec.Host) {
+	if fields := h.HintFields(host); len(fields) > 0 {
 		in["rootDeviceHints"] = fields
 	}
 }
 
 // HintPatch is root device hints as a patch: what the file does not say is taken away.
 func HintPatch(hints spec.DiskHints) Fields {
-	out := HintFields(hints)
+	out := hintFields(hints)
 	for _, name := range []string{
 		"deviceName", "hctl", "model", "vendor", "serialNumber", "minSizeGigabytes", "wwn", "wwnWithExtension", "wwnVendorExtension", "rotational",
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -142,7 +143,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 		err := c.Service.Act(ctx, config.desired(), install.Action{
 			Kind: model.UpdateHost, Scope: model.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
 		})
-		switch text, conflict := refusal(err, host, settings); {
+		switch text, conflict := config.refusal(err, host, settings); {
 		case err == nil:
 			c.Say("configured host %s", config.name)
 			came.changed = true
@@ -208,7 +209,7 @@ func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	if c.role != "" && c.role != host.Role && !decided {
 		settings[setting.Role] = setting.ValueOf(c.role)
 	}
-	if disk := c.disk(host); disk != host.Disk {
+	if disk, _ := c.disk(host); disk != host.Disk {
 		settings[setting.Disk] = setting.ValueOf(disk)
 	}
 	if c.fencing != nil && host.Settings[setting.Fencing].Text() != c.fencing.Address {
@@ -217,25 +218,19 @@ func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	return settings
 }
 
-// disk is the host's own disk to install on if it fits, else the first that does.
-func (c *hostConfig) disk(host *install.Host) string {
+// disk is the host's own disk to install on if it fits, else the first that does, and why there is none.
+func (c *hostConfig) disk(host *install.Host) (id string, none error) {
 	if c.hints == nil {
-		return host.Disk
+		return host.Disk, nil
 	}
-	first := noSuchDisk
-	for i := range host.Inventory.Disks {
-		disk := &host.Inventory.Disks[i]
-		if !disk.Eligible || disk.Media || !disk.Fits(*c.hints) {
-			continue
-		}
-		if disk.ID == host.Disk {
-			return disk.ID
-		}
-		if first == noSuchDisk {
-			first = disk.ID
-		}
+	found, err := diskhints.Candidates(diskhints.Hints(*c.hints), host.Inventory.Disks, diskhints.Service)
+	if err != nil {
+		return noSuchDisk, err
 	}
-	return first
+	if slices.ContainsFunc(found, func(d *install.Disk) bool { return d.ID == host.Disk }) {
+		return host.Disk, nil
+	}
+	return found[0].ID, nil
 }
 
 // desired carries the fencing credentials, which no setting may.
@@ -256,7 +251,7 @@ func (c *hostConfig) desired() *install.Desired {
 
 // refusal is the text for a configuration that the service refuses as things stand,
 // such as a disk that is not there.
-func refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
+func (c *hostConfig) refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
 	fault, is := errors.AsType[*install.Fault](err)
 	if !is || fault.Status != http.StatusConflict {
 		return "", false
@@ -264,6 +259,9 @@ func refusal(err error, host *install.Host, settings install.Settings) (text str
 	reason := strings.TrimSuffix(fault.Err.Error(), fmt.Sprintf(" (%d)", http.StatusConflict))
 	if disk, set := settings[setting.Disk]; set {
 		reason = fmt.Sprintf("Failed to update host installation disk to %s (from %s): %s", disk.Text(), host.Disk, reason)
+		if _, none := c.disk(host); none != nil {
+			reason += ": " + none.Error()
+		}
 	}
 	return reason, true
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // watching is a clock that is told of every wait.
@@ -68,7 +69,7 @@ func TestConfigureUntilAllFit(t *testing.T) {
 	}
 	last := seen[len(seen)-1]
 	if !strings.HasPrefix(last, "master-0: Failed to update host installation disk to /dev/not-found-by-hints (from /dev/disk/by-") ||
-		!strings.HasSuffix(last, "): Requested installation disk is not part of the host's valid disks\n") {
+		!strings.Contains(last, "): Requested installation disk is not part of the host's valid disks: no disk fits the hints; there are /dev/sda (") {
 		t.Errorf("the file of failures ended as %q", last)
 	}
 	if _, err := os.Stat(m.env.Failures); !errors.Is(err, os.ErrNotExist) {
@@ -168,6 +169,32 @@ func TestWanted(t *testing.T) {
 	machine = &install.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{setting.Fencing: want[setting.Fencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
+	}
+}
+
+// TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with
+// its paths. What no disk fits is said.
+func TestMediumReadsHints(t *testing.T) {
+	disk := func(name, kind string, bytes int64) install.Disk {
+		return install.Disk{ID: name, Name: name, Path: "/dev/" + name, Type: kind, WWN: "0x600a0980", SizeBytes: bytes, Eligible: true}
+	}
+	for name, test := range map[string]struct {
+		hints spec.DiskHints
+		disks []install.Disk
+		want  string
+		none  string
+	}{
+		"480 GB":       {hints: spec.DiskHints{MinSizeGigabytes: 480}, disks: []install.Disk{disk("sda", "SSD", 240e9), disk("sdb", "SSD", 480_103_981_056)}, want: "sdb"},
+		"multipath":    {hints: spec.DiskHints{WWN: "0x600a0980"}, disks: []install.Disk{disk("sda", "FC", 1e12), disk("sdb", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: "dm-0"},
+		"a path":       {hints: spec.DiskHints{DeviceName: "/dev/sda"}, disks: []install.Disk{disk("sda", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: noSuchDisk, none: "a path of the multipath device /dev/dm-0"},
+		"letter case":  {hints: spec.DiskHints{WWN: "0x600A0980"}, disks: []install.Disk{disk("sda", "SSD", 1e12)}, want: noSuchDisk, none: `wwn is "0x600A0980", where /dev/sda has "0x600a0980"`},
+		"several keep": {hints: spec.DiskHints{MinSizeGigabytes: 1}, disks: []install.Disk{disk("sdx", "SSD", 1e12), disk("sda", "SSD", 1e12)}, want: "sda"},
+	} {
+		config := hostConfig{hints: &test.hints}
+		id, none := config.disk(&install.Host{Disk: "sda", Inventory: install.Inventory{Known: true, Disks: test.disks}})
+		if id != test.want || (none == nil) != (test.none == "") || none != nil && !strings.Contains(none.Error(), test.none) {
+			t.Errorf("%s: %s (%v), want %s", name, id, none, test.want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -131,6 +132,9 @@ func readHints(path string) (*spec.DiskHints, error) {
 	var hints metal3.RootDeviceHints
 	if err := docs[0].strict(&hints); err != nil {
 		return nil, err
+	}
+	for _, refused := range diskhints.Refusals(diskhints.Hints(hints), diskhints.Service) {
+		return nil, badFile(path, fmt.Errorf("%s%s %s; %s", docs[0].at(refused.Hint), refused.Hint, refused.Message, refused.Remedy))
 	}
 	read := spec.DiskHints(hints)
 	if read == (spec.DiskHints{}) {

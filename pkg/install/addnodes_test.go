@@ -77,6 +77,11 @@ func TestAddNodesStates(t *testing.T) {
 			h.State = model.HostBlocked
 			h.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
 		}, install.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
+		"small disk": {func(_ *world, h *install.Host) {
+			h.State = model.HostBlocked
+			h.Validations = []install.Validation{{ID: "has-min-valid-disks", Category: "hardware", Status: "failure", Message: "No eligible disks were found"}}
+			h.Inventory.Disks = []install.Disk{{Path: "/dev/sda", SizeBytes: 20e9, Reasons: []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}}}
+		}, install.VerdictBlocked, "", "", "ValidationFails", "No eligible disks were found; /dev/sda: Disk is too small (disk only has 20 GB, but 100 GB are required)"},
 		"silent": {func(_ *world, h *install.Host) { h.State = model.HostDisconnected }, install.VerdictBlocked, "", "", "HostDisconnected", ""},
 		"installing": {func(_ *world, h *install.Host) {
 			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -387,5 +388,43 @@ func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
 	w.observed.Cluster.Unrecorded = false
 	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 {
 		t.Errorf("%s: actions %v", plan.Verdict, keys(plan.Actions))
+	}
+}
+
+// TestDiskThatTheHubChooses: the Agent of a BareMetalHost has its disk from the service, which reads hints in
+// its own way. What it does not read, or reads otherwise, blocks; oaictl does not write another choice over it.
+func TestDiskThatTheHubChooses(t *testing.T) {
+	for name, test := range map[string]struct {
+		hints   spec.DiskHints
+		changes bool
+		says    string
+	}{
+		"read by both":   {hints: spec.DiskHints{WWN: "0x5001b448b1a00002"}, changes: true},
+		"a spelling":     {hints: spec.DiskHints{WWN: "5001B448B1A00002"}, says: `write "0x5001b448b1a00002"`},
+		"a letter case":  {hints: spec.DiskHints{Model: "samsung"}, says: `model is "samsung", where /dev/sdb has "SAMSUNG"`},
+		"an extension":   {hints: spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, says: "wwnWithExtension is not known to the Assisted Installer"},
+		"a link":         {hints: spec.DiskHints{DeviceName: "/dev/disk/by-id/b"}, says: "compares it with /dev/NAME"},
+		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints fit 2 disks: /dev/sda, /dev/sdb"},
+		"a gigabyte out": {hints: spec.DiskHints{MinSizeGigabytes: 481, Model: "SAMSUNG"}, says: "no disk fits the hints"},
+	} {
+		w := readyHub(t, sample(3, 0))
+		w.desired.Spec.Host("cp-1").Disk.Hints = test.hints
+		h := w.host("host-cp-1")
+		h.DiskChooser, h.Disk = diskhints.Service, "a"
+		h.Settings[setting.Disk] = setting.ValueOf("a")
+		h.Inventory.Disks = []install.Disk{
+			{ID: "a", Path: "/dev/sda", WWN: "0x5001b448b1a00001", SizeBytes: 4e12, Eligible: true},
+			{ID: "b", Path: "/dev/sdb", ByID: "/dev/disk/by-id/b", WWN: "0x5001b448b1a00002", Model: "SAMSUNG", SizeBytes: 480_103_981_056, Eligible: true},
+		}
+		plan := w.decide()
+		i := slices.IndexFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "DiskHints" })
+		switch {
+		case test.changes != slices.Contains(keys(plan.Actions), "host/cp-1/update"):
+			t.Errorf("%s: actions %v", name, keys(plan.Actions))
+		case test.says == "" && i >= 0, test.says != "" && (i < 0 || !strings.Contains(strings.ReplaceAll(plan.Blockers[i].Message, " (/dev/disk/by-id/b)", ""), test.says)):
+			t.Errorf("%s: blockers %+v; want %q", name, plan.Blockers, test.says)
+		case test.says != "" && hasKind(plan, model.StartInstall):
+			t.Errorf("%s: the install is started all the same", name)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -92,10 +93,15 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 		return err
 	}
 	doc := document.OfHostDetail(host, "")
-	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc) }})
+	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc, written(&host)) }})
 }
 
-func hostText(a *base.App, doc document.Host) string {
+// written says whether a host has been installed on its disk.
+func written(h *install.Host) bool {
+	return h.State == model.HostInstalled || h.State == model.HostAdded || h.HasRebooted()
+}
+
+func hostText(a *base.App, doc document.Host, written bool) string {
 	var text strings.Builder
 	memory := ""
 	if doc.Memory > 0 {
@@ -118,16 +124,19 @@ func hostText(a *base.App, doc document.Host) string {
 		}
 		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, strings.Join(i.Addresses, ","))
 	})
-	base.Section(&text, "Disks", doc.Detail.Disks, diskText)
+	base.Section(&text, "Disks", doc.Detail.Disks, func(d document.Disk) string { return diskText(d, written) })
 	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
 
-func diskText(d document.Disk) string {
+func diskText(d document.Disk, written bool) string {
 	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, bytesize.Text(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string
-	if d.Install {
+	switch {
+	case d.Install && written:
 		notes = append(notes, "installed on")
+	case d.Install:
+		notes = append(notes, "to be installed on")
 	}
 	if d.Formatted {
 		notes = append(notes, "formatted")
@@ -138,8 +147,11 @@ func diskText(d document.Disk) string {
 	if len(notes) > 0 {
 		line += " (" + strings.Join(notes, ", ") + ")"
 	}
-	if name := d.ByID; name != "" {
-		return escape.Sprintf("  %s\n    %s\n", line, name)
+	text := escape.Sprintf("  %s\n", line)
+	for _, name := range []string{d.ByID, d.ByPath} {
+		if name != "" {
+			text += escape.Sprintf("    %s\n", name)
+		}
 	}
-	return escape.Sprintf("  %s\n", line)
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -361,7 +362,17 @@ func bmcAddress(text string) netip.Addr {
 	return a
 }
 
-const gib = 1 << 30
+// gigabyte is what the service counts sizes of disks in.
+const gigabyte = 1_000_000_000
+
+// reportedWWN is a world-wide name as a machine spells it, however a file does.
+func reportedWWN(text string) string {
+	digits := strings.TrimPrefix(strings.ToLower(text), "0x")
+	if _, err := hex.DecodeString(digits); err == nil && (len(digits) == 16 || len(digits) == 32) {
+		return "0x" + digits
+	}
+	return text
+}
 
 // hintedDisks is the disk that the hints describe, behind one more where they pick by what only one disk has.
 func hintedDisks(h spec.DiskHints, id hardwareID) []Disk {
@@ -375,12 +386,12 @@ func hintedDisks(h spec.DiskHints, id hardwareID) []Disk {
 	case name != "" && !strings.Contains(name, "/"):
 		target.Name = name
 	}
-	target.WWN = cmp.Or(h.WWNWithExtension, h.WWN, target.WWN)
+	target.WWN = reportedWWN(cmp.Or(h.WWNWithExtension, h.WWN+strings.TrimPrefix(h.WWNVendorExtension, "0x"), target.WWN))
 	target.Serial = cmp.Or(h.SerialNumber, target.Serial)
 	target.Model = cmp.Or(h.Model, target.Model)
 	target.Vendor = cmp.Or(h.Vendor, target.Vendor)
 	target.HCTL = cmp.Or(h.HCTL, target.HCTL)
-	target.SizeBytes = max(target.SizeBytes, int64(h.MinSizeGigabytes)*gib)
+	target.SizeBytes = max(target.SizeBytes, int64(h.MinSizeGigabytes)*gigabyte)
 	if h.Rotational != nil && *h.Rotational {
 		target.DriveType = "HDD"
 	}

@@ -95,6 +95,7 @@ func TestMachinesSatisfyWhatIsWanted(t *testing.T) {
 		{Name: "Worker-0", BMC: "bmc.example.com", Disk: spec.DiskHints{WWN: "0x5002538e00000001"}},
 		{Name: "worker-1", BMC: "ipmi://[fd00::b]", Disk: spec.DiskHints{DeviceName: "/dev/disk/by-path/pci-0000:01:00.0"}},
 		{Name: "worker-2", Disk: spec.DiskHints{DeviceName: "/dev/sdb", HCTL: "0:0:1:0", SerialNumber: "D2"}},
+		{Name: "worker-3", Disk: spec.DiskHints{WWN: "5002538E00000002"}},
 	}
 	got, err := Machines(1, Network{}, wants)
 	if err != nil {
@@ -115,6 +116,7 @@ func TestMachinesSatisfyWhatIsWanted(t *testing.T) {
 		"device":        {first.Disks[0].Name, "nvme0n1"},
 		"vendor":        {first.Disks[0].Vendor + " " + first.Disks[0].Model, "ACME FAST"},
 		"wwn":           {got[1].Disks[0].WWN, "0x5002538e00000001"},
+		"wwn as it is":  {got[4].Disks[0].WWN, "0x5002538e00000002"},
 		"by-path":       {got[2].Disks[0].ByPath, "pci-0000:01:00.0"},
 		"second device": {got[3].Disks[1].Name + " " + got[3].Disks[1].Serial, "sdb D2"},
 	} {
@@ -122,7 +124,7 @@ func TestMachinesSatisfyWhatIsWanted(t *testing.T) {
 			t.Errorf("%s is %q, not %q", what, pair[0], pair[1])
 		}
 	}
-	if d := first.Disks[0]; d.SizeBytes < 500<<30 || d.DriveType != "HDD" {
+	if d := first.Disks[0]; d.SizeBytes != 500_000_000_000 || d.DriveType != "HDD" {
 		t.Errorf("disk %+v", d)
 	}
 	for _, m := range got {

@@ -191,9 +191,10 @@ func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *m
 // noDisk is what an Agent is told where no disk fits the hints; it then says that there is no such disk.
 const noDisk = "/dev/not-found-by-hints"
 
-// hintedDisk finds the disk that hints describe: the first that may be installed on and fits all of them.
+// hintedDisk finds the disk that hints describe: of those that may be installed on and fit all of them a multipath
+// device, else the first.
 func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
-	if hints == nil || *hints == (metal3.RootDeviceHints{}) {
+	if hints == nil {
 		return ""
 	}
 	var inv agentinstall.HostInventory
@@ -201,22 +202,30 @@ func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
 	if !found || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &inv) != nil {
 		return ""
 	}
+	chosen := noDisk
 	for _, d := range inv.Disks {
-		if e := d.InstallationEligibility; e != nil && e.Eligible && hinted(&d, hints) {
+		if e := d.InstallationEligibility; e == nil || !e.Eligible || !hinted(&d, hints) {
+			continue
+		}
+		if strings.EqualFold(d.DriveType, "Multipath") {
 			return d.ID
 		}
+		if chosen == noDisk {
+			chosen = d.ID
+		}
 	}
-	return noDisk
+	return chosen
 }
 
+// hinted says whether a disk fits hints. Extensions of the world-wide name are not read.
 func hinted(d *agentinstall.HostDisk, hints *metal3.RootDeviceHints) bool {
-	const gigabyte = 1 << 30
+	const gigabyte = 1_000_000_000
 	same := func(hint string, values ...string) bool { return hint == "" || slices.Contains(values, hint) }
 	within := func(hint, value string) bool { return hint == "" || strings.Contains(value, hint) }
-	return same(hints.DeviceName, d.Path, d.ByPath, d.ByID) && same(hints.HCTL, d.HCTL) && same(hints.SerialNumber, d.Serial) &&
+	return same(hints.DeviceName, d.Path, d.ByPath) && same(hints.HCTL, d.HCTL) && same(hints.SerialNumber, d.Serial) &&
 		same(hints.WWN, d.WWN) && within(hints.Model, d.Model) && within(hints.Vendor, d.Vendor) &&
-		d.SizeBytes >= int64(hints.MinSizeGigabytes)*gigabyte &&
-		(hints.Rotational == nil || *hints.Rotational == (d.DriveType == "HDD"))
+		d.SizeBytes/gigabyte >= int64(hints.MinSizeGigabytes) &&
+		(hints.Rotational == nil || *hints.Rotational == strings.EqualFold(d.DriveType, "HDD"))
 }
 
 // power does for a BareMetalHost what the operator of bare metal does: it says

@@ -135,6 +135,31 @@ func TestIgnoredValidationsHinderNothing(t *testing.T) {
 	}
 }
 
+// TestMultipathDisks: the device is installed on, not its paths; one of other disks than FC or iSCSI is not.
+func TestMultipathDisks(t *testing.T) {
+	for kind, want := range map[string][3]string{
+		"FC":  {"Disk is a member of multipath device dm-0 and is not eligible for installation. Use the multipath device instead.", "", ""},
+		"SSD": {"", "", "Multipath device has path of unsupported type. It must be FC, iSCSI"},
+	} {
+		var inv model.Inventory
+		err := json.Unmarshal([]byte(`{"cpu": {"architecture": "x86_64"}, "disks": [
+			{"name": "sda", "path": "/dev/sda", "drive_type": "`+kind+`", "holders": "dm-0", "size_bytes": 200000000000},
+			{"name": "sdb", "path": "/dev/sdb", "drive_type": "`+kind+`", "size_bytes": 200000000000},
+			{"name": "dm-0", "path": "/dev/dm-0", "drive_type": "Multipath", "size_bytes": 200000000000}]}`), &inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // its own reasons are judged anew
+			inv.JudgeDisks(100)
+		}
+		for i, reason := range want {
+			if e := inv.Disks[i].InstallationEligibility; e.Eligible != (reason == "") || strings.Join(e.NotEligibleReasons, "; ") != reason {
+				t.Errorf("%s: %s is %+v, want %q", kind, inv.Disks[i].Path, e, reason)
+			}
+		}
+	}
+}
+
 func TestDiskChoice(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)

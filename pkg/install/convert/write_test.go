@@ -227,6 +227,32 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 }
 
 // TestFormatsRefuseNodes: no cluster can be made of hosts for one.
+// TestFormatsRefuseHints: what is written is read by the service, which chooses the disk by it. A hint that it
+// ignores, or that no disk fits, is refused with its place.
+func TestFormatsRefuseHints(t *testing.T) {
+	for hints, want := range map[string]string{
+		`wwnWithExtension: "0x5001b448b1a00002"`: "9:71: spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer",
+		`wwn: "5001B448B1A00003"`:                `spec.hosts[0].disk.hints.wwn: "5001B448B1A00003" fits no disk`,
+		`deviceName: /dev/disk/by-id/a`:          `spec.hosts[0].disk.hints.deviceName: "/dev/disk/by-id/a" fits no disk`,
+	} {
+		c := sample.Parse(t, `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  network: {machine: [192.168.127.0/24]}
+  hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, disk: {hints: {`+hints+`}}}]
+`)
+		for _, format := range []convert.Format{convert.FormatAgent, convert.FormatZTP, convert.FormatClusterInstance} {
+			if _, _, err := convert.Write(c, format, convert.WriteOptions{Secrets: true}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q", format, err, want)
+			}
+		}
+	}
+}
+
 func TestFormatsRefuseNodes(t *testing.T) {
 	const text = "apiVersion: oaictl.io/v1alpha1\nkind: Nodes\nspec:\n  cluster: lab\n  hosts: [{name: w-5, match: {mac: \"52:54:00:00:00:15\"}}]\n"
 	c, err := spec.ParseAny(t.Context(), "nodes.yaml", []byte(text), spec.Env{})

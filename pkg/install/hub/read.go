@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
@@ -76,6 +77,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		host.Inventory.Known = false // of the boot before, if any
 	}
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
+	if kube.Label(u, hubapi.LabelAgentBMH) != "" { // its controller writes its choice on the Agent again and again
+		host.DiskChooser = diskhints.Service
+	}
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(u, status.Conditions, now); text != "" {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -63,6 +64,19 @@ func TestHostsAreReadAnew(t *testing.T) {
 	} {
 		if state, kept := look(step.agent, step.at); state != step.want || kept != step.kept {
 			t.Errorf("%s: %s, %d kept", step.name, state, kept)
+		}
+	}
+}
+
+// TestDiskChooser: where an Agent belongs to a BareMetalHost, the service chooses its disk by hints.
+func TestDiskChooser(t *testing.T) {
+	for owner, want := range map[string]diskhints.Chooser{"": diskhints.Oaictl, "cp-0": diskhints.Service} {
+		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "lab", "name": "a"}}}
+		if owner != "" {
+			u.SetLabels(map[string]string{hubapi.LabelAgentBMH: owner})
+		}
+		if host, err := hostOf(u, time.Time{}); err != nil || host.DiskChooser != want {
+			t.Errorf("of the BareMetalHost %q: chosen by %q (%v), want %q", owner, host.DiskChooser, err, want)
 		}
 	}
 }

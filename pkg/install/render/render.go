@@ -246,6 +246,20 @@ func (h *maker) refuseAll() {
 	for i := range h.Cluster.Spec.Hosts {
 		h.refuseHostFields(&h.Cluster.Spec.Hosts[i])
 	}
+	h.noteHints()
+}
+
+// noteHints tells of hints that stand in no object. The Agent that has the disk is made by the service.
+func (h *maker) noteHints() {
+	var hosts []string
+	for _, host := range hubobjects.SortedHosts(h.Cluster) {
+		if host.Disk.Hints != (spec.DiskHints{}) && !h.IsMetal3(host) {
+			hosts = append(hosts, host.Name)
+		}
+	}
+	if len(hosts) > 0 {
+		h.Notes = append(h.Notes, "no object has the disk hints of "+strings.Join(hosts, ", ")+": oaictl reads them, and writes the disk on its Agent")
+	}
 }
 
 func (h *maker) refuseCluster() {

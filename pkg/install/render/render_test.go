@@ -107,6 +107,35 @@ func TestHubRefuses(t *testing.T) {
 	}
 }
 
+// TestHubRefusesHints that are not read by the service, of a cluster that was built in code.
+func TestHubRefusesHints(t *testing.T) {
+	c := sample.Parse(t, `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  network: {machine: [192.168.127.0/24]}
+  boot: {method: metal3}
+  hosts:
+  - {name: a, match: {mac: "52:54:00:00:00:00"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}}}
+  - {name: w, role: worker, match: {mac: "52:54:00:00:00:01"}, disk: {hints: {wwnWithExtension: "0x5001b448b1a00002"}}}
+`)
+	made, err := render.Hub(c, render.Options{Later: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if note := "no object has the disk hints of w: oaictl reads them, and writes the disk on its Agent"; !slices.Contains(made.Notes, note) {
+		t.Errorf("the notes are %q, without %q", made.Notes, note)
+	}
+	c.Spec.Hosts[0].Disk.Hints.WWNWithExtension = "0x5001b448b1a00002"
+	_, err = render.Hub(c, render.Options{Later: true})
+	if err == nil || !strings.Contains(err.Error(), "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer") {
+		t.Errorf("not refused: %v", err)
+	}
+}
+
 // TestMachinesNameTheirCluster where nothing else says it: not where the InfraEnv
 // that they boot is bound to it, which the service refuses.
 func TestMachinesNameTheirCluster(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -29,6 +30,7 @@ func (k *checker) hosts() {
 		k.discovery(i, h)
 		k.bmc(i, h)
 		k.disk(i, h.Disk)
+		k.chosenByHub(i, h)
 		k.Labels(hostField(i, "labels"), h.Labels)
 		k.taints(i, h.Taints)
 		k.Valid(hostField(i, "providerID"), h.ProviderID, providerID.MatchString, "%q cannot be a provider id", "write it without spaces, such as metal3://NAMESPACE/NAME")
@@ -138,7 +140,7 @@ func (k *checker) disk(i int, d Disk) {
 	}
 	k.Valid(hints+".hctl", d.Hints.HCTL, scsiAddress.MatchString, "%q is not a SCSI address", `write host:channel:target:lun, such as "0:0:0:0"`)
 	if d.Hints.MinSizeGigabytes < 0 || d.Hints.MinSizeGigabytes > 1<<20 {
-		k.Report(hints+".minSizeGigabytes", fmt.Sprintf("%d GiB cannot be the size of a disk", d.Hints.MinSizeGigabytes), "")
+		k.Report(hints+".minSizeGigabytes", fmt.Sprintf("%d GB cannot be the size of a disk", d.Hints.MinSizeGigabytes), "")
 	}
 	for name, text := range map[string]string{"wwn": d.Hints.WWN, "wwnWithExtension": d.Hints.WWNWithExtension, "wwnVendorExtension": d.Hints.WWNVendorExtension} {
 		if strings.ContainsAny(text, " \t/") {
@@ -155,6 +157,16 @@ func (k *checker) disk(i int, d Disk) {
 		case slices.Contains(d.Keep[:j], path):
 			k.Report(field, fmt.Sprintf("%s stands here twice", path), "")
 		}
+	}
+}
+
+// chosenByHub refuses hints that the hub, which chooses the disk of a host that it boots, does not read.
+func (k *checker) chosenByHub(i int, h *Host) {
+	if !k.cluster.HubBoots(h) {
+		return
+	}
+	for _, r := range diskhints.Refusals(diskhints.Hints(h.Disk.Hints), diskhints.Service) {
+		k.Report(hostField(i, "disk.hints."+r.Hint), r.Message, r.Remedy)
 	}
 }
 

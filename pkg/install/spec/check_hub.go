@@ -75,6 +75,11 @@ func (c Classification) Name() string {
 	}, c.Label+"-"+c.Value), "-")
 }
 
+// HubBoots says whether a hub boots a host of the cluster, through a BareMetalHost.
+func (c *Cluster) HubBoots(h *Host) bool {
+	return c.Spec.Boot.Method == BootMetal3 && h.BMC != nil && h.Match.Agent == ""
+}
+
 func (k *checker) metal3(i int) {
 	bmc := k.cluster.Spec.Hosts[i].BMC
 	if bmc == nil || bmc.Metal3 == nil {

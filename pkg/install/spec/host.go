@@ -121,23 +121,23 @@ type Disk struct {
 
 // DiskHints are the root device hints of metal3.
 type DiskHints struct {
-	// Path of the device, for example /dev/sda or /dev/disk/by-path/pci-0000:01:00.0-nvme-1.
+	// Path of the device, for example /dev/sda or /dev/disk/by-path/pci-0000:01:00.0-nvme-1. Another link, such as one by-id, is known where oaictl chooses the disk, not with boot.method metal3.
 	DeviceName string `yaml:"deviceName,omitempty" json:"deviceName,omitempty"`
 	// SCSI address, host:channel:target:lun.
 	HCTL string `yaml:"hctl,omitempty" json:"hctl,omitempty"`
-	// Part of the model.
+	// Part of the model. With boot.method metal3 its letter case counts, as for the vendor and the serial number.
 	Model string `yaml:"model,omitempty" json:"model,omitempty"`
 	// Part of the vendor.
 	Vendor string `yaml:"vendor,omitempty" json:"vendor,omitempty"`
 	// Serial number.
 	SerialNumber string `yaml:"serialNumber,omitempty" json:"serialNumber,omitempty"`
-	// Smallest size, in GiB.
+	// Smallest size, in gigabytes of 1,000,000,000 bytes, as disks are sold.
 	MinSizeGigabytes int `yaml:"minSizeGigabytes,omitempty" json:"minSizeGigabytes,omitempty"`
-	// World-wide name.
+	// World-wide name. With boot.method metal3 as the machine reports it: 0x, and letters in lower case.
 	WWN string `yaml:"wwn,omitempty" json:"wwn,omitempty"`
-	// World-wide name with the vendor's extension.
+	// World-wide name with the vendor's extension. Not known with boot.method metal3.
 	WWNWithExtension string `yaml:"wwnWithExtension,omitempty" json:"wwnWithExtension,omitempty"`
-	// The vendor's extension of the world-wide name.
+	// The vendor's extension of the world-wide name. Not known with boot.method metal3.
 	WWNVendorExtension string `yaml:"wwnVendorExtension,omitempty" json:"wwnVendorExtension,omitempty"`
 	// Whether the disk rotates.
 	Rotational *bool `yaml:"rotational,omitempty" json:"rotational,omitempty"`

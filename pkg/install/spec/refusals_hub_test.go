@@ -11,7 +11,14 @@ const afterHosts = "  # more\n"
 func TestRefusesHubFields(t *testing.T) {
 	hub := func(text string) edit { return edit{afterHosts, afterHosts + "  hub: {" + text + "}\n"} }
 	metal3 := edit{afterHosts, "    bmc: {address: 10.0.0.1, credentials: {file: bmc}, metal3: {bootMode: legacy}}\n" + afterHosts}
+	hinted := func(hints string) edit {
+		return edit{afterHosts, "    bmc: {address: 10.0.0.1, credentials: {file: bmc}}\n    disk: {hints: {" + hints + "}}\n  boot: {method: metal3}\n"}
+	}
 	runRefusals(t, []refusal{
+		{"hint that the hub ignores", hinted(`wwnWithExtension: "0x5001b448b1a00002"`), "19:38: spec.hosts[2].disk.hints.wwnWithExtension: is not known to the Assisted Installer, which chooses the disk here: it would be ignored"},
+		{"hint beside another", hinted(`wwn: "0x5001b448b1a00002", wwnVendorExtension: "0x1"`), "spec.hosts[2].disk.hints.wwnVendorExtension: is not known to the Assisted Installer"},
+		{"link that the hub does not compare", hinted(`deviceName: /dev/disk/by-id/wwn-0x5001b448b1a00002`), "compares it with /dev/NAME and /dev/disk/by-path/… only"},
+		{"spelling of a WWN", hinted(`wwn: "5001B448B1A00003"`), `write "0x5001b448b1a00003"`},
 		{"label key", hub(`agentLabels: {"a b": c}`), `spec.hub.agentLabels.a b: "a b" cannot be the key of a label`},
 		{"label value", hub(`nodeLabels: {a: "b c"}`), `19:25: spec.hub.nodeLabels.a: "b c" cannot be the value of a label`},
 		{"label of oaictl", hub(`nodeLabels: {oaictl.io/cluster: x}`), "is a label by which oaictl finds its objects"},
@@ -73,6 +80,16 @@ func TestImportedCluster(t *testing.T) {
 		_, err := parse(t, test.edit.apply(t, imported), files)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v; want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestHintsOfOaictl: where oaictl chooses the disk, or may, it reads all hints in each spelling.
+func TestHintsOfOaictl(t *testing.T) {
+	for _, hints := range []string{`wwnWithExtension: "0x5001b448b1a00002"`, `wwn: "5001B448B1A00003"`, `deviceName: /dev/disk/by-id/a`} {
+		text := strings.Replace(imported, "net: {ip: 192.168.10.20/24}", "disk: {hints: {"+hints+"}}", 1)
+		if _, err := parse(t, text, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"}); err != nil {
+			t.Errorf("%s: %v", hints, err)
 		}
 	}
 }

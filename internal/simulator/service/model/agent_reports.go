@@ -94,7 +94,7 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 		arch = inv.CPU.Architecture
 	}
 	// Reasons that start like these are the service's own, and judged anew each time.
-	own := []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
+	own := []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path", "Disk is a member of multipath device"}
 	for _, d := range inv.Disks {
 		var reasons []string
 		for _, r := range d.InstallationEligibility.NotEligibleReasons {
@@ -109,9 +109,35 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 		if types := validDriveTypes(arch); !slices.Contains(types, string(d.DriveType)) {
 			reasons = append(reasons, fmt.Sprintf("Drive type is %s, it must be one of %s.", d.DriveType, strings.Join(types, ", ")))
 		}
+		reasons = append(reasons, inv.multipathReasons(d)...)
 		d.InstallationEligibility = models.DiskInstallationEligibility{Eligible: len(reasons) == 0, NotEligibleReasons: reasons}
 		d.ID = DiskID(d)
 	}
+}
+
+// multipathReasons are why a path of a multipath device, or the device, cannot be installed on.
+func (inv *Inventory) multipathReasons(d *models.Disk) []string {
+	network := func(of *models.Disk) bool {
+		return of.DriveType == models.DriveTypeFC || of.DriveType == models.DriveTypeISCSI
+	}
+	kinds := map[models.DriveType]bool{} // of the device's paths
+	for _, other := range inv.Disks {
+		if d.DriveType == models.DriveTypeMultipath && strings.Contains(other.Holders, d.Name) {
+			kinds[other.DriveType] = true
+		}
+		holds := other.DriveType == models.DriveTypeMultipath && slices.Contains(strings.Split(d.Holders, ","), other.Name)
+		if network(d) && holds {
+			return []string{fmt.Sprintf("Disk is a member of multipath device %s and is not eligible for installation. Use the multipath device instead.", other.Name)}
+		}
+	}
+	switch {
+	case d.DriveType != models.DriveTypeMultipath:
+	case !kinds[models.DriveTypeFC] && !kinds[models.DriveTypeISCSI]:
+		return []string{fmt.Sprintf("Multipath device has path of unsupported type. It must be %s, %s", models.DriveTypeFC, models.DriveTypeISCSI)}
+	case len(kinds) > 1:
+		return []string{"Multipath device has paths of different types, but they must all be the same type"}
+	}
+	return nil
 }
 
 // DiskID is how a disk is named: the most lasting of its names.

@@ -51,7 +51,7 @@ func approved(h *model.Host) bool { return h.Settings[setting.Approved] == setti
 // would be waited for otherwise; one that the install can do without never
 // blocks it.
 func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
-	if p.observed.Enrolled == nil || want.BMC == nil || isReserved(want) || p.spec.Spec.Boot.Method != spec.BootMetal3 {
+	if p.observed.Enrolled == nil || !p.spec.HubBoots(want) {
 		return false
 	}
 	wait.Who, wait.Next = model.WhoMachine, ""

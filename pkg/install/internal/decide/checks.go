@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 )
@@ -54,6 +55,9 @@ func openChecks(hosts []*model.Host) int {
 	return n
 }
 
+// usableDisk is the check of a host that says of its disks only that they have reasons.
+const usableDisk = "has-min-valid-disks"
+
 func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
 	name, id := "", ""
 	if h != nil {
@@ -64,8 +68,12 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 		if v.Passes() {
 			continue
 		}
+		message := v.Message
+		if h != nil && v.ID == usableDisk {
+			message = strings.Join(append([]string{message}, diskhints.Reasons(h.Inventory.Disks)...), "; ")
+		}
 		to = append(to, diagnose.Check{
-			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
+			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: message,
 			Seen: p.evaluationsOf(id, v),
 		})
 	}

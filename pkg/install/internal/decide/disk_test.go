@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -41,7 +42,7 @@ func TestResolveDisk(t *testing.T) {
 		"not eligible":         {hints: spec.DiskHints{SerialNumber: "C1"}, fails: "too small"},
 		"the discovery medium": {hints: spec.DiskHints{SerialNumber: "M1"}, fails: "no disk fits"},
 	} {
-		disk, err := resolveDisk(test.hints, disks())
+		disk, err := resolveDisk(test.hints, disks(), diskhints.Oaictl)
 		switch {
 		case test.fails != "":
 			if err == nil || !strings.Contains(err.Error(), test.fails) {
@@ -62,6 +63,20 @@ func TestResolveKeep(t *testing.T) {
 	}
 	if _, err := resolveKeep([]string{"/dev/sdx"}, disks()); err == nil {
 		t.Error("a disk that does not exist is kept without a word")
+	}
+}
+
+// TestKeepsAllOfAMultipathDisk, by whichever of its names it is kept.
+func TestKeepsAllOfAMultipathDisk(t *testing.T) {
+	lun := append(disks(), model.Disk{ID: "p1", Path: "/dev/sdp", Name: "sdp", Type: "FC", Holders: []string{"dm-0"}},
+		model.Disk{ID: "p2", Path: "/dev/sdq", Name: "sdq", Type: "FC", Holders: []string{"dm-0"}}, model.Disk{ID: "dm", Path: "/dev/dm-0", Name: "dm-0", Type: "Multipath"})
+	for _, name := range []string{"/dev/sdp", "/dev/dm-0"} {
+		if ids, err := resolveKeep([]string{name}, lun); err != nil || !slices.Equal(ids, []string{"dm", "p1", "p2"}) {
+			t.Errorf("%s: ids %v (%v)", name, ids, err)
+		}
+	}
+	if ids, err := resolveKeep([]string{"/dev/sda", "/dev/disk/by-path/pci-1"}, lun); err != nil || !slices.Equal(ids, []string{"id-a"}) {
+		t.Errorf("two names of a disk: ids %v (%v)", ids, err)
 	}
 }
 

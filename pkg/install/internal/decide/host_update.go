@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -16,7 +17,7 @@ import (
 // where that cannot be made out, which is told.
 func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
 	field := p.hostField(want.Name)
-	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks)
+	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.diskChooser(want, have))
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
@@ -49,6 +50,15 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 		p.neverSent(want.Name, settings)
 	}
 	return update, true
+}
+
+// diskChooser is the component that chooses the disk of a host: the service where a hub boots the host, also
+// before its Agent says so.
+func (p *planner) diskChooser(want *spec.Host, have *model.Host) diskhints.Chooser {
+	if p.spec.HubBoots(want) {
+		return diskhints.Service
+	}
+	return have.DiskChooser
 }
 
 // ofHost are the settings of a host of the file as the service would hold them of

@@ -119,7 +119,9 @@ type OpenshiftAssistedConfigSpec struct {
 	Hostname string `json:"hostname,omitempty"`
 
 	// rootDeviceHints select the disk to install on. All that is given has to fit, and
-	// exactly one disk. Default is the disk that the service chooses.
+	// exactly one disk. Default is the disk that the service chooses. For a host whose Agent
+	// belongs to a BareMetalHost with the label infraenvs.agent-install.openshift.io the
+	// service chooses by these hints, and compares texts exactly.
 	// +optional
 	RootDeviceHints *RootDeviceHints `json:"rootDeviceHints,omitempty"`
 
@@ -247,7 +249,8 @@ type NodeRegistrationOptions struct {
 // RootDeviceHints are what a disk has to be like.
 type RootDeviceHints struct {
 	// deviceName is the path of the device, as /dev/sda or
-	// /dev/disk/by-path/pci-0000:01:00.0-nvme-1.
+	// /dev/disk/by-path/pci-0000:01:00.0-nvme-1. Other links, such as one by-id, are not
+	// known where the service chooses the disk: see rootDeviceHints.
 	// +optional
 	DeviceName string `json:"deviceName,omitempty"`
 	// hctl is the SCSI address, host:channel:target:lun.
@@ -262,17 +265,20 @@ type RootDeviceHints struct {
 	// serialNumber of the disk.
 	// +optional
 	SerialNumber string `json:"serialNumber,omitempty"`
-	// minSizeGigabytes is the smallest size, in GiB.
+	// minSizeGigabytes is the smallest size, in gigabytes of 1,000,000,000 bytes, as disks
+	// are sold. (Ironic, which does not choose the disk here, counts in GiB.)
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinSizeGigabytes int32 `json:"minSizeGigabytes,omitempty"`
 	// wwn is the world-wide name.
 	// +optional
 	WWN string `json:"wwn,omitempty"`
-	// wwnWithExtension is the world-wide name with the vendor's extension.
+	// wwnWithExtension is the world-wide name with the vendor's extension. It is not known
+	// where the service chooses the disk: see rootDeviceHints.
 	// +optional
 	WWNWithExtension string `json:"wwnWithExtension,omitempty"`
-	// wwnVendorExtension is the vendor's extension of the world-wide name.
+	// wwnVendorExtension is the vendor's extension of the world-wide name. It is not known
+	// where the service chooses the disk: see rootDeviceHints.
 	// +optional
 	WWNVendorExtension string `json:"wwnVendorExtension,omitempty"`
 	// rotational says whether the disk rotates.

@@ -87,7 +87,7 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	if host.Role != spec.Auto {
 		out["role"] = hubobjects.RoleWord(host.Role)
 	}
-	hubobjects.PutHints(out, host.Disk.Hints)
+	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
@@ -201,7 +201,7 @@ func (w *writer) bmcHosts() []any {
 		if host.Role != spec.Auto {
 			entry["role"] = hubobjects.RoleWord(host.Role)
 		}
-		hubobjects.PutHints(entry, host.Disk.Hints)
+		w.PutHints(entry, host)
 		list = append(list, entry)
 	}
 	return list

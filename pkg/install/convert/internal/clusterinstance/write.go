@@ -277,7 +277,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	credentials = w.nodeBMC(out, host)
 	hubobjects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
 	hubobjects.Put(out, "cpuArchitecture", setting.KernelArch(host.Arch))
-	hubobjects.PutHints(out, host.Disk.Hints)
+	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:

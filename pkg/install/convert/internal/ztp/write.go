@@ -192,7 +192,7 @@ func (w *writer) hostConfigs() {
 		if host.Role != spec.Auto {
 			w.File(folder+"role", false, hubobjects.RoleWord(host.Role))
 		}
-		if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
+		if hints := w.HintFields(host); len(hints) > 0 {
 			w.YAMLFile(folder+"root-device-hints.yaml", false, hints)
 		}
 	}

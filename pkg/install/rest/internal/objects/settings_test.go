@@ -255,7 +255,7 @@ func TestInventory(t *testing.T) {
 	got := readInventory(`{"hostname":"h","bmc_address":"0.0.0.0","bmc_v6address":"fd00::1/64","cpu":{"count":8,"architecture":"aarch64"},
 		"memory":{"physical_bytes":17179869184},"system_vendor":{"serial_number":"S1","manufacturer":"M","product_name":"P"},
 		"interfaces":[{"name":"eth0","mac_address":"AA:BB:CC:00:11:22","ipv4_addresses":["10.0.0.1/24"],"ipv6_addresses":["fd00::2/64"],"has_carrier":true}],
-		"disks":[{"id":"d","path":"/dev/sda","by_id":"i","by_path":"p","hctl":"0:0:0:0","name":"sda","drive_type":"SSD","size_bytes":5,"removable":true,
+		"disks":[{"id":"d","path":"/dev/sda","by_id":"i","by_path":"p","hctl":"0:0:0:0","name":"sda","drive_type":"SSD","size_bytes":5,"holders":"dm-0,dm-1","removable":true,
 		"installation_eligibility":{"eligible":false,"not_eligible_reasons":["small"]},"is_installation_media":true,"wwn":"w","serial":"s","model":"m","vendor":"v"}],
 		"boot":{"current_boot_mode":"uefi"},"routes":[]}`, "uuid")
 	want := install.Inventory{
@@ -263,7 +263,7 @@ func TestInventory(t *testing.T) {
 		Interfaces: []install.Interface{{Name: "eth0", MAC: "aa:bb:cc:00:11:22", Addresses: []string{"10.0.0.1/24", "fd00::2/64"}, Up: true}},
 		Disks: []install.Disk{{
 			ID: "d", Path: "/dev/sda", ByID: "i", ByPath: "p", HCTL: "0:0:0:0", Name: "sda", Model: "m", Vendor: "v", Serial: "s", WWN: "w",
-			Type: "SSD", SizeBytes: 5, Removable: true, Media: true, Reasons: []string{"small"},
+			Type: "SSD", SizeBytes: 5, Holders: []string{"dm-0", "dm-1"}, Removable: true, Media: true, Reasons: []string{"small"},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
