@@ -116,7 +116,8 @@ spec:
   openshift: {version: "4.20"}
   baseDomain: example.com
   pullSecret: {env: PULL}
-  network: {machine: [192.168.127.0/24]}
+  network: {machine: [192.168.127.0/24], vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}
+  acceptUnknownHosts: true
   boot: {method: metal3}
   hosts:
   - {name: a, match: {mac: "52:54:00:00:00:00"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}}}
