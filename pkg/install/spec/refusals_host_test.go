@@ -235,6 +235,8 @@ func TestRefusesExtras(t *testing.T) {
 		{"validation", spec("ignoreValidations: {hosts: [\"No NTP\"]}"), "cannot be the id of a validation"},
 		{"validation that counts", spec("ignoreValidations: {hosts: [connected]}"), "does not let connected be ignored"},
 		{"secret override", spec("overrides: {infraEnv: {pull_secret: hunter2}}"), "a secret never stands in the file itself"},
+		{"override that the service does not take", spec("overrides: {installConfig: {networking: {ovnKubernetesConfig: {}}}}"),
+			"spec.overrides.installConfig.networking.ovnKubernetesConfig: is a key that the service does not take"},
 		{"number override", spec("overrides: {host: {a: .inf}}"), "means nothing here"},
 		{"endpoint", spec("ignitionEndpoint: {url: \"ftp://a\"}"), `the scheme "ftp" cannot be used here`},
 		{"image", spec("boot: {image: tiny}"), `"tiny" is not known here; it is one of minimal, full, disconnected`},
