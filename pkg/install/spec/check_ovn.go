@@ -77,13 +77,10 @@ type ovnSetting struct {
 	patch  string // a patch of a manifest, whose outcome is not known here
 }
 
-// ovnSettings are those of the overrides and of the manifests; a later one wins.
+// ovnSettings are those of the manifests; a later one wins. The service takes no others.
 func (k *checker) ovnSettings() []ovnSetting {
-	const plugin, overrides = "ovnKubernetesConfig", "spec.overrides.installConfig"
+	const plugin = "ovnKubernetesConfig"
 	var list []ovnSetting
-	if config := below(k.cluster.Spec.Overrides.InstallConfig, "networking", plugin); config != nil {
-		list = append(list, ovnSetting{field: overrides, config: config})
-	}
 	for _, m := range k.cluster.ManifestFiles() {
 		switch {
 		case strings.Contains(m.Name, ".patch"):

@@ -209,7 +209,6 @@ func TestRefusesNetworks(t *testing.T) {
 		{"transit network in IPv6", append(dual, "fd02::/112", "fd97::/112"), "the service network fd97::/112 overlaps fd97::/64, which OVN-Kubernetes uses"},
 		{"masquerade network in IPv6", append(dual, "fd02::/112", "fd69::/112"), "the service network fd69::/112 overlaps fd69::/112, which OVN-Kubernetes uses"},
 		{"join network moved onto a default", edit{more, movedJoin("10.128.4.0/24")}, "spec.manifests[0]: the default cluster network 10.128.0.0/14 overlaps 10.128.4.0/24, which OVN-Kubernetes uses"},
-		{"join network moved by overrides", edit{more, "  overrides: {installConfig: {networking: {ovnKubernetesConfig: {ipv4: {internalJoinSubnet: 192.168.0.0/16}}}}}\n"}, "the machine network 192.168.10.0/24 overlaps 192.168.0.0/16, which OVN-Kubernetes uses"},
 		{"two NTP lists", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [a.example.com]", vips, vips + "    ntp: [b.example.com]\n"}, "keep one of the two lists"},
 		{"user-managed on bare metal", edit{machine, machine + "    userManaged: true\n", "  baseDomain", "  platform: baremetal\n  baseDomain", vips, ""}, "goes with platform none, external or vsphere"},
 		{"user-managed false on none", edit{machine, machine + "    userManaged: false\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "always user-managed"},

@@ -20,7 +20,7 @@ func TestDoubts(t *testing.T) {
 		"two of other metrics": {static + "routes: {config: [" + way + "}, " + way + ", metric: 200}]}\n", ""},
 		"a VLAN above its base": {
 			"interfaces:\n- {name: eth0, type: ethernet, state: up, mtu: 1500}\n- {name: eth0.5, type: vlan, state: up, mtu: 9000, vlan: {base-iface: eth0, id: 5}}\n",
-			"n:3:3: interfaces[1].mtu: the MTU 9000 of eth0.5 is above that of eth0, which carries it: 1500",
+			"n:3:4: interfaces[1].mtu: the MTU 9000 of eth0.5 is above that of eth0, which carries it: 1500",
 		},
 		"a VLAN within": {"interfaces:\n- {name: eth0, type: ethernet, state: up, mtu: 9000}\n- {name: eth0.5, type: vlan, state: up, mtu: 9000, vlan: {base-iface: eth0, id: 5}}\n", ""},
 	} {
