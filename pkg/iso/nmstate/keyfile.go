@@ -153,7 +153,8 @@ func (w *writer) imply(name word, field string) {
 var kernelName = regexp.MustCompile(`^en[PsvxXbucaipod]`)
 
 // resolve finds the MAC address of every physical interface, and gives every
-// profile its UUID. Interfaces that the kernel names need no address.
+// profile its UUID. Interfaces that the kernel names need no address where another one has
+// one, which tells the machine.
 func (w *writer) resolve(macs map[string]string) {
 	given := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
@@ -164,6 +165,7 @@ func (w *writer) resolve(macs map[string]string) {
 		}
 		given[name] = mac
 	}
+	tied := len(given) > 0 || slices.ContainsFunc(w.interfaces, func(i *iface) bool { return i.kind == ethernet && i.mac.text != "" })
 	owner := map[string]string{}
 	for _, i := range w.interfaces {
 		if i.kind != ethernet || i.gone() {
@@ -177,7 +179,7 @@ func (w *writer) resolve(macs map[string]string) {
 			w.r.report(i.mac.at, i.field+".mac-address", "is %s, but the machine's %s has %s", i.mac.text, i.name, mac)
 		}
 		switch first, again := owner[mac]; {
-		case mac == "" && kernelName.MatchString(i.name):
+		case mac == "" && tied && kernelName.MatchString(i.name):
 			w.macs[i.name] = ""
 			continue // the machine calls it so, too
 		case mac == "" && w.state.find(i.name) == nil:

@@ -206,15 +206,16 @@ func TestMACs(t *testing.T) {
 		macs     map[string]string
 		want     string
 	}{
-		"all there":       {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52-54-00-00-00-02", "other": "52:54:00:00:00:03"}, ""},
-		"missing port":    {bond, map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
-		"missing base":    {"interfaces:\n- {name: v, type: vlan, vlan: {id: 1, base-iface: eth0}}\n", nil, "x.yaml:2:51: interfaces[0].vlan.base-iface: eth0 is not an interface of this document, and no MAC address is known for it"},
-		"unknown":         {"interfaces:\n- name: eth0\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eth0: give one, or write identifier: mac-address and mac-address"},
-		"by its own name": {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [ens1f0v0, ens1f1v0]}\n", nil, ""},
-		"absent":          {"interfaces:\n- {name: eth0, state: absent}\n", nil, ""},
-		"twice":           {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 has the MAC address of eth0"},
-		"no MAC":          {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "x"}, "x.yaml: \"x\", the MAC address of eth1, is not one\nx.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
-		"contradicted":    {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
+		"all there":            {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52-54-00-00-00-02", "other": "52:54:00:00:00:03"}, ""},
+		"missing port":         {bond, map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"missing base":         {"interfaces:\n- {name: v, type: vlan, vlan: {id: 1, base-iface: eth0}}\n", nil, "x.yaml:2:51: interfaces[0].vlan.base-iface: eth0 is not an interface of this document, and no MAC address is known for it"},
+		"unknown":              {"interfaces:\n- name: eth0\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eth0: give one, or write identifier: mac-address and mac-address"},
+		"by its own name":      {"interfaces:\n- name: b\n  type: bond\n  link-aggregation: {mode: 1, port: [ens1f0v0, ens1f1v0]}\n", map[string]string{"boot": "52:54:00:00:00:01"}, ""},
+		"only by its own name": {"interfaces:\n- name: eno1\n", nil, "x.yaml:2:3: interfaces[0]: no MAC address is known for eno1: give one, or write identifier: mac-address and mac-address"},
+		"absent":               {"interfaces:\n- {name: eth0, state: absent}\n", nil, ""},
+		"twice":                {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "52:54:00:00:00:01"}, "x.yaml:4:44: interfaces[0].link-aggregation.port: eth1 has the MAC address of eth0"},
+		"no MAC":               {bond, map[string]string{"eth0": "52:54:00:00:00:01", "eth1": "x"}, "x.yaml: \"x\", the MAC address of eth1, is not one\nx.yaml:4:44: interfaces[0].link-aggregation.port: eth1 is not an interface of this document, and no MAC address is known for it"},
+		"contradicted":         {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, err := nmstate.Parse("x.yaml", []byte(c.document))
