@@ -148,8 +148,11 @@ func (k *checker) publicKey(field string, source *PublicSource) {
 }
 
 func (k *checker) certificates(field string, source *PublicSource) {
-	text := strings.TrimSpace(source.Text())
-	if text == "" {
+	k.certificateText(field, source.Text())
+}
+
+func (k *checker) certificateText(field, text string) {
+	if text = strings.TrimSpace(text); text == "" {
 		return
 	}
 	if err := values.CertificatesError(text); err != nil {
@@ -239,6 +242,8 @@ func (k *checker) extras() {
 	for _, p := range installcfg.Check(s.Overrides.InstallConfig) {
 		k.Report("spec.overrides.installConfig."+p.Path, p.Message, "leave it out, or say it with a manifest: spec.manifests")
 	}
+	bundle, _ := s.Overrides.InstallConfig["additionalTrustBundle"].(string)
+	k.certificateText("spec.overrides.installConfig.additionalTrustBundle", bundle)
 	k.Overrides("spec.overrides.infraEnv", s.Overrides.InfraEnv, "pull_secret")
 	k.Overrides("spec.overrides.host", s.Overrides.Host, "fencing_credentials", "ignition_endpoint_token")
 	if s.Boot.Method == BootRedfish && len(s.Hosts) == 0 {

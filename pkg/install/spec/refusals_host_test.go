@@ -237,6 +237,8 @@ func TestRefusesExtras(t *testing.T) {
 		{"secret override", spec("overrides: {infraEnv: {pull_secret: hunter2}}"), "a secret never stands in the file itself"},
 		{"override that the service does not take", spec("overrides: {installConfig: {networking: {ovnKubernetesConfig: {}}}}"),
 			"spec.overrides.installConfig.networking.ovnKubernetesConfig: is a key that the service does not take"},
+		{"override with no certificate", spec("overrides: {installConfig: {additionalTrustBundle: \"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\"}}"),
+			"spec.overrides.installConfig.additionalTrustBundle: "},
 		{"number override", spec("overrides: {host: {a: .inf}}"), "means nothing here"},
 		{"endpoint", spec("ignitionEndpoint: {url: \"ftp://a\"}"), `the scheme "ftp" cannot be used here`},
 		{"image", spec("boot: {image: tiny}"), `"tiny" is not known here; it is one of minimal, full, disconnected`},
