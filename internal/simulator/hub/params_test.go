@@ -28,7 +28,7 @@ func TestClusterParams(t *testing.T) {
 		},
 		"vSphere": {
 			`spec: {platformType: VSphere, networking: {}, provisionRequirements: {controlPlaneAgents: 3}}`,
-			`{"base_dns_domain":"example.com","control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","name":"c","openshift_version":"4.21.28","platform":{"type":"vsphere"},"pull_secret":"s","schedulable_masters":false,"user_managed_networking":false}`,
+			`{"api_vips":[],"base_dns_domain":"example.com","control_plane_count":3,"cpu_architecture":"x86_64","hyperthreading":"all","ingress_vips":[],"name":"c","openshift_version":"4.21.28","platform":{"type":"vsphere"},"pull_secret":"s","schedulable_masters":false,"user_managed_networking":false}`,
 		},
 		"single node": {
 			`spec: {networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}, provisionRequirements: {controlPlaneAgents: 1}, controlPlane: {name: master, hyperthreading: Disabled}}`,
