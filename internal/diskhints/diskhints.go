@@ -182,10 +182,15 @@ func Refusals(h Hints, by Chooser) []Refusal {
 			continue
 		}
 		if row.service == nil {
-			all = append(all, Refusal{row.name, fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", by), "write wwn as the machine reports it, or serialNumber, in its place"})
+			all = append(all, Refusal{
+				Hint:    row.name,
+				Message: fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", by),
+				Remedy:  "write wwn as the machine reports it, or serialNumber, in its place",
+			})
 		} else if row.never != nil {
 			if why, instead := row.never(text); why != "" {
-				all = append(all, Refusal{row.name, fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", text, by, why), instead})
+				message := fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", text, by, why)
+				all = append(all, Refusal{Hint: row.name, Message: message, Remedy: instead})
 			}
 		}
 	}
@@ -246,7 +251,8 @@ func wholeDisks(h *Hints, fitting []*Disk, disks []Disk, by Chooser) (whole []*D
 		case slices.Contains(fitting, device) || by == Oaictl && !namesPath(h, d):
 			d = device
 		case device.Eligible:
-			return nil, fmt.Errorf("%s fits the hints, but it is a path of the multipath device %s, which is the disk to install on", d.Label(), device.Label())
+			const text = "%s fits the hints, but it is a path of the multipath device %s, which is the disk to install on"
+			return nil, fmt.Errorf(text, d.Label(), device.Label())
 		}
 		if !slices.Contains(whole, d) {
 			whole = append(whole, d)

@@ -154,9 +154,18 @@ func check(t *testing.T, name string, h Hints, of []Disk, by Chooser, want strin
 func lun(change ...func(d *Disk)) []Disk {
 	const wwn, id = "0x600a098038314d6b4b2b4e4f5a5a3000", "/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000"
 	list := []Disk{
-		{ID: id, Path: "/dev/sda", Name: "sda", ByID: id, ByPath: "/dev/disk/by-path/fc-1-lun-0", HCTL: "1:0:0:0", Model: "LUN_C-Mode", Vendor: "NETAPP", Serial: "600a", WWN: wwn, Type: "FC", Holders: []string{"dm-0"}, SizeBytes: 300 * gb, Eligible: true},
-		{ID: id, Path: "/dev/sdb", Name: "sdb", ByID: id, ByPath: "/dev/disk/by-path/fc-2-lun-0", HCTL: "2:0:0:0", Model: "LUN_C-Mode", Vendor: "NETAPP", Serial: "600a", WWN: wwn, Type: "FC", Holders: []string{"dm-0"}, SizeBytes: 300 * gb, Eligible: true},
-		{ID: "dm", Path: "/dev/dm-0", Name: "dm-0", ByID: "/dev/disk/by-id/dm-uuid-mpath-3600a", Serial: "600a", WWN: wwn, Type: "Multipath", SizeBytes: 300 * gb, Eligible: true},
+		{
+			ID: id, Path: "/dev/sda", Name: "sda", ByID: id, ByPath: "/dev/disk/by-path/fc-1-lun-0", HCTL: "1:0:0:0",
+			Model: "LUN_C-Mode", Vendor: "NETAPP", Serial: "600a", WWN: wwn, Type: "FC", Holders: []string{"dm-0"}, SizeBytes: 300 * gb, Eligible: true,
+		},
+		{
+			ID: id, Path: "/dev/sdb", Name: "sdb", ByID: id, ByPath: "/dev/disk/by-path/fc-2-lun-0", HCTL: "2:0:0:0",
+			Model: "LUN_C-Mode", Vendor: "NETAPP", Serial: "600a", WWN: wwn, Type: "FC", Holders: []string{"dm-0"}, SizeBytes: 300 * gb, Eligible: true,
+		},
+		{
+			ID: "dm", Path: "/dev/dm-0", Name: "dm-0", ByID: "/dev/disk/by-id/dm-uuid-mpath-3600a",
+			Serial: "600a", WWN: wwn, Type: "Multipath", SizeBytes: 300 * gb, Eligible: true,
+		},
 		{ID: "l", Path: "/dev/sdc", Name: "sdc", Serial: "local", Type: "SSD", SizeBytes: 200 * gb, Eligible: true},
 	}
 	for i := range list {
