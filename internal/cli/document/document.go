@@ -78,6 +78,33 @@ type ClusterDetail struct {
 	Operators   []Operator   `json:"operators"`
 	Validations []Validation `json:"validations"`
 	Manifests   []string     `json:"manifests"`
+	Objects     []Object     `json:"objects,omitempty"` // of a hub
+}
+
+// Object is an object of a hub with its conditions.
+type Object struct {
+	Kind       string      `json:"kind"`
+	Name       string      `json:"name"`
+	IPXE       string      `json:"ipxeScript,omitempty"`
+	Conditions []Condition `json:"conditions"`
+}
+
+// Condition is what a controller of a hub says of an object.
+type Condition struct {
+	Type    string     `json:"type"`
+	Status  string     `json:"status"`
+	Reason  string     `json:"reason,omitempty"`
+	Message string     `json:"message,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
+}
+
+// OfObjects is the form of the objects that a cluster is made of.
+func OfObjects(objects []install.Object) []Object {
+	return Each(objects, func(o install.Object) Object {
+		return Object{Kind: o.Kind, Name: o.Name, IPXE: o.IPXE, Conditions: Each(o.Conditions, func(c install.ObjectCondition) Condition {
+			return Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, Since: moment(c.Since)}
+		})}
+	})
 }
 
 // Operator is an operator that the service watches.

@@ -37,11 +37,16 @@ func NewDescribe(a *base.App) *cobra.Command {
 }
 
 func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
-	_, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
+	service, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
 	if err != nil {
 		return err
 	}
 	doc := describedCluster(seen)
+	objects, err := service.Objects(ctx, doc.ID)
+	if err != nil {
+		return err
+	}
+	doc.Detail.Objects = document.OfObjects(objects)
 	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
 }
 
@@ -76,6 +81,19 @@ func clusterText(a *base.App, doc document.Cluster) string {
 	})
 	base.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
 	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	base.Section(&text, "Objects of the hub", doc.Detail.Objects, objectText)
+	return text.String()
+}
+
+func objectText(o document.Object) string {
+	var text strings.Builder
+	text.WriteString(escape.Sprintf("  %s %s\n", o.Kind, o.Name))
+	if o.IPXE != "" {
+		text.WriteString(escape.Sprintf("    iPXE script: %s\n", o.IPXE))
+	}
+	for _, c := range o.Conditions {
+		text.WriteString(escape.Sprintf("    %s=%s (%s) %s\n", c.Type, c.Status, c.Reason, strings.Join(strings.Fields(c.Message), " ")))
+	}
 	return text.String()
 }
 

@@ -1,0 +1,36 @@
+package install
+
+import (
+	"context"
+	"time"
+)
+
+// Object is an object of a hub that a cluster is made of, with what its controllers say of it.
+type Object struct {
+	Kind, Name string
+	Conditions []ObjectCondition
+	// IPXE is where an InfraEnv's script for a boot over the network is found. It may carry a
+	// token: never logged.
+	IPXE string
+}
+
+// ObjectCondition is what a controller says of an object.
+type ObjectCondition struct {
+	Type, Status, Reason, Message string
+	Since                         time.Time
+}
+
+// ObjectLister is a [Backend] whose clusters are made of objects, as those of a hub are.
+type ObjectLister interface {
+	// Objects are those of a cluster, by its id.
+	Objects(ctx context.Context, clusterID string) ([]Object, error)
+}
+
+// Objects are the objects that a cluster is made of, none where its service has no such.
+func (client *Client) Objects(ctx context.Context, clusterID string) ([]Object, error) {
+	lister, is := client.Backend.(ObjectLister)
+	if !is {
+		return nil, nil
+	}
+	return lister.Objects(ctx, clusterID)
+}
