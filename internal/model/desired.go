@@ -64,8 +64,10 @@ type Options struct {
 	ClusterKubeconfig string
 	// Run marks the clusters that this run registers.
 	Run string
-	// Exact has the cluster known by its id (Adopt) or, until that is known, by the mark of whoever
-	// registered it (Run), and never by its name: clusters of the same name are somebody else's.
+	// FormerRun is an earlier mark of the same owner. A record that carries it is found, and gets the mark Run.
+	FormerRun string
+	// Exact has the cluster known by its mark alone (Run, FormerRun). A name, an age and an id (Adopt) prove nothing:
+	// a record without the mark belongs to another owner.
 	Exact bool
 	// LeftOut are hosts that the cluster is installed without although they may have registered: such a one is taken out
 	// of the cluster before the installation starts. Of each its name and its match count.

@@ -21,6 +21,9 @@ type Observed struct {
 	Skew time.Duration
 	// Cluster is nil while the service has none.
 	Cluster *Cluster
+	// Unproven says that the service has a record of the id that is to be adopted, and that this record does not
+	// carry the mark that an exact query asks for. Cluster is nil then.
+	Unproven bool
 	// Others are clusters of the same name and base domain that Cluster is
 	// not: untagged ones that may be somebody else's, and duplicates.
 	Others []ClusterRef
@@ -106,7 +109,7 @@ func (o *Observed) HostByID(id string) *Host {
 // Query is how a service is asked for the cluster that is desired.
 func (d *Desired) Query() Query {
 	query := Query{
-		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run, Exact: d.Options.Exact,
+		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run, FormerRun: d.Options.FormerRun, Exact: d.Options.Exact,
 		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
@@ -134,7 +137,8 @@ type Query struct {
 	Adopt      string // an id that may be taken over although it is not tagged
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
-	Exact      bool   // the cluster is known by Adopt or by Run, and never by its name
+	FormerRun  string // an earlier mark of the same owner
+	Exact      bool   // the cluster is known by Run or FormerRun alone
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
 	// Alone are the names of the cluster's InfraEnvs that serve one host each
 	// (spec.hosts[].match.infraEnv).

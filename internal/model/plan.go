@@ -202,6 +202,9 @@ type Warning struct {
 // (Options.LeftOut): its message says what is wrong with the host.
 const ReasonLeftOut = "LeftOut"
 
+// ReasonUnproven is the reason of a blocker: the record of the id that is to be adopted does not carry the owner's mark.
+const ReasonUnproven = "ClusterNotProven"
+
 // ReasonClusterDeleted is the reason of a blocker: somebody deleted the cluster's record in the service while it was
 // looked at.
 const ReasonClusterDeleted = "ClusterDeleted"

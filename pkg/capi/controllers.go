@@ -83,7 +83,7 @@ func (c *controllerManager) events(controller string) events.EventRecorder {
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
-		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
+		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers(c.source.Connector), OnHub: c.options.Service == nil, Keys: c.source.Keys,
 		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,
 	}
@@ -222,7 +222,7 @@ func (c *controllerManager) configsWoken(ctx context.Context, w woken) []reconci
 func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 	var hosts agent.Pool = &agent.HubPool{Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: c.options.AgentNamespace}
 	if c.options.Service != nil {
-		hosts = &agent.ServicePool{Service: c.installations.Service}
+		hosts = &agent.ServicePool{Service: c.installations.Service, Pools: c.options.Pools}
 	}
 	wiring := agent.Wiring{
 		WatchFilter: c.options.WatchFilter, Later: c.later,
@@ -232,9 +232,11 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 	}
 	machines := &agent.MachineReconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Source: c.source,
-		Recorder: c.events("agentmachine-controller"), Namespace: c.options.Namespace,
+		Recorder: c.events("agentmachine-controller"), Namespace: c.options.Namespace, Connector: c.source.Connector,
 	}
-	clusters := &agent.ClusterReconciler{Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.events("agentcluster-controller")}
+	clusters := &agent.ClusterReconciler{
+		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.events("agentcluster-controller"), Installations: c.installations,
+	}
 	templates := &agent.TemplateReconciler{Client: c.GetClient(), Pool: hosts}
 	return errors.Join(machines.SetupWithManager(ctx, c.Manager, wiring), clusters.SetupWithManager(ctx, c.Manager, wiring), templates.SetupWithManager(ctx, c.Manager, wiring))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -73,6 +76,11 @@ type Options struct {
 	Namespace string
 	// AgentNamespace is where AgentMachines take their Agents from; "" for each one's own namespace.
 	AgentNamespace string
+	// Pools are, by namespace, the ids of the InfraEnvs of Service whose hosts AgentMachines of the namespace may take.
+	Pools map[string][]string
+	// AllowEndpoints are addresses at which API servers of installed clusters are called although they are loopback,
+	// link-local or metadata addresses.
+	AllowEndpoints []netip.Prefix
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the objects that are
 	// reconciled; "" for all.
 	WatchFilter string
@@ -197,8 +205,12 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{}}
-	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace}
+	connector := workload.Connector{Allow: options.AllowEndpoints}
+	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{Connector: connector}}
+	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools, Connector: connector}
+	if options.Service != nil {
+		c.source.Keys = &ownership.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
+	}
 	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release}
 	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
 		service, err := c.installations.Service(of.Namespace)
@@ -230,7 +242,8 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
 func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
-	return node.New(node.Config{Clock: c.options.Clock, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
+	connection := func(kubeconfig []byte) (*rest.Config, error) { return c.source.Connector.Config(kubeconfig, 0) }
+	return node.New(node.Config{Clock: c.options.Clock, Connection: connection, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
 		return data, "Secret " + name, err
 	}})

@@ -199,7 +199,7 @@ func runApart(how string) error {
 	counted := &writes{count: map[string]int{}, named: true}
 	connection.Wrap(counted.through)
 	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
-	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod, Release: management.Release}
+	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod, Release: management.Release, AllowEndpoints: loopback()}
 	led := &follower{}
 	if config.Follows {
 		options.Clock = led

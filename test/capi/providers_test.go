@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -108,6 +109,7 @@ func (r *rig) options(provider capi.Provider) capi.Options {
 	r.t.Helper()
 	options := capi.Options{
 		Providers: []capi.Provider{provider}, Namespace: r.namespace, AgentNamespace: r.hosts, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Release: management.Release,
+		AllowEndpoints: loopback(),
 	}
 	if r.overREST {
 		options.Service = r.service()
@@ -167,3 +169,6 @@ func (s *sharedHooks) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
+
+// loopback is where installed clusters are played.
+func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,6 +161,7 @@ func (x *process) start(t *testing.T) {
 	go func() {
 		x.ended <- capi.Serve(ctx, x.config, capi.Options{
 			Providers: []capi.Provider{capi.Provider(x.Name)}, Clock: clock.Scaled(speed), Log: funcr.New(x.log.add, funcr.Options{}),
+			AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
 		}, capi.Serving{
 			Namespace: x.Namespace(), LeaderElect: true, HealthAddress: address(x.health), MetricsAddress: address(x.metrics), WebhookPort: x.webhooks, WebhookSelfManaged: true,
 		})

@@ -5,11 +5,13 @@ package controller
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
@@ -25,6 +27,8 @@ type options struct {
 	CredentialsDir  string
 	Namespace       string
 	AgentNamespace  string
+	Pools           []string
+	AllowEndpoints  []string
 	WatchFilter     string
 	Concurrency     int
 	SyncPeriod      time.Duration
@@ -77,6 +81,8 @@ func newController(o *options) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAMESPACE` whose objects are reconciled, and no others (default: WATCH_NAMESPACE, else all)")
 	flags.StringVar(&o.AgentNamespace, "agent-namespace", "", "`NAMESPACE` of the Agents that AgentMachines take (default: AGENTS_NAMESPACE, else that of each AgentMachine)")
+	flags.StringSliceVar(&o.Pools, "pool", nil, "with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated (default: none)")
+	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil, "`CIDR` of API servers of installed clusters that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
 	flags.StringVar(&o.CredentialsDir, "credentials-dir", "", "`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what is not there is not used")
 	flags.StringVar(&o.WatchFilter, "watch-filter", "", "reconcile objects with this `VALUE` of the label cluster.x-k8s.io/watch-filter only")
 	flags.IntVar(&o.Concurrency, "concurrency", 10, "`N` objects of a kind that are reconciled at once")
@@ -151,7 +157,7 @@ func (o *options) run(ctx context.Context) error {
 		Providers: providers, Namespace: o.namespace(), AgentNamespace: o.agentNamespace(), WatchFilter: o.WatchFilter,
 		Concurrency: o.Concurrency, SyncPeriod: o.SyncPeriod, MediaURL: o.MediaURL, MediaAddress: o.MediaAddress, Clock: o.Clock, Log: log,
 	}
-	if err := o.reach(&of); err != nil {
+	if err := errors.Join(o.reach(&of), o.pools(&of), o.endpoints(&of)); err != nil {
 		return err
 	}
 	err = o.serve(ctx, connection, of, capi.Serving{
@@ -216,6 +222,36 @@ func (o *options) reach(of *capi.Options) error {
 		return err
 	}
 	of.Service = service
+	return nil
+}
+
+// pools says which InfraEnvs of a service are opened to which namespaces.
+func (o *options) pools(of *capi.Options) error {
+	for _, text := range o.Pools {
+		namespace, id, both := strings.Cut(text, "=")
+		if _, err := uuid.Parse(id); !both || namespace == "" || err != nil {
+			return base.Usagef("--pool %q is not NAMESPACE=INFRAENV: INFRAENV is the id of an InfraEnv, since names are not unique in a service; oaictl get infraenvs shows the ids", text)
+		}
+		if of.Pools == nil {
+			of.Pools = map[string][]string{}
+		}
+		of.Pools[namespace] = append(of.Pools[namespace], id)
+	}
+	if len(o.Pools) > 0 && o.Backend != base.BackendREST {
+		return base.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say where hosts come from", base.BackendREST)
+	}
+	return nil
+}
+
+// endpoints says at which special addresses installed clusters are called.
+func (o *options) endpoints(of *capi.Options) error {
+	for _, text := range o.AllowEndpoints {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return base.Usagef("--allow-endpoint %q is no CIDR, such as 127.0.0.0/8", text)
+		}
+		of.AllowEndpoints = append(of.AllowEndpoints, prefix.Masked())
+	}
 	return nil
 }
 

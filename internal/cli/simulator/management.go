@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,7 +135,9 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 			}
 		})
 	}
-	return errors.Join(o.provide(ctx, servers, site, capi.Options{Clock: time, Log: log, Release: management.Release}), site.Close())
+	return errors.Join(o.provide(ctx, servers, site, capi.Options{
+		Clock: time, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
+	}), site.Close())
 }
 
 // provide runs the providers until ctx ends, or something else that is played does.
@@ -244,7 +247,7 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 		"Next, in another shell:",
 	}
 	if o.Apart {
-		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --webhook-port %d --webhook-cert-dir %s --metrics-bind-address 0 --health-address 0 --log-format text",
+		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --allow-endpoint 127.0.0.0/8 --webhook-port %d --webhook-cert-dir %s --metrics-bind-address 0 --health-address 0 --log-format text",
 			o.Identity.Name, kubeconfig, s.said.WebhookPort, names.Quoted(s.said.WebhookCertDir)))
 	}
 	return append(lines,

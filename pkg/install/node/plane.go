@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -28,6 +29,8 @@ type Config struct {
 	// is from. It is asked again where the credentials are refused. An error is told as why the
 	// cluster cannot be looked at.
 	Kubeconfig func(ctx context.Context, cluster install.ClusterRef) (data []byte, from string, err error)
+	// Connection makes the way to the cluster of a kubeconfig, or refuses that. Nil takes every kubeconfig that client-go does.
+	Connection func(kubeconfig []byte) (*rest.Config, error)
 	// Clock is the machine's own if nil.
 	Clock install.Clock
 	// Log is told of every call of the API server, nil for nobody.
@@ -171,7 +174,11 @@ func (p *Plane) connect(ctx context.Context, cluster install.ClusterRef) error {
 		return noAccess{err}
 	}
 	p.from = from
-	config, err := clientcmd.RESTConfigFromKubeConfig(data)
+	connection := p.config.Connection
+	if connection == nil {
+		connection = clientcmd.RESTConfigFromKubeConfig
+	}
+	config, err := connection(data)
 	if err != nil {
 		return noAccess{fmt.Errorf("the kubeconfig %s cannot be used: %s", from, redact.Text(err.Error()))}
 	}

@@ -100,7 +100,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	case model.StartInstall, model.AllowAddHosts:
 		parts = []part{clusterRecord, hostList}
 	}
-	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, parts...)
+	p.stale(desired.Query(), action.Target, parts...)
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {

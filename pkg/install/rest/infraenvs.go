@@ -16,14 +16,15 @@ import (
 
 // readInfraEnvs reads the InfraEnvs that are bound to the cluster and the one
 // that the file refers to or, if there are none, the unbound ones that have the
-// cluster's name.
+// cluster's name. Where only a mark proves whose a cluster is, the name of an
+// InfraEnv proves nothing either.
 func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	bound, err := p.listInfraEnvs(ctx, w.id)
 	if err != nil {
 		return err
 	}
 	w.orphans = nil
-	if (len(bound) == 0 || w.ref != "") && w.cluster != nil {
+	if (len(bound) == 0 && !w.exact || w.ref != "") && w.cluster != nil {
 		all, err := p.listInfraEnvs(ctx, "")
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		none := len(bound) == 0
 		for _, env := range all {
 			meant := w.ref != "" && (env.Name == w.ref || env.ID == w.ref)
-			own := w.ref == "" && none && ofCluster(env.Name, w.cluster.Name)
+			own := w.ref == "" && none && !w.exact && ofCluster(env.Name, w.cluster.Name)
 			switch {
 			case env.ClusterID == "" && (meant || own):
 				bound = append(bound, env)

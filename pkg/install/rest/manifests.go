@@ -91,7 +91,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
 		return err
 	}
-	p.uploaded(desired.Spec, action.Target, action.Name, setting.Digest([]byte(m.Content)))
+	p.uploaded(desired.Query(), action.Target, action.Name, setting.Digest([]byte(m.Content)))
 	return nil
 }
 
@@ -108,10 +108,10 @@ func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action i
 	return err
 }
 
-func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
+func (p *Plane) uploaded(query install.Query, id, name, sum string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, key := range []string{watchKey(c.Metadata.Name, c.Spec.BaseDomain, id), id} {
+	for _, key := range []string{watchKey(query), id} {
 		if w := p.watches[key]; w != nil {
 			w.mu.Lock()
 			w.uploads[name] = sum
@@ -135,11 +135,16 @@ type Import struct {
 // ImportCluster makes a record of a cluster that was installed elsewhere. The
 // service makes another one each time: see ImportedClusters.
 func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
-	_, err := p.register(ctx, transport.Request{
+	_, err := p.importAs(ctx, i)
+	return err
+}
+
+// importAs is ImportCluster, and the id of the record.
+func (p *Plane) importAs(ctx context.Context, i Import) (string, error) {
+	return p.register(ctx, transport.Request{
 		Op: "import cluster", On: i.Name, Method: http.MethodPost, Path: "/v2/clusters/import",
 		Body: map[string]any{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
 	})
-	return err
 }
 
 // importCluster makes a record of the installed cluster of the file. What goes with
@@ -149,7 +154,14 @@ func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, act
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
 		return plane.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
 	}
-	return p.ImportCluster(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
+	id, err := p.importAs(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.imported[id] = desired.Options.Run
+	return nil
 }
 
 // ImportedClusters are the records of the cluster that calls itself so.

@@ -54,7 +54,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return nil, err
 	}
 	defer w.release()
-	w.run, w.ref, w.alone, w.polled, w.soon = query.Run, query.InfraEnv, query.Alone, query.Poll > 0, query.Soon
+	w.run, w.exact, w.ref, w.alone, w.polled, w.soon = query.Run, query.Exact, query.InfraEnv, query.Alone, query.Poll > 0, query.Soon
 	w.askIgnored(query.Ignored)
 	w.reserve(query.Agents)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)

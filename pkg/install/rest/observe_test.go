@@ -420,33 +420,97 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// Exactly known is a cluster by its id, or by the mark that it was registered with: neither its name nor that it
-// is oaictl's make it the one, and others of its name are nobody's business.
+// An exact query knows a cluster by the mark of its owner alone. Its name, its id, its age and the tag of oaictl prove nothing.
 func TestExactly(t *testing.T) {
-	const second = "33333333-3333-3333-3333-333333333333"
+	const second, missing = "33333333-3333-3333-3333-333333333333", "55555555-5555-5555-5555-555555555555"
 	other := clusterJSON(map[string]any{"id": second, "created_at": "2030-05-01T10:00:00Z", "tags": "oaictl,oaictl_run_r0"})
-	for name, test := range map[string]struct{ tags, run, adopt, want string }{
-		"its id":            {"oaictl", "", clusterID, clusterID},
-		"its mark":          {"oaictl,oaictl_run_r1", "r1", "", clusterID},
-		"another's mark":    {"oaictl,oaictl_run_r1", "r2", "", ""},
-		"no mark":           {"oaictl", "", "", ""},
-		"an id that is not": {"oaictl,oaictl_run_r1", "r1", "55555555-5555-5555-5555-555555555555", ""},
-		"somebody's":        {"oaictl_run_r1", "r1", "", ""},
+	for name, test := range map[string]struct {
+		tags, run, former, adopt, want string
+		unproven                       bool
+	}{
+		"its mark":                        {tags: "oaictl,oaictl_run_capi_1", run: "capi_1", want: clusterID},
+		"its mark before a user's tags":   {tags: "oaictl,oaictl_run_capi_1,oaictl_run_capi_2", run: "capi_1", want: clusterID},
+		"a mark among a user's tags":      {tags: "oaictl,oaictl_run_capi_1,oaictl_run_capi_2", run: "capi_2"},
+		"its former mark":                 {tags: "oaictl,oaictl_run_r1", run: "capi_1", former: "r1", want: clusterID},
+		"another owner's mark":            {tags: "oaictl,oaictl_run_capi_1", run: "capi_2"},
+		"the id without the mark":         {tags: "oaictl,oaictl_run_capi_1", run: "capi_2", adopt: clusterID, unproven: true},
+		"the id of a cluster of a person": {tags: "oaictl,oaictl_run_0123456789ab", run: "capi_2", adopt: clusterID, unproven: true},
+		"the id of an untagged cluster":   {tags: "blue", run: "capi_2", adopt: clusterID, unproven: true},
+		"no mark":                         {tags: "oaictl"},
+		"an id that is not there":         {tags: "oaictl,oaictl_run_capi_2", run: "capi_1", adopt: missing},
+		"its mark, with another id noted": {tags: "oaictl,oaictl_run_capi_1", run: "capi_1", adopt: missing, want: clusterID},
+		"without the tag of oaictl":       {tags: "oaictl_run_capi_1", run: "capi_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 0)
 			w.infraEnv, w.cluster["tags"], w.others = nil, test.tags, []map[string]any{other}
 			query := lab()
-			query.Exact, query.Run, query.Adopt = true, test.run, test.adopt
+			query.Exact, query.Run, query.FormerRun, query.Adopt = true, test.run, test.former, test.adopt
 			o := observe(t, w.plane(t), query)
 			got := ""
 			if o.Cluster != nil {
 				got = o.Cluster.ID
 			}
-			if got != test.want || len(o.Others) > 0 {
-				t.Errorf("got %q beside %v, want %q", got, o.Others, test.want)
+			if got != test.want || o.Unproven != test.unproven || len(o.Others) > 0 {
+				t.Errorf("got %q beside %v, unproven %v, want %q and %v", got, o.Others, o.Unproven, test.want, test.unproven)
 			}
 		})
+	}
+}
+
+// TestOwnersOfOneName: two owners have clusters of the same name, and look by the same plane. Each sees its own.
+func TestOwnersOfOneName(t *testing.T) {
+	const second = "33333333-3333-3333-3333-333333333333"
+	w := newWorld(t, 0)
+	w.cluster["tags"] = "oaictl,oaictl_run_capi_1"
+	other := clusterJSON(map[string]any{"id": second, "tags": "oaictl,oaictl_run_capi_2"})
+	w.others = []map[string]any{other}
+	w.json("GET /v2/clusters/"+second, 200, other)
+	w.json("GET /v2/clusters/"+second+"/hosts", 200, []any{})
+	w.json("GET /v2/clusters/"+second+"/manifests", 200, []any{})
+	p := w.plane(t)
+	for run, want := range map[string]string{"capi_1": clusterID, "capi_2": second, "capi_3": ""} {
+		query := lab()
+		query.Exact, query.Run = true, run
+		got := ""
+		if o := observe(t, p, query); o.Cluster != nil {
+			got = o.Cluster.ID
+		}
+		if got != want {
+			t.Errorf("the owner %s sees %q, want %q", run, got, want)
+		}
+	}
+}
+
+// TestNamesOfInfraEnvsProveNothing: an exact query shows no InfraEnv that only has the name of the cluster, neither a pool of
+// another owner nor what a deleted cluster of that name has left.
+func TestNamesOfInfraEnvsProveNothing(t *testing.T) {
+	const deleted = "66666666-6666-6666-6666-666666666666"
+	for name, env := range map[string]map[string]any{
+		"a pool":                   infraEnvJSON(map[string]any{"cluster_id": nil}),
+		"one of a deleted cluster": infraEnvJSON(map[string]any{"cluster_id": deleted}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.infraEnv = []map[string]any{env}
+			w.cluster["tags"] = "oaictl,oaictl_run_capi_1"
+			w.on("GET /v2/clusters/"+deleted, with(404, `{"code":"404","reason":"cluster not found"}`))
+			w.json("GET /v2/infra-envs/"+infraEnvID+"/hosts", 200, []any{})
+			query := lab()
+			query.Exact, query.Run = true, "capi_1"
+			if o := observe(t, w.plane(t), query); len(o.InfraEnvs) > 0 || len(o.Orphans) > 0 {
+				t.Errorf("InfraEnvs %+v, orphans %+v", o.InfraEnvs, o.Orphans)
+			}
+		})
+	}
+}
+
+// TestKeptClusterIsNotTakenByName: a run of the command line does not take a cluster of controllers for its own.
+func TestKeptClusterIsNotTakenByName(t *testing.T) {
+	w := newWorld(t, 0)
+	w.cluster["tags"] = "oaictl,oaictl_run_capi_1"
+	if o := observe(t, w.plane(t), lab()); o.Cluster != nil || len(o.Others) != 1 || !o.Others[0].IsKept() {
+		t.Errorf("it is taken for %+v, beside %+v", o.Cluster, o.Others)
 	}
 }
 

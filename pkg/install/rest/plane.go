@@ -63,6 +63,8 @@ type shared struct {
 	mu      sync.Mutex
 	watches map[string]*watch
 	made    map[string]bool // ids of the InfraEnvs that this run registered
+	// imported are the marks of the owners for whom this process imported clusters, by the clusters' ids.
+	imported map[string]string
 }
 
 var _ install.Backend = (*Plane)(nil)
@@ -79,7 +81,7 @@ func New(config Config) (*Plane, error) {
 	}
 	return &Plane{conn: conn, shared: &shared{
 		tables: objects.NewTables(), perMinute: config.PollsPerMinute, burst: config.PollBurst,
-		watches: map[string]*watch{}, made: map[string]bool{},
+		watches: map[string]*watch{}, made: map[string]bool{}, imported: map[string]string{},
 	}}, nil
 }
 

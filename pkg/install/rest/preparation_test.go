@@ -168,13 +168,13 @@ func TestBackFromAPreparation(t *testing.T) {
 		w.asked()
 		if seen {
 			w.pass(t, time.Second)
-			p.stale("lab", "example.com", clusterID, clusterRecord)
+			p.stale(lab(), clusterID, clusterRecord)
 			observe(t, p, lab())
 		}
 		w.hosts[0]["status"] = "preparing-failed"
 		w.becomes("ready")
 		w.say(eventCancelled, "Canceled cluster installation", -1, func() {})
-		p.stale("lab", "example.com", clusterID, clusterRecord)
+		p.stale(lab(), clusterID, clusterRecord)
 		got := observe(t, p, lab())
 		if got.Cluster.State != model.ClusterReady || got.Cluster.Preparation.Cancelled.IsZero() ||
 			slices.ContainsFunc(got.Hosts, func(h install.Host) bool { return h.State == model.HostReady }) {

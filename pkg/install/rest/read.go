@@ -53,20 +53,21 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	slices.SortFunc(same, func(a, b install.ClusterRef) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
-	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned })
+	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && !c.IsKept() })
 	if query.Exact {
-		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && c.Run != "" && c.Run == query.Run })
+		meant = proven(query, same)
 	}
 	if meant < 0 && query.Imported != "" {
 		var err error
-		if meant, err = p.unmarked(ctx, query.Imported, same, found); err != nil {
+		if meant, err = p.unmarked(ctx, query, same, found); err != nil {
 			return err
 		}
 	}
-	if query.Adopt != "" {
+	if query.Adopt != "" && !query.Exact {
 		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
 	}
 	w.others = nil
+	w.unproven = query.Exact && meant < 0 && slices.ContainsFunc(found, func(c objects.Cluster) bool { return c.ID.String() == query.Adopt })
 	for i := range same {
 		if i == meant || query.Exact {
 			continue
@@ -96,15 +97,26 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	return nil
 }
 
+// proven is the index of the record that carries the mark of the owner who asks, -1 for none. Of several it is the
+// one whose id is noted, else the oldest.
+func proven(query install.Query, same []install.ClusterRef) int {
+	noted := slices.IndexFunc(same, func(c install.ClusterRef) bool { return query.Proves(c) && c.ID == query.Adopt })
+	if noted >= 0 {
+		return noted
+	}
+	return slices.IndexFunc(same, query.Proves)
+}
+
 // unmarked is the index of the record of an imported cluster that nobody has marked
 // and that is empty, -1 for none: an import takes no mark with it, so that a run
-// that was broken off in between leaves one.
-func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []objects.Cluster) (int, error) {
+// that was broken off in between leaves one. With an exact query it has to be one that
+// this process imported for the same mark: what the record says proves nothing.
+func (p *Plane) unmarked(ctx context.Context, query install.Query, same []install.ClusterRef, found []objects.Cluster) (int, error) {
 	for i, ref := range same {
 		imported := slices.ContainsFunc(found, func(c objects.Cluster) bool {
-			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.IsInstalled(openShiftID)
+			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.IsInstalled(query.Imported)
 		})
-		if !imported {
+		if !imported || query.Exact && !p.importedFor(ref.ID, query.Run) {
 			continue
 		}
 		empty, err := p.isEmpty(ctx, ref.ID)
@@ -116,6 +128,14 @@ func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install
 		}
 	}
 	return -1, nil
+}
+
+// importedFor reports whether this process imported a cluster for the mark of an owner.
+func (p *Plane) importedFor(id, run string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	mark, is := p.imported[id]
+	return is && mark == run
 }
 
 func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {

@@ -164,8 +164,8 @@ func (p *Plane) Close() {}
 // BindHost gives a host of an InfraEnv that is bound to no cluster to one. The
 // service takes hosts that are known-unbound; their agents start anew.
 func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error {
-	defer p.stale("", "", clusterID, hostList) // once more: an observation may have run meanwhile
-	p.stale("", "", clusterID, hostList)
+	defer p.stale(install.Query{}, clusterID, hostList) // once more: an observation may have run meanwhile
+	p.stale(install.Query{}, clusterID, hostList)
 	return p.conn.Do(ctx, transport.Request{
 		Op: "bind host", On: hostID, Method: http.MethodPost, Path: hostPath + "/actions/bind",
 		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, Body: map[string]any{"cluster_id": clusterID},

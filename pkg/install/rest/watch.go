@@ -48,6 +48,8 @@ type watch struct {
 	// What follows belongs to whoever holds the slot.
 	id          string
 	run         string   // the mark of the run that asks
+	exact       bool     // the cluster is known by that alone
+	unproven    bool     // see install.Observed
 	unmarked    string   // id of a record of an imported cluster that is not marked as ours yet
 	ref         string   // name or id of a further InfraEnv, "" for none
 	alone       []string // names of InfraEnvs that serve one host each
@@ -101,19 +103,23 @@ func (p *Plane) newWatch() *watch {
 }
 
 // watchKey is what a query finds its watch by: the name does not change over a
-// run, the id becomes known in its course.
-func watchKey(name, domain, id string) string {
-	if name != "" {
-		return name + "." + domain
+// run, the id becomes known in its course. Owners who are known by their marks
+// share no watch: each sees its own cluster of the name.
+func watchKey(query install.Query) string {
+	switch {
+	case query.Name == "":
+		return query.ID
+	case query.Exact:
+		return query.Name + "." + query.BaseDomain + " " + query.Run
 	}
-	return id
+	return query.Name + "." + query.BaseDomain
 }
 
 const forgetAfter = time.Hour
 
 // watchOf is the watch for a query, and drops those that nobody asks for.
 func (p *Plane) watchOf(query install.Query) *watch {
-	key := watchKey(query.Name, query.BaseDomain, query.ID)
+	key := watchKey(query)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.watches[key]
@@ -140,11 +146,11 @@ func (w *watch) idle(now time.Time) bool {
 	return !got.IsZero() && now.Sub(got) > forgetAfter
 }
 
-// stale has the watches of a cluster, by name or id, read what a write touched.
-func (p *Plane) stale(name, domain, id string, parts ...part) {
+// stale has the watches of a cluster, by query or id, read what a write touched.
+func (p *Plane) stale(query install.Query, id string, parts ...part) {
 	p.mu.Lock()
 	var found []*watch
-	for _, key := range []string{watchKey(name, domain, id), id} {
+	for _, key := range []string{watchKey(query), id} {
 		if w := p.watches[key]; w != nil && !slices.Contains(found, w) {
 			found = append(found, w)
 		}
@@ -233,6 +239,7 @@ func (w *watch) observation() *install.Observed {
 	w.at = w.now()
 	out := &install.Observed{At: w.at.Add(w.records.ahead), Skew: w.records.ahead, Others: slices.Clone(w.others)}
 	if w.cluster == nil {
+		out.Unproven = w.unproven
 		return out
 	}
 	out.InfraEnvs = w.datedInfraEnvs()

@@ -30,7 +30,11 @@ func (k *checker) identity() {
 	k.clusterName()
 	k.baseDomain()
 	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag", "use letters, digits, underscores and single spaces")
+	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "%q is a tag by which oaictl knows its own clusters", "leave it out")
 }
+
+// isUsersTag reports whether a tag is none of those that oaictl writes.
+func isUsersTag(tag string) bool { return tag != "oaictl" && !strings.HasPrefix(tag, "oaictl_run_") }
 
 func (k *checker) clusterName() {
 	name := k.cluster.Metadata.Name

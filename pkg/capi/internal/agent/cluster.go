@@ -25,6 +25,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
@@ -36,6 +37,8 @@ type ClusterReconciler struct {
 	Live     client.Reader
 	Pool     Pool
 	Recorder events.EventRecorder
+	// Installations say which cluster of a service is proven to be that of a Cluster.
+	Installations *installation.Set
 
 	watchFilter string
 }
@@ -195,7 +198,11 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	}
 	id := ""
 	if controlPlane != nil {
-		if id, err = desired.IDOf(controlPlane, s.Pool.Notes()); err != nil {
+		id, err = s.clusterID(ctx, controlPlane)
+		switch {
+		case err != nil && !installation.IsRefusal(err):
+			return err
+		case err != nil:
 			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would be taken for those of this cluster by it
 			s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, err.Error())
 			return nil
@@ -209,6 +216,24 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{Namespace: namespace, Name: name}
 	s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionTrue, agentv1.ClusterDeploymentReadyCondition, "")
 	return nil
+}
+
+// clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane notes it, over REST
+// that of the record that is proven to be the cluster's.
+func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplanev1.OpenshiftAssistedControlPlane) (string, error) {
+	noted, err := desired.IDOf(controlPlane, s.Pool.Notes())
+	if err != nil || s.Pool.Notes() {
+		return noted, err
+	}
+	view, err := s.Installations.View(ctx, client.ObjectKeyFromObject(s.cluster))
+	switch {
+	case view != nil && view.Observed.Cluster != nil:
+		return view.Observed.Cluster.ID, nil
+	case view != nil, errors.Is(err, installation.ErrNotYet):
+		s.waits = s.waits || noted != "" // for what the control plane has seen already
+		return "", nil
+	}
+	return "", err
 }
 
 // domains are the failure domains that have hosts, or Machines that stay: the hosts of those may be elsewhere, or of an

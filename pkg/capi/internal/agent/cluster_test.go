@@ -16,6 +16,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -231,7 +232,7 @@ func TestFailureDomainsAreLookedAtAgain(t *testing.T) {
 			},
 		}
 		c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, infra).WithStatusSubresource(infra).Build()
-		of := &agent.ServicePool{Service: func(string) (install.Backend, error) { return &service{}, nil }}
+		of := &agent.ServicePool{Service: func(string) (install.Backend, error) { return &service{}, nil }, Pools: machines.Pools{"ns": {"pool"}}}
 		r := &agent.ClusterReconciler{Client: c, Live: c, Pool: of, Recorder: events.NewFakeRecorder(10)}
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
 		if err != nil || (result.RequeueAfter > 0) != (domains != nil) {

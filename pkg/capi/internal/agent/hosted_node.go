@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 )
 
@@ -30,10 +29,10 @@ const nodeComes = 20 * time.Second
 // same.
 type workloads struct {
 	mu sync.Mutex
-	of map[installation.Key]workload
+	of map[installation.Key]reached
 }
 
-type workload struct {
+type reached struct {
 	sum    [sha256.Size]byte
 	client client.Client
 }
@@ -125,24 +124,24 @@ func (s *scope) workload(ctx context.Context) (client.Client, error) {
 	}
 	connect := s.Workload
 	if connect == nil {
-		connect = connectTo
+		connect = s.connectTo
 	}
 	made, err := connect(data)
 	if err != nil {
 		return nil, err
 	}
 	if s.workloads.of == nil {
-		s.workloads.of = map[installation.Key]workload{}
+		s.workloads.of = map[installation.Key]reached{}
 	}
-	s.workloads.of[s.key] = workload{sum: sum, client: made}
+	s.workloads.of[s.key] = reached{sum: sum, client: made}
 	return made, nil
 }
 
 // answersWithin is how long the API server of a hosted cluster may take.
 const answersWithin = 10 * time.Second
 
-func connectTo(data []byte) (client.Client, error) {
-	config, err := kubeconfig.Connection(data, answersWithin)
+func (s *scope) connectTo(data []byte) (client.Client, error) {
+	config, err := s.Connector.Config(data, answersWithin)
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
 	}

@@ -45,6 +45,11 @@ func (p *HubPool) Within(own string) string {
 	return own
 }
 
+// Opens reports whether an Agent is in the namespace that Agents are taken from.
+func (p *HubPool) Opens(namespace string, host types.NamespacedName) bool {
+	return host.Namespace == p.Within(namespace)
+}
+
 // newAgent is an empty Agent, to be read into.
 func newAgent() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
@@ -121,12 +126,12 @@ func isOfPool(infraEnv string, cluster *agentv1.AgentCluster) bool {
 }
 
 // Host is an Agent as it is cached. One of another namespace than Agents are taken from is no host.
-func (p *HubPool) Host(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error) {
+func (p *HubPool) Host(ctx context.Context, namespace string, host types.NamespacedName, _ string) (*pool.Host, error) {
 	return p.get(ctx, p.Client, namespace, host)
 }
 
 // Now is an Agent as it is at this moment.
-func (p *HubPool) Now(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error) {
+func (p *HubPool) Now(ctx context.Context, namespace string, host types.NamespacedName, _ string) (*pool.Host, error) {
 	return p.get(ctx, p.Live, namespace, host)
 }
 

@@ -28,8 +28,8 @@ const (
 func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	view, done, err := s.Installations.Act(ctx, s.key, s.scopes()...)
 	if len(done) > 0 && s.host != nil { // what was done shows
-		now, failed := s.Pool.Now(ctx, s.object.Namespace, s.host.NamespacedName)
-		if failed != nil {
+		now, failed := s.Pool.Now(ctx, s.object.Namespace, s.host.NamespacedName, s.clusterID())
+		if failed != nil && !errors.Is(failed, errForeign) {
 			return ctrl.Result{}, errors.Join(err, failed)
 		}
 		if now != nil {
@@ -55,15 +55,28 @@ func (s *scope) isOurs(host *pool.Host) (ours, known bool) {
 	return host != nil && id != "" && host.Cluster == id, id != ""
 }
 
-// clusterID is the id that the machine's cluster has in the service; on a hub that is NAMESPACE/NAME.
+// clusterID is the id that the machine's cluster has in the service; on a hub that is NAMESPACE/NAME, in the machine's
+// namespace. Over REST it is that of the record that is proven to be the cluster's.
 func (s *scope) clusterID() string {
 	if view := s.Installations.Last(s.key); view != nil && view.Observed != nil && view.Observed.Cluster != nil {
 		return view.Observed.Cluster.ID
 	}
-	if s.infra == nil {
+	if s.infra == nil || !s.Pool.Notes() || s.infra.Status.ClusterDeploymentRef.Namespace != s.object.Namespace {
 		return ""
 	}
 	return idOf(s.infra.Status.ClusterDeploymentRef)
+}
+
+// seeCluster has the cluster be observed where it was not yet: over REST nothing else says which hosts are its own.
+func (s *scope) seeCluster(ctx context.Context) error {
+	if s.Pool.Notes() || s.cluster == nil || s.reserved().Name == "" || s.Installations.Last(s.key) != nil {
+		return nil
+	}
+	_, err := s.Installations.View(ctx, s.key)
+	if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+		return nil
+	}
+	return err
 }
 
 func idOf(ref agentv1.ClusterDeploymentReference) string {

@@ -249,7 +249,7 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 	if err := p.Reserve(t.Context(), host, me, is("ns/lab")); !errors.Is(err, errTaken) {
 		t.Errorf("another cluster's: %v", err)
 	}
-	if now, err := p.Now(t.Context(), "ns", host); err != nil || now.Reserved {
+	if now, err := p.Now(t.Context(), "ns", host, ""); err != nil || now.Reserved {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if err := p.Reserve(t.Context(), host, me, is("other/lab")); err != nil {
@@ -288,7 +288,7 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 // TestClientsOfClustersThatAreGoneAreDropped, and no others.
 func TestClientsOfClustersThatAreGoneAreDropped(t *testing.T) {
 	gone, there := installation.Key{Namespace: "ns", Name: "gone"}, installation.Key{Namespace: "ns", Name: "there"}
-	r := &MachineReconciler{workloads: workloads{of: map[installation.Key]workload{gone: {}, there: {}}}}
+	r := &MachineReconciler{workloads: workloads{of: map[installation.Key]reached{gone: {}, there: {}}}}
 	r.forgetCluster(t.Context(), event.DeleteEvent{Object: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone"}}}, nil)
 	if _, kept := r.workloads.of[there]; !kept || len(r.workloads.of) != 1 {
 		t.Errorf("there are %v", r.workloads.of)

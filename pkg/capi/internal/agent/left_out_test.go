@@ -83,7 +83,7 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 			return &install.Desired{Spec: wanted, Options: options}, nil
 		},
 	})
-	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	says := func(leftOut bool) {
 		t.Helper()
 		m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})

@@ -29,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
 // MachineReconciler reconciles AgentMachines.
@@ -43,6 +44,8 @@ type MachineReconciler struct {
 	Recorder events.EventRecorder
 	// Namespace is the one whose AgentMachines are reconciled; "" for all.
 	Namespace string
+	// Connector makes the connections to the installed clusters of hosted control planes.
+	Connector workload.Connector
 	// Workload reaches the installed cluster of a hosted control plane, by a kubeconfig; nil for the
 	// usual client.
 	Workload func(kubeconfig []byte) (client.Client, error)
@@ -104,6 +107,9 @@ func (r *MachineReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 }
 
 func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
+	if err := s.seeCluster(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	switch {
 	case !s.object.DeletionTimestamp.IsZero():
 		return s.delete(ctx)

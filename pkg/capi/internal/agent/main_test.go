@@ -45,6 +45,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -315,7 +316,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	x.sets = append(x.sets, set)
 	var of agent.Pool = &agent.HubPool{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: s.agentsNamespace(x)}
 	if s.rest {
-		of = &agent.ServicePool{Service: set.Service}
+		of = &agent.ServicePool{Service: set.Service, Pools: s.pools(x)}
 	}
 	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest, Agents: s.agentsNamespace(x)}
 	listen := func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
@@ -326,7 +327,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 		SetupWithManager(context.Context, ctrl.Manager, agent.Wiring) error
 	}{
 		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Source: objects, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x)},
-		&agent.ClusterReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Recorder: mgr.GetEventRecorder("agentcluster")},
+		&agent.ClusterReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Recorder: mgr.GetEventRecorder("agentcluster"), Installations: set},
 		&agent.TemplateReconciler{Client: mgr.GetClient(), Pool: of},
 	} {
 		if err := r.SetupWithManager(ctx, mgr, wiring); err != nil {
@@ -353,6 +354,9 @@ func (s setup) agentsNamespace(x *site) string {
 	}
 	return x.agents
 }
+
+// pools has the InfraEnv rack be opened to the first namespace.
+func (s setup) pools(x *site) machines.Pools { return machines.Pools{x.namespace: {"id-of-rack"}} }
 
 // watched is the one namespace that is watched for machines, "" where they are several.
 func (s setup) watched(x *site) string {
@@ -396,8 +400,8 @@ func (s *service) Act(_ context.Context, _ *install.Desired, action install.Acti
 
 func (s *service) Close() {}
 
-func (s *service) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
-	return install.InfraEnv{ID: "id-of-" + text, Name: text}, nil
+func (s *service) ListInfraEnvs(context.Context, string) ([]install.InfraEnv, error) {
+	return []install.InfraEnv{{ID: "id-of-other", Name: "rack"}, {ID: "id-of-rack", Name: "rack"}}, nil
 }
 
 func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {

@@ -130,6 +130,9 @@ func (m *moved) isHeld() bool {
 	return hooked || len(m.infra.Finalizers) > 0
 }
 
+// racks are the pools that are opened to the namespace.
+func racks() machines.Pools { return machines.Pools{"ns": {"rack", "env"}} }
+
 // events are those that were told.
 func (m *moved) events() string {
 	close(m.told.Events)
@@ -154,7 +157,7 @@ func TestMachinesThatWereMovedStay(t *testing.T) {
 			m := newMoved(t, "ns", pooled)
 			m.Pool = &agent.HubPool{Client: m.client, Live: m.client}
 			if overREST {
-				m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+				m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 			}
 			for range 2 { // it stays so
 				m.reconcile()
@@ -189,7 +192,7 @@ func TestMachinesThatWereMovedStay(t *testing.T) {
 // it, and gives it back when its Machine is deleted.
 func TestMachinesThatWereMovedKeepTheirHostsOfAService(t *testing.T) {
 	m := newMoved(t, "rack")
-	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	host := hostOfPool("moved", "x86_64")
 	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
 	m.service.hosts = map[string][]install.Host{"rack": {host, hostOfPool("free", "x86_64")}}
@@ -297,7 +300,7 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 		for deleted, both := range map[string]bool{"its Machine is deleted": false, "both are deleted": true} {
 			t.Run(name+", and "+deleted, func(t *testing.T) {
 				m := newMoved(t, "rack")
-				m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+				m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 				host := hostOfPool("moved", "x86_64")
 				host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
 				m.service.hosts = map[string][]install.Host{"rack": {host}}
@@ -337,7 +340,7 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 // once the installation is over, and goes back to its pool then.
 func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
 	m := newMoved(t, "rack")
-	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	m.machine.Annotations[agentv1.PreDrainHookAnnotation] = ""
 	if err := m.client.Update(t.Context(), m.machine); err != nil {
 		t.Fatal(err)
@@ -373,7 +376,7 @@ func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
 // it was being installed: it waits for the installation, and for the Machine then.
 func TestNodesThatAreNewAreKept(t *testing.T) {
 	m := newMoved(t, "rack")
-	m.Pool = &agent.ServicePool{Service: m.Installations.Service}
+	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	m.machine.Spec.ProviderID = "" // it is not handed over
 	if err := m.client.Update(t.Context(), m.machine); err != nil {
 		t.Fatal(err)

@@ -15,10 +15,15 @@ type Pool interface {
 	// Hosts are those that machines of a namespace may be taken from. cluster is nil for a Cluster
 	// that has other infrastructure.
 	Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error)
-	// Host is the one that was reserved by a machine of a namespace; nil where it is gone.
-	Host(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error)
+	// Host is the one that was reserved by a machine of a namespace; nil where it is gone. Over REST it is errForeign
+	// where the host is neither of a pool that is opened to the namespace, nor of the cluster of that id. A cluster of ""
+	// has no hosts.
+	Host(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error)
 	// Now is Host past all caches.
-	Now(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error)
+	Now(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error)
+	// Opens reports whether machines of a namespace may take a host. What AgentMachines of other namespaces say of it does
+	// not count.
+	Opens(namespace string, host types.NamespacedName) bool
 	// Reserve notes on a host for which AgentMachine it is reserved. It is errTaken where that is
 	// another, or the host is gone, or bound to a cluster that isOurs does not take for the machine's.
 	Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error
@@ -32,6 +37,9 @@ type Pool interface {
 	// Thing is what a host is called.
 	Thing() string
 }
+
+// errForeign says that a machine has noted a host that it may not have.
+var errForeign = errors.New("it belongs neither to the cluster of the machine, nor to a pool that is opened to its namespace")
 
 // errTaken says that a host cannot be reserved any more.
 var errTaken = errors.New("somebody else has the host")

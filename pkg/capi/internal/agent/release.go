@@ -76,7 +76,8 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 		return true, nil
 	}
 	if name.Name != "" {
-		if s.host, err = s.Pool.Now(ctx, s.object.Namespace, name); err != nil {
+		s.host, err = s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
+		if err != nil && !errors.Is(err, errForeign) {
 			return false, err
 		}
 	}
@@ -237,11 +238,13 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
 		return false, ctrl.Result{}, nil // who changes that starts the provider anew
 	}
-	host, err := s.Pool.Now(ctx, s.object.Namespace, name)
-	if err != nil {
-		return false, ctrl.Result{}, err
-	}
+	host, err := s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
 	switch {
+	case errors.Is(err, errForeign):
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is left alone: "+errForeign.Error())
+		return true, ctrl.Result{}, nil
+	case err != nil:
+		return false, ctrl.Result{}, err
 	case host == nil && s.isElsewhere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
 			"there is no %s %s here to give the machine back by: it runs on until somebody switches it off, or boots a discovery image on it", s.Pool.Thing(), name.Name))
@@ -330,14 +333,13 @@ func (s *scope) isMine(ctx context.Context) (bool, error) {
 }
 
 // isBoundHere reports whether a host that is bound is so to the machine's cluster. Where it is not known any
-// more which that was, on a hub it is one of the same namespace, and over REST the one that the host
-// has: no other AgentMachine has it.
+// more which that was, on a hub it is one of the same namespace, and over REST none.
 func (s *scope) isBoundHere(host *pool.Host) bool {
 	if ours, known := s.isOurs(host); known {
 		return ours
 	}
 	if !s.Pool.Notes() {
-		return true
+		return false
 	}
 	within, _ := split(host.Cluster)
 	return within == s.object.Namespace

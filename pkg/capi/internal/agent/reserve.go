@@ -115,17 +115,21 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	name := s.reserved()
-	host, err := s.Pool.Host(ctx, s.object.Namespace, name)
-	if err != nil {
-		return false, err
+	host, err := s.Pool.Host(ctx, s.object.Namespace, name, s.clusterID())
+	if host == nil && err == nil { // what is cached may be behind
+		host, err = s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
 	}
-	if host == nil { // what is cached may be behind
-		if host, err = s.Pool.Now(ctx, s.object.Namespace, name); err != nil {
-			return false, err
-		}
+	isForeign := errors.Is(err, errForeign)
+	if err != nil && !isForeign {
+		return false, err
 	}
 	lost, reason := "", reasonTaken
 	switch {
+	case s.isUnknown(host, isForeign):
+		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: it is not known which cluster of the service is the one of Cluster %s", s.Pool.Thing(), name.Name, s.key.Name))
+		return false, nil // it wakes once that is known
+	case isForeign:
+		lost, reason = fmt.Sprintf("%s %s: %s", s.Pool.Thing(), name.Name, errForeign), reasonOutOfReach
 	case host == nil && s.isElsewhere():
 		return true, s.hook(ctx)
 	case host == nil:
@@ -159,6 +163,12 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return false, s.giveUp(ctx)
+}
+
+// isUnknown reports whether it cannot be told that a host is the machine's own, or is not: over REST the cluster says so,
+// and that is not known. Nothing is done about such a host.
+func (s *scope) isUnknown(host *pool.Host, isForeign bool) bool {
+	return !s.Pool.Notes() && s.clusterID() == "" && (isForeign || host != nil && host.Cluster != "")
 }
 
 func (s *scope) isReserved() {
@@ -256,8 +266,8 @@ func (s *scope) candidates(ctx context.Context) ([]pool.Host, error) {
 	return hosts, nil
 }
 
-// others are the AgentMachines beside this one that have reserved a host. Where hosts carry no note,
-// they alone say so, and are read past the cache.
+// others are the AgentMachines beside this one that have reserved a host which their namespace may take. Where hosts carry
+// no note, they alone say so, and are read past the cache.
 func (s *scope) others(ctx context.Context) ([]agentv1.AgentMachine, error) {
 	reader := client.Reader(s.Client)
 	if !s.Pool.Notes() {
@@ -268,7 +278,7 @@ func (s *scope) others(ctx context.Context) ([]agentv1.AgentMachine, error) {
 		return nil, fmt.Errorf("list the AgentMachines: %w", err)
 	}
 	return slices.DeleteFunc(list.Items, func(m agentv1.AgentMachine) bool {
-		return client.ObjectKeyFromObject(&m) == s.me() || hostOf(&m).Name == ""
+		return client.ObjectKeyFromObject(&m) == s.me() || hostOf(&m).Name == "" || !s.Pool.Opens(m.Namespace, hostOf(&m))
 	}), nil
 }
 
@@ -300,7 +310,7 @@ func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, e
 // crash knows which host it was to be, and then onto the host, which has one machine only. It is false
 // where somebody was faster.
 func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
-	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName)
+	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName, s.clusterID())
 	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {
 		return false, err
 	}

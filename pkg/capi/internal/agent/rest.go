@@ -3,11 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -16,6 +18,8 @@ import (
 type ServicePool struct {
 	// Service is the one that installs the clusters of a namespace.
 	Service func(namespace string) (install.Backend, error)
+	// Pools are the InfraEnvs that are opened to namespaces.
+	Pools machines.Pools
 }
 
 var _ Pool = (*ServicePool)(nil)
@@ -29,7 +33,8 @@ func (p *ServicePool) Notes() bool { return false }
 // Within reports that hosts are in no namespace.
 func (p *ServicePool) Within(string) string { return "" }
 
-// Hosts are those of the InfraEnvs that the AgentCluster names, and none without.
+// Hosts are those of the InfraEnvs that the AgentCluster names, and none without. It is an error that one of them is not
+// opened to the namespace.
 func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error) {
 	if cluster == nil || len(cluster.Spec.InfraEnvRefs) == 0 {
 		return nil, nil
@@ -38,13 +43,13 @@ func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agen
 	if err != nil {
 		return nil, err
 	}
+	ids, err := p.opened(ctx, service, namespace, cluster.Spec.InfraEnvRefs)
+	if err != nil {
+		return nil, fmt.Errorf("AgentCluster %s: %w", cluster.Name, err)
+	}
 	var hosts []pool.Host
-	for _, ref := range cluster.Spec.InfraEnvRefs {
-		env, err := service.InfraEnvByNameOrID(ctx, ref.Name)
-		if err != nil {
-			return nil, fmt.Errorf("find the InfraEnv %s of AgentCluster %s: %w", ref.Name, cluster.Name, err)
-		}
-		of, err := hostsOf(ctx, service, env.ID)
+	for _, id := range ids {
+		of, err := hostsOf(ctx, service, id)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +57,32 @@ func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agen
 	}
 	pool.Sort(hosts)
 	return hosts, nil
+}
+
+// opened are the ids of the InfraEnvs that are named, by their ids or, among those that are opened to the namespace, by
+// their names.
+func (p *ServicePool) opened(ctx context.Context, service install.Backend, namespace string, refs []agentv1.InfraEnvReference) ([]string, error) {
+	var ids []string
+	var named []install.InfraEnv
+	for _, ref := range refs {
+		if p.Pools.Has(namespace, ref.Name) {
+			ids = append(ids, ref.Name)
+			continue
+		}
+		if named == nil && len(p.Pools[namespace]) > 0 {
+			all, err := service.ListInfraEnvs(ctx, "")
+			if err != nil {
+				return nil, fmt.Errorf("find the InfraEnv %s: %w", ref.Name, err)
+			}
+			named = slices.DeleteFunc(all, func(e install.InfraEnv) bool { return !p.Pools.Has(namespace, e.ID) })
+		}
+		at := slices.IndexFunc(named, func(e install.InfraEnv) bool { return e.Name == ref.Name })
+		if at < 0 {
+			return nil, fmt.Errorf("the InfraEnv %s is no pool that is opened to namespace %s: the administrator of the providers opens it with --pool %[2]s=ID (variable OAICTL_POOL of the component files)", ref.Name, namespace)
+		}
+		ids = append(ids, named[at].ID)
+	}
+	return ids, nil
 }
 
 func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]pool.Host, error) {
@@ -66,19 +97,28 @@ func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]p
 	return hosts, nil
 }
 
-// Host is a host of an InfraEnv.
-func (p *ServicePool) Host(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error) {
-	return p.Now(ctx, namespace, host)
+// Host is a host of an InfraEnv that is opened to the namespace, or of the cluster of an id.
+func (p *ServicePool) Host(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error) {
+	return p.Now(ctx, namespace, host, cluster)
 }
 
 // Now is Host: nothing is kept.
-func (p *ServicePool) Now(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error) {
+func (p *ServicePool) Now(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error) {
 	service, err := p.Service(namespace)
 	if err != nil {
 		return nil, err
 	}
 	hosts, err := hostsOf(ctx, service, host.Namespace)
-	return pool.Find(hosts, host), err
+	found := pool.Find(hosts, host)
+	if found != nil && !p.Opens(namespace, host) && (cluster == "" || found.Cluster != cluster) {
+		return nil, errForeign
+	}
+	return found, err
+}
+
+// Opens reports whether the InfraEnv of a host is opened to the namespace.
+func (p *ServicePool) Opens(namespace string, host types.NamespacedName) bool {
+	return p.Pools.Has(namespace, host.Namespace)
 }
 
 // Reserve has nothing to write.

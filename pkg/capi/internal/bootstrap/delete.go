@@ -15,6 +15,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
@@ -94,14 +95,12 @@ func deleteInfraEnv(ctx context.Context, service install.Backend, id string) err
 	return nil
 }
 
-// infraEnvs are the ids of what was made for the config: the InfraEnv that its status refers to, or else those that
-// the service has. One may have been made whose reference did not get into the status any more.
+// infraEnvs are the ids of what was made for the config: on a hub the InfraEnv that its status refers to, in its own
+// namespace, or else those that the service has. One may have been made whose reference did not get into the status any
+// more. Over REST an InfraEnv is the config's by its cluster alone: the status proves nothing.
 func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
-	switch ref := s.config.Status.InfraEnvRef; {
-	case ref != nil && ref.Namespace != "":
+	if ref := s.config.Status.InfraEnvRef; s.OnHub && ref != nil && ref.Namespace == s.config.Namespace {
 		return []string{ref.Namespace + "/" + ref.Name}, nil
-	case ref != nil:
-		return []string{ref.Name}, nil
 	}
 	if env := s.lastInfraEnv(); env != nil {
 		return []string{env.ID}, nil
@@ -120,8 +119,7 @@ func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
 	}
 	var ids []string
 	for i := range all {
-		// Over REST nothing but the name and the cluster tells whose it is.
-		if all[i].Name == s.config.Name && (all[i].Owned || !s.OnHub) {
+		if all[i].Name == s.config.Name && (all[i].Owned || !s.OnHub && all[i].ClusterID == cluster) {
 			ids = append(ids, all[i].ID)
 		}
 	}
@@ -141,9 +139,19 @@ func (s *scope) lastInfraEnv() *install.InfraEnv {
 	return env
 }
 
-// registeredCluster is the id of the Cluster's record in the service, which its control plane notes; "" where it is not
-// known.
+// registeredCluster is the id of the Cluster's record in the service: on a hub the one that its control plane notes, over
+// REST the one that is proven to be its own. It is "" where it is not known.
 func (s *scope) registeredCluster(ctx context.Context) (string, error) {
+	if s.cluster != nil && !s.OnHub {
+		view, err := s.Installations.View(ctx, s.key)
+		switch {
+		case view != nil && view.Observed.Cluster != nil:
+			return view.Observed.Cluster.ID, nil
+		case view != nil, installation.IsRefusal(err), errors.Is(err, installation.ErrNotYet):
+			return "", nil
+		}
+		return "", err
+	}
 	if s.cluster == nil || s.cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
 		return "", nil
 	}
@@ -152,7 +160,7 @@ func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("read the control plane of Cluster %s: %w", s.cluster.Name, err)
 	}
-	id, err := desired.IDOf(plane, s.OnHub)
+	id, err := desired.IDOf(plane, true)
 	if err != nil {
 		return "", nil //nolint:nilerr // it names another namespace's, of which nothing was made for the config
 	}

@@ -399,7 +399,7 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 		err     error
 	}{
 		"on a hub":                 {nil, nil, all, nil},
-		"over REST":                {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, all, nil},
+		"over REST":                {nil, func(s *service) { s.observed.InfraEnvs[0].Owned, s.observed.Cluster.ID = false, "ns/lab" }, all, nil},
 		"somebody else's":          {nil, func(s *service) { s.observed.InfraEnvs[0].Owned = false }, nil, nil},
 		"another config's":         {nil, func(s *service) { s.observed.InfraEnvs[0].Name = "boot-2" }, nil, nil},
 		"another cluster's":        {nil, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "ns/other" }, nil, nil},

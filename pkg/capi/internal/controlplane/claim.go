@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
@@ -38,21 +42,6 @@ func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 
 // nameAgain is, in real time, how soon a name that was taken is asked for again: nobody tells that it is free.
 const nameAgain = 30 * time.Second
-
-// markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
-// marked with: by that it is found if its id could not be noted any more, and no other of its name is. It is noted once
-// the service has answered, and nothing is done before the note is read, which wakes: whoever is without it has no
-// record there.
-func (s *scope) markRun(ctx context.Context) (*installation.View, error) {
-	view, err := s.Installations.View(ctx, s.key())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.noteRun(ctx); err != nil {
-		return nil, err
-	}
-	return view, nil
-}
 
 func (s *scope) noteRun(ctx context.Context) error {
 	before := s.plane.DeepCopy()
@@ -91,36 +80,59 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 // runLength is how many letters a mark has, of 32 each: 60 bits.
 const runLength = 12
 
-// clusterID is the id of the control plane's cluster in the service, "" where it has none: as it is noted, or of what a
+// clusterID is the id of the control plane's cluster on a hub, "" where it has none: as it is noted, or of what a
 // registration has made that was broken off before that.
 func (s *scope) clusterID(ctx context.Context) (string, error) {
-	id, err := desired.IDOf(s.plane, s.OnHub)
-	if err != nil {
-		return "", nil //nolint:nilerr // another namespace's is none of its own, and no reason to stay
-	}
-	run := s.plane.Annotations[desired.AnnotationRun]
+	id, err := desired.IDOf(s.plane, true)
 	switch {
+	case err != nil:
+		return "", nil //nolint:nilerr // another namespace's is none of its own, and no reason to stay
 	case id != "":
 		return id, nil
-	case run == "":
+	case s.plane.Annotations[desired.AnnotationRun] == "":
 		return "", nil // nothing was ever registered for it, whatever is there of its name
-	case s.OnHub:
-		return s.unnotedOnHub(ctx)
+	}
+	return s.unnotedOnHub(ctx)
+}
+
+// records are the records of a service that are proven to be of the control plane's cluster. It is an error that the record
+// is there whose id is noted, and is not proven to be: nothing is done to that.
+func (s *scope) records(ctx context.Context) ([]install.Cluster, error) {
+	mark, err := s.Keys.Mark(ctx, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	query := install.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[desired.AnnotationRun])}
+	noted := s.plane.Annotations[desired.AnnotationClusterID]
+	if query.Run == "" && query.FormerRun == "" && noted == "" {
+		return nil, nil // nothing was ever registered for it
 	}
 	service, err := s.Installations.Service(s.plane.Namespace)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	all, err := service.ListClusters(ctx)
 	if err != nil {
-		return "", fmt.Errorf("look for a cluster with the mark %s of control plane %s: %w", run, s.plane.Name, err)
+		return nil, fmt.Errorf("look for the cluster of control plane %s in the service: %w", s.plane.Name, err)
 	}
-	for i := range all {
-		if c := &all[i]; c.Owned && c.Run == run {
-			return c.ID, nil
-		}
+	isThere := slices.ContainsFunc(all, func(c install.Cluster) bool { return c.ID == noted })
+	own := slices.DeleteFunc(all, func(c install.Cluster) bool { return !query.Proves(c.ClusterRef) })
+	if len(own) == 0 && isThere {
+		return nil, errors.New(s.unproven(mark))
 	}
-	return "", nil
+	return own, nil
+}
+
+// unproven says that the record whose id is noted does not carry the Cluster's mark, and what to do.
+func (s *scope) unproven(mark string) string {
+	id, tags := s.plane.Annotations[desired.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
+	if mark == "" {
+		tags = "of its mark"
+	}
+	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
+		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add the tags %s to it: "+
+		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate openshiftassistedcontrolplane %[6]s %[7]s-",
+		id, s.key(), ownership.SecretName(s.cluster.Name), tags, s.plane.Namespace, s.plane.Name, desired.AnnotationClusterID)
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its

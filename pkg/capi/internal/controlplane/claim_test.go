@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +27,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -148,8 +151,9 @@ func (unregistered) Observe(context.Context, install.Query, *install.Observed) (
 	return &install.Observed{At: clock.Real().Now()}, nil
 }
 
-// TestMarkThatCouldNotBeNoted: where the mark of a registration could not be written, that is tried again.
-func TestMarkThatCouldNotBeNoted(t *testing.T) {
+// TestKeyThatCouldNotBeMade: where the key could not be written by which the record is known, nothing is registered, and it is
+// tried again.
+func TestKeyThatCouldNotBeMade(t *testing.T) {
 	env := spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }}
 	wanted, err := spec.Parse(t.Context(), "cluster.yaml", []byte(`
 apiVersion: oaictl.io/v1alpha1
@@ -162,10 +166,11 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 	}
 	s, _ := observed()
 	s.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(s.plane).Build(), interceptor.Funcs{
-		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 			return errors.New("failed calling webhook")
 		},
 	})
+	s.Keys = &ownership.Keys{Cached: s.Client, Live: s.Client}
 	s.Installations = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
 		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
@@ -199,7 +204,7 @@ func deleting(t *testing.T, service *records, onHub bool, objects ...client.Obje
 	s, _ := observed()
 	s.OnHub = onHub
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(objects...).Build()
-	s.Client, s.Live = c, c
+	s.Client, s.Live, s.Keys = c, c, &ownership.Keys{Cached: c, Live: c}
 	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
 	return s
 }
@@ -291,20 +296,61 @@ func TestDeletionThatIsRefused(t *testing.T) {
 	}
 }
 
-// TestBrokenOffOverRESTIsDeleted: a record that carries the mark of the registration is the Cluster's, and none else.
-func TestBrokenOffOverRESTIsDeleted(t *testing.T) {
+// TestRecordsOfTheClusterAreDeleted: over REST a record that carries the mark of the Cluster is the Cluster's, or one with the
+// mark of an earlier release, and no other one, whatever is noted. Where the record is there that is noted, and does not
+// carry the mark, the control plane stays, and says what to do.
+func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 	record := func(id, run string, owned bool) install.Cluster {
 		return install.Cluster{ClusterRef: install.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com", Run: run, Owned: owned}}
 	}
-	all := []install.Cluster{record("by-hand", "", false), record("without", "", true), record("other", "other", true), record("ours", "mark", true)}
-	for run, want := range map[string][]string{"": nil, "mark": {"ours"}, "unknown": nil} {
-		service := &records{clusters: all}
-		s := deleting(t, service, false)
-		s.plane.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "lab"}
-		s.annotate(desired.AnnotationRun, run)
-		if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, want) {
-			t.Errorf("with the mark %q, deleted is %v, %v; it should be %v", run, service.deleted, err, want)
-		}
+	const former, person, other = "abcdefghijkl", "0123456789ab", "capi_other"
+	for name, test := range map[string]struct {
+		run, id string // noted
+		key     bool   // is there
+		deleted []string
+		says    string
+	}{
+		"nothing":                          {},
+		"a key":                            {key: true, deleted: []string{"ours"}},
+		"a key, and the id of its record":  {key: true, id: "ours", deleted: []string{"ours"}},
+		"a key, and the id of another one": {key: true, id: "other", deleted: []string{"ours"}},
+		"the mark of an earlier release":   {run: former, id: "former", deleted: []string{"former"}},
+		"the mark of a person's run":       {run: person},
+		"the mark of another Cluster":      {run: other},
+		"the id of a person's cluster":     {id: "person", says: "the service's cluster person does not carry the mark of Cluster ns/lab, and is left alone"},
+		"the id of another Cluster's":      {id: "other", says: "restore Secret lab-oaictl-key from a backup"},
+		"an id that is not there":          {id: "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &records{clusters: []install.Cluster{
+				record("by-hand", "", false), record("without", "", true), record("person", person, true), record("other", other, true), record("former", former, true),
+			}}
+			s := deleting(t, service, false)
+			s.plane.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "lab"}
+			if test.key {
+				if err := s.Keys.Make(t.Context(), s.Client, s.cluster); err != nil {
+					t.Fatal(err)
+				}
+				mark, err := s.Keys.Mark(t.Context(), s.cluster)
+				if err != nil {
+					t.Fatal(err)
+				}
+				service.clusters = append(service.clusters, record("ours", mark, true))
+			}
+			s.annotate(desired.AnnotationRun, test.run)
+			s.annotate(desired.AnnotationClusterID, test.id)
+			err := s.deleteCluster(t.Context())
+			if !slices.Equal(service.deleted, test.deleted) {
+				t.Errorf("deleted is %v; it should be %v", service.deleted, test.deleted)
+			}
+			if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it says %v", err)
+			}
+			secret := &corev1.Secret{}
+			if left := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "lab-oaictl-key"}, secret); err == nil && !apierrors.IsNotFound(left) {
+				t.Errorf("the key is left: %v", left)
+			}
+		})
 	}
 }
 
@@ -325,14 +371,16 @@ func TestClusterOfACopyStays(t *testing.T) {
 		"another one's":                          {other: other("ns", desired.AnnotationClusterID, "ns/other"), onHub: true},
 		"of its id":                              {other: other("ns", desired.AnnotationClusterID, "ns/lab"), onHub: true, stays: true},
 		"of its id, and is deleted, too":         {other: leaving, onHub: true},
-		"of its id over REST":                    {other: other("elsewhere", desired.AnnotationClusterID, "ns/lab"), stays: true},
-		"of its mark over REST":                  {other: other("elsewhere", desired.AnnotationRun, "mark"), stays: true},
-		"of its mark, and no id is known so far": {other: other("elsewhere", desired.AnnotationRun, "mark"), unnoted: true, stays: true},
+		"of its id over REST":                    {other: other("ns", desired.AnnotationClusterID, "ns/lab"), stays: true},
+		"of its mark over REST":                  {other: other("ns", desired.AnnotationRun, "abcdefghijkl"), stays: true},
+		"of its mark, and no id is known so far": {other: other("ns", desired.AnnotationRun, "abcdefghijkl"), unnoted: true, stays: true},
+		"of its id, in another namespace":        {other: other("elsewhere", desired.AnnotationClusterID, "ns/lab")},
+		"of its mark, in another namespace":      {other: other("elsewhere", desired.AnnotationRun, "abcdefghijkl")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab", Name: "lab", Run: "mark", Owned: true}}}}
+			service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab", Name: "lab", Run: "abcdefghijkl", Owned: true}}}}
 			s := deleting(t, service, test.onHub, test.other)
-			s.annotate(desired.AnnotationRun, "mark")
+			s.annotate(desired.AnnotationRun, "abcdefghijkl")
 			if !test.unnoted {
 				s.annotate(desired.AnnotationClusterID, "ns/lab")
 			}

@@ -70,14 +70,17 @@ func (s *scope) machinesLeft() string {
 }
 
 // deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
-// has its id is left alone. So is one that another control plane, which stays, notes for its own. One that is not found is
-// gone, or somebody has let go of it.
+// has its id is left alone. So is one that another control plane of the namespace, which stays, notes for its own. One that
+// is not found is gone, or somebody has let go of it.
 func (s *scope) deleteCluster(ctx context.Context) error {
+	if !s.OnHub {
+		return s.deleteRecords(ctx)
+	}
 	id, err := s.clusterID(ctx)
 	if err != nil || id == "" {
 		return err
 	}
-	twins, err := desired.Twins(ctx, s.Client, s.plane, s.OnHub)
+	twins, err := desired.Twins(ctx, s.Client, s.plane)
 	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
@@ -98,9 +101,38 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	return nil
 }
 
+// deleteRecords is deleteCluster of a service without namespaces: what is proven to be the control plane's is deleted, and
+// then the key by which that is proven.
+func (s *scope) deleteRecords(ctx context.Context) error {
+	twins, err := desired.Twins(ctx, s.Client, s.plane)
+	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
+		return err
+	}
+	own, err := s.records(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range own {
+		if desired.CheckIdentity(s.plane, &own[i]) != nil {
+			continue
+		}
+		service, err := s.Installations.Service(s.plane.Namespace)
+		if err != nil {
+			return err
+		}
+		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
+			return fmt.Errorf("delete the cluster %s in the service: %w", own[i].ID, err)
+		}
+	}
+	return s.Keys.Delete(ctx, s.Client, s.cluster)
+}
+
 // release lets go of the control plane.
 func (s *scope) release(ctx context.Context) error {
 	if s.cluster != nil {
+		if s.Keys != nil {
+			s.Keys.Forget(s.cluster)
+		}
 		s.Installations.Forget(s.key())
 		s.Workloads.forget(s.key())
 	}

@@ -66,8 +66,10 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	if noted, err := s.claim(ctx); noted || err != nil {
 		return nil, err // the note wakes, once it can be read
 	}
-	if !s.OnHub && s.plane.Annotations[desired.AnnotationRun] == "" {
-		return s.markRun(ctx)
+	if !s.OnHub {
+		if err := s.Keys.Make(ctx, s.Client, s.cluster); err != nil {
+			return nil, err
+		}
 	}
 	if s.namesReleaseTwice() {
 		view, err := s.Installations.View(ctx, s.key())
@@ -205,6 +207,10 @@ func (s *scope) showInstall() {
 		if s.view.Deleted() {
 			s.plane.Status.Installation.State, s.plane.Status.Installation.Percentage = "", nil // it installs no more
 		}
+		if s.view.Observed.Unproven {
+			s.notAvailable(ReasonInvalid, s.waiting())
+			return
+		}
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return
 	}
@@ -231,6 +237,10 @@ func (s *scope) showPercent(cluster *install.Cluster) {
 func (s *scope) waiting() string {
 	var texts []string
 	for _, b := range s.view.Plan.Blockers {
+		if b.Reason == model.ReasonUnproven {
+			texts = append(texts, s.unproven(s.view.Desired.Options.Run))
+			continue
+		}
 		texts = append(texts, words.Sentence(b.Message, b.Remedy))
 	}
 	if len(texts) == 0 {

@@ -20,11 +20,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
 // probeEvery is how often an API server that has never answered is asked: it takes a quarter of an hour to come.
@@ -185,7 +185,7 @@ func (s *scope) showKubeconfig(data []byte) {
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.
 func certificateEnds(data []byte) (time.Time, bool) {
-	config, err := kubeconfig.Connection(data, probeTakes)
+	config, err := workload.Connector{}.Config(data, probeTakes)
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -220,17 +220,19 @@ const probeTakes = 5 * time.Second
 
 // Answers reports why the API server that a kubeconfig names does not take requests, nil where it does:
 // it is asked for /readyz.
-func Answers(ctx context.Context, data []byte) error {
-	config, err := kubeconfig.Connection(data, probeTakes)
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
+func Answers(by workload.Connector) func(ctx context.Context, kubeconfig []byte) error {
+	return func(ctx context.Context, data []byte) error {
+		config, err := by.Config(data, probeTakes)
+		if err != nil {
+			return fmt.Errorf("read the kubeconfig: %w", err)
+		}
+		http, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return err
+		}
+		defer http.CloseIdleConnections()
+		return ready(ctx, http, config.Host)
 	}
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return err
-	}
-	defer http.CloseIdleConnections()
-	return ready(ctx, http, config.Host)
 }
 
 func ready(ctx context.Context, client *http.Client, host string) error {
@@ -244,7 +246,7 @@ func ready(ctx context.Context, client *http.Client, host string) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz answers %s", response.Status)
+		return fmt.Errorf("/readyz answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	return nil
 }

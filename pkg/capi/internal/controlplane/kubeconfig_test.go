@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -64,6 +66,11 @@ func kubeconfigOf(t *testing.T, server, user, authorities string) []byte {
 	return data
 }
 
+// loopback allows API servers of this machine.
+func loopback() workload.Connector {
+	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+}
+
 // handing is a control plane whose management cluster has a Secret of the kubeconfig: what is in it, and what it was made of.
 func handing(t *testing.T, service []byte, have, taken []byte) *scope {
 	t.Helper()
@@ -78,7 +85,7 @@ func handing(t *testing.T, service []byte, have, taken []byte) *scope {
 		objects = append(objects, made)
 	}
 	s.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
-	s.Live, s.Workloads, s.Clock = s.Client, &Workloads{}, clock.Real()
+	s.Live, s.Workloads, s.Clock = s.Client, &Workloads{Connector: loopback()}, clock.Real()
 	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
 	return s
 }
@@ -258,7 +265,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	}
 	data := tokenFrom(t, api.URL, file)
 	s := handing(t, nil, data, nil)
-	s.Answers = Answers
+	s.Answers = Answers(loopback())
 	if _, err := s.kubeconfig(t.Context()); err == nil {
 		t.Error("it is used")
 	}
@@ -269,7 +276,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	if _, err := s.Workloads.Client(s.key(), data); err == nil {
 		t.Error("there is a client of it")
 	}
-	if err := Answers(t.Context(), data); err == nil {
+	if err := Answers(loopback())(t.Context(), data); err == nil {
 		t.Error("its server is asked whether it is ready")
 	}
 	if asked > 0 {
@@ -306,7 +313,7 @@ func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
 			bundle = test.says
 			kubeconfig := kubeconfigOf(t, api.URL, "admin", test.trusts)
 			s := handing(t, kubeconfig, kubeconfig, kubeconfig)
-			s.Answers = Answers
+			s.Answers = Answers(loopback())
 			for range 2 { // the second time nothing changes
 				data, err := s.handOut(t.Context())
 				if err == nil {

@@ -47,8 +47,10 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -279,7 +281,8 @@ func (x *site) manage() {
 	})
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
-		Answers: x.answer, Workloads: &controlplane.Workloads{}, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
+		Keys:    &ownership.Keys{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Answers: x.answer, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
 		ReadRelease: func(_ context.Context, _ *controlplanev1.OpenshiftAssistedControlPlane, _ *spec.Cluster, image string) (upgrade.Payload, error) {
 			payload := upgrade.Payload{Kubernetes: "1.33.5"} // of all of them
 			if image == installedImage() {
@@ -306,6 +309,11 @@ func (x *site) manage() {
 	})
 }
 
+// local allows API servers of this machine.
+func local() workload.Connector {
+	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+}
+
 // set changes what the service and the cluster show.
 func (x *site) set(change func()) {
 	x.mu.Lock()
@@ -327,7 +335,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 	if err != nil {
 		return err
 	}
-	return controlplane.Answers(ctx, kubeconfig)
+	return controlplane.Answers(local())(ctx, kubeconfig)
 }
 
 // desire is what is desired of a cluster: to look at one that is installed, or else to register it, which takes a

@@ -29,6 +29,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
@@ -45,6 +46,8 @@ type Reconciler struct {
 	Clock         clock.Clock
 	// OnHub says that the service is the management cluster's own.
 	OnHub bool
+	// Keys prove which record belongs to a Cluster, where the service is not the management cluster's own.
+	Keys *ownership.Keys
 	// Workloads are the clients of installed clusters.
 	Workloads *Workloads
 	// Status writes statuses.

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,6 +34,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -192,23 +194,28 @@ func TestCounts(t *testing.T) {
 // TestAnswers asks an API server whether it is ready.
 func TestAnswers(t *testing.T) {
 	code, asked := http.StatusInternalServerError, ""
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.Path
 		w.WriteHeader(code)
+		_, _ = w.Write([]byte("what it says"))
 	}))
-	kubeconfig := []byte("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}], clusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]}")
-	if err := Answers(t.Context(), kubeconfig); err == nil || asked != "/readyz" {
+	kubeconfig := kubeconfigOf(t, server.URL, "admin", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	if err := Answers(workload.Connector{})(t.Context(), kubeconfig); err == nil || asked != "" || !strings.Contains(err.Error(), "--allow-endpoint") {
+		t.Errorf("a loopback address is asked for %q: %v", asked, err)
+	}
+	answers := Answers(loopback())
+	if err := answers(t.Context(), kubeconfig); err == nil || asked != "/readyz" || !strings.HasSuffix(err.Error(), "/readyz answers 500 Internal Server Error") {
 		t.Errorf("it is asked for %s while it is not ready: %v", asked, err)
 	}
 	code = http.StatusOK
-	if err := Answers(t.Context(), kubeconfig); err != nil {
+	if err := answers(t.Context(), kubeconfig); err != nil {
 		t.Error(err)
 	}
 	server.Close()
-	if err := Answers(t.Context(), kubeconfig); err == nil {
+	if err := answers(t.Context(), kubeconfig); err == nil {
 		t.Error("nobody is there")
 	}
-	if err := Answers(t.Context(), []byte("{")); err == nil {
+	if err := answers(t.Context(), []byte("{")); err == nil {
 		t.Error("that is no kubeconfig")
 	}
 }

@@ -79,7 +79,7 @@ func TestClusterOfAnotherProviderIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &controlplane.Reconciler{
-		Client: user, Live: user, Clock: x.clock, Recorder: events.NewFakeRecorder(100), OnHub: true, Workloads: &controlplane.Workloads{}, Status: status.New(x.clock),
+		Client: user, Live: user, Clock: x.clock, Recorder: events.NewFakeRecorder(100), OnHub: true, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock),
 		Installations: installation.New(installation.Config{
 			Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Clock: x.clock, Wake: func(installation.Key, []install.Scope) {},
 			Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {

@@ -16,11 +16,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/kubeconfig"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
 const (
@@ -36,11 +36,14 @@ const (
 // Workloads are clients of installed clusters, each kept as long as its kubeconfig stays the same. The
 // zero value is ready. It is safe for concurrent use.
 type Workloads struct {
+	// Connector makes the connections.
+	Connector workload.Connector
+
 	mu sync.Mutex
-	of map[installation.Key]workload
+	of map[installation.Key]reached
 }
 
-type workload struct {
+type reached struct {
 	kubeconfig string
 	client     client.Client
 	asked      map[question]time.Time
@@ -64,7 +67,7 @@ func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client
 	if known, is := w.of[cluster]; is && known.kubeconfig == string(data) {
 		return known.client, nil
 	}
-	config, err := kubeconfig.Connection(data, workloadTakes)
+	config, err := w.Connector.Config(data, workloadTakes)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
@@ -73,9 +76,9 @@ func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client
 		return nil, fmt.Errorf("reach the cluster %s: %w", cluster, err)
 	}
 	if w.of == nil {
-		w.of = map[installation.Key]workload{}
+		w.of = map[installation.Key]reached{}
 	}
-	w.of[cluster] = workload{kubeconfig: string(data), client: c, asked: map[question]time.Time{}}
+	w.of[cluster] = reached{kubeconfig: string(data), client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 

@@ -12,15 +12,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 )
 
-// Twins are the other control planes that note the same cluster for their own, or the same registration: one was copied
-// with its annotations. On a hub they are in one namespace.
-func Twins(ctx context.Context, reader client.Reader, plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) ([]*controlplanev1.OpenshiftAssistedControlPlane, error) {
-	options := []client.ListOption{client.UnsafeDisableDeepCopy}
-	if onHub {
-		options = append(options, client.InNamespace(plane.Namespace))
-	}
+// Twins are the other control planes of the namespace that note the same cluster for their own, or the same registration:
+// one was copied with its annotations. What is written in another namespace does not count.
+func Twins(ctx context.Context, reader client.Reader, plane *controlplanev1.OpenshiftAssistedControlPlane) ([]*controlplanev1.OpenshiftAssistedControlPlane, error) {
 	list := &controlplanev1.OpenshiftAssistedControlPlaneList{}
-	if err := reader.List(ctx, list, options...); err != nil {
+	if err := reader.List(ctx, list, client.InNamespace(plane.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("look for copies of control plane %s: %w", plane.Name, err)
 	}
 	var twins []*controlplanev1.OpenshiftAssistedControlPlane
@@ -41,7 +37,7 @@ func isTwin(a, b *controlplanev1.OpenshiftAssistedControlPlane) bool {
 // checkCopied refuses a control plane that is the copy of an older one: what is done for it would be done to the cluster of
 // that one.
 func (s *Source) checkCopied(ctx context.Context, c *Cluster) error {
-	twins, err := Twins(ctx, s.Client, c.ControlPlane, s.Hub)
+	twins, err := Twins(ctx, s.Client, c.ControlPlane)
 	if err != nil {
 		return err
 	}

@@ -18,22 +18,24 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// AnnotationClusterID is on a control plane: the id of its cluster in the service, which alone says
-// which one is meant. On a hub it is NAMESPACE/NAME of the ClusterDeployment.
+// AnnotationClusterID is on a control plane: the id of its cluster in the service. On a hub it is NAMESPACE/NAME of the
+// ClusterDeployment. Over REST it is a note that proves nothing: see package ownership.
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
-// AnnotationRun is on a control plane before its cluster is registered: the mark that the
-// registration carries, by which the cluster is known until its id is. On a hub it says that nobody had a
-// cluster of its name there before: the one that is there since is its own.
+// AnnotationRun is on a control plane before its cluster is registered. On a hub it says that nobody had a
+// cluster of its name there before: the one that is there since is its own. Over REST only earlier releases wrote it: it is
+// the mark of the record that they registered.
 const AnnotationRun = "oaictl.io/run"
 
-// IDOf is the id of a control plane's cluster in the service; "" before it has one. On a hub a cluster is in the
-// namespace of its control plane, and no other is touched, whatever the annotation says.
+// IDOf is the id of a control plane's cluster in the service, as it is noted; "" before it has one. On a hub a cluster is in
+// the namespace of its control plane, and no other is touched, whatever the annotation says.
 func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (string, error) {
 	id := plane.Annotations[AnnotationClusterID]
 	if onHub && id != "" && !strings.HasPrefix(id, plane.Namespace+"/") {
@@ -66,9 +68,15 @@ type Source struct {
 	Hub bool
 	// Agents is the namespace of a hub where AgentMachines take their Agents from; "" for each one's own.
 	Agents string
+	// Pools are the InfraEnvs that are opened to namespaces, where the service is no hub.
+	Pools machines.Pools
+	// Keys prove which record belongs to a Cluster, where the service is no hub.
+	Keys *ownership.Keys
 	// Release gives the release image of a cluster that is not registered yet, given what else is
 	// desired of it; "" where the service knows one by the version. Nil leaves that to the service.
 	Release func(ctx context.Context, c *Cluster, desired *spec.Cluster) (string, error)
+	// Connector makes the connections to installed clusters.
+	Connector workload.Connector
 	// Identify is what the cluster of a kubeconfig calls itself; nil asks the cluster.
 	Identify func(ctx context.Context, kubeconfig []byte) (string, error)
 }
@@ -80,6 +88,8 @@ type Cluster struct {
 	Machines     []Machine
 	// Workers is how many workers are wanted, whether their Machines are there or not.
 	Workers int
+
+	mark string // that its record in the service carries; "" on a hub
 }
 
 // Machine is a Machine with its config and its infrastructure object. Either may be missing yet.
@@ -89,7 +99,7 @@ type Machine struct {
 	Infrastructure *unstructured.Unstructured
 	// Enrolled is the BareMetalHost that a Metal3Machine has; nil for none.
 	Enrolled *unstructured.Unstructured
-	agents   string // namespace of the Agents that may be reserved for it; "" for any
+	reserved string // the host that its AgentMachine has reserved and may have; "" for none
 }
 
 // Desire is what a Cluster shall become, given the last observation of it. It is what
@@ -103,8 +113,18 @@ func (s *Source) Desire(ctx context.Context, key installation.Key, observed *ins
 	if err != nil {
 		return nil, err
 	}
-	if s.Hub && id == "" && c.ControlPlane.Annotations[AnnotationRun] == "" {
+	isKnown := id != "" || c.ControlPlane.Annotations[AnnotationRun] != ""
+	if !s.Hub {
+		if c.mark, err = s.Keys.Mark(ctx, c.Cluster); err != nil {
+			return nil, err
+		}
+		isKnown = c.mark != ""
+	}
+	if !isKnown {
 		return nil, fmt.Errorf("it is not known yet which cluster of the service Cluster %s is: %w", key, installation.ErrNotYet)
+	}
+	for i := range c.Machines {
+		c.Machines[i].reserved = s.reservation(&c.Machines[i], observed)
 	}
 	if err := s.checkCopied(ctx, c); err != nil {
 		return nil, err
@@ -177,11 +197,12 @@ func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
 		return fmt.Errorf("list the Machines of Cluster %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
-		m := Machine{Machine: &list.Items[i], agents: s.agentsOf(c.Namespace)}
+		m := Machine{Machine: &list.Items[i]}
 		var err error
 		if m.Infrastructure, err = machines.Infrastructure(ctx, cached, m.Machine); err != nil {
 			return err
 		}
+		m.reserved = s.reservation(&m, nil)
 		if m.Enrolled, err = machines.BareMetalHost(ctx, cached, m.Infrastructure); err != nil {
 			return err
 		}
@@ -291,9 +312,12 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 
 // options are how the cluster is known, and what is done to it.
 func (s *Source) options(c *Cluster, part part, observed *install.Observed) install.Options {
-	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
-	if part.installed && observed != nil && observed.Cluster == nil {
+	adopt, run, former := c.ControlPlane.Annotations[AnnotationClusterID], c.ControlPlane.Annotations[AnnotationRun], ""
+	if part.installed && observed != nil && observed.Cluster == nil && !observed.Unproven {
 		adopt = "" // the service has no record of it
+	}
+	if !s.Hub {
+		run, former = c.mark, ownership.Former(run)
 	}
 	var leftOut []spec.Host
 	unwanted := map[string]string{}
@@ -304,7 +328,7 @@ func (s *Source) options(c *Cluster, part part, observed *install.Observed) inst
 		}
 	}
 	return install.Options{
-		LeftOut: leftOut, Unwanted: unwanted, Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
+		LeftOut: leftOut, Unwanted: unwanted, Adopt: adopt, Run: run, FormerRun: former, Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}

@@ -22,6 +22,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -96,7 +97,7 @@ func sourceOf(t *testing.T, list []client.Object) *Source {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(list...).Build()
-	return &Source{Client: c, Live: c, Hub: true}
+	return &Source{Client: c, Live: c, Hub: true, Keys: &ownership.Keys{Cached: c, Live: c}}
 }
 
 var lab = installation.Key{Namespace: "ns", Name: "lab"}

@@ -104,27 +104,36 @@ func roleOf(m Machine) spec.Role {
 	return spec.Worker
 }
 
-// agentsOf is the namespace whose Agents may be reserved for AgentMachines of a namespace. Over REST it is "": what a host
-// is in there is the id of an InfraEnv.
-func (s *Source) agentsOf(namespace string) string {
-	if !s.Hub {
-		return ""
-	}
-	return cmp.Or(s.Agents, namespace)
-}
-
-// reservedHost is the host that an AgentMachine has reserved, NAMESPACE/NAME of its Agent; "" for a
-// Machine that boots an image of its own. Who may write AgentMachines gets no Agent of another namespace by it.
-func reservedHost(m Machine) string {
+// reservation is the host that an AgentMachine has reserved and may have: NAMESPACE/NAME of its Agent, over REST the ids of
+// its InfraEnv and of the host. It is "" for none, and for a Machine that boots an image of its own. A user who may write
+// AgentMachines gets by it no Agent of another namespace than Agents are taken from. Over REST the host is of a pool that
+// is opened to the namespace, or of the Cluster's own cluster, as that was observed last.
+func (s *Source) reservation(m *Machine, observed *install.Observed) string {
 	if m.Infrastructure == nil || m.Infrastructure.GetKind() != machines.KindAgentMachine {
 		return ""
 	}
-	namespace, name := machines.ReservedHost(m.Infrastructure)
-	if name == "" || m.agents != "" && namespace != m.agents {
+	within, name := machines.ReservedHost(m.Infrastructure)
+	may := within == cmp.Or(s.Agents, m.Namespace)
+	if !s.Hub {
+		may = s.Pools.Has(m.Namespace, within) || isMember(name, observed)
+	}
+	if name == "" || !may {
 		return ""
 	}
-	return namespace + "/" + name
+	return within + "/" + name
 }
+
+// isMember reports whether a host belongs to the cluster that was observed.
+func isMember(id string, observed *install.Observed) bool {
+	if observed == nil || observed.Cluster == nil {
+		return false
+	}
+	host := observed.HostByID(id)
+	return host != nil && host.ClusterID == observed.Cluster.ID
+}
+
+// reservedHost is the host that the AgentMachine of a Machine has reserved and may have; "" for none.
+func reservedHost(m Machine) string { return m.reserved }
 
 // metadataOf is what is known of a machine outside of it.
 func metadataOf(m Machine) userdata.Metadata {

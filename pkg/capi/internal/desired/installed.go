@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -69,9 +69,9 @@ func (s *Source) Kubeconfig(ctx context.Context, cluster installation.Key) ([]by
 	return data, CheckKubeconfig(cluster, data)
 }
 
-// CheckKubeconfig refuses a kubeconfig of a Cluster that reaches nothing, or has programs or files of this machine used.
+// CheckKubeconfig refuses a kubeconfig of a Cluster by which no cluster is called.
 func CheckKubeconfig(cluster installation.Key, data []byte) error {
-	if _, err := kubeconfig.Connection(data, identifyTakes); err != nil {
+	if err := workload.Check(data); err != nil {
 		return fmt.Errorf("the kubeconfig in Secret %s cannot be used: %w", secret.Name(cluster.Name, secret.Kubeconfig), err)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if s.Identify != nil {
 		return s.Identify(ctx, data)
 	}
-	config, err := kubeconfig.Connection(data, identifyTakes)
+	config, err := s.Connector.Config(data, identifyTakes)
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -232,16 +233,52 @@ func TestControlPlanesThatJoinLater(t *testing.T) {
 }
 
 // TestClustersOfOtherNamespacesAreNobodys: an annotation does not give a control plane the cluster of another namespace
-// of a hub; a service beside the management cluster knows none.
+// of a hub.
 func TestClustersOfOtherNamespacesAreNobodys(t *testing.T) {
 	source := sourceOf(t, claimed(t, "other/edge"))
 	d, err := source.Desire(t.Context(), lab, nil)
 	if _, is := errors.AsType[*installation.Refusal](err); !is || d != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
+}
+
+// TestAnnotationsProveNothingOverREST: what is asked of a service goes by the key of the Cluster, and not by what is
+// annotated. The mark of an earlier release is asked for beside, but nothing that may be another owner's.
+func TestAnnotationsProveNothingOverREST(t *testing.T) {
+	list := claimed(t, "foreign")
+	source := sourceOf(t, list)
 	source.Hub = false
-	if id, err := IDOf(claimed(t, openShiftID)[1].(*controlplanev1.OpenshiftAssistedControlPlane), false); id != openShiftID || err != nil {
-		t.Errorf("%s, %v", id, err)
+	if d, err := source.Desire(t.Context(), lab, nil); d != nil || !errors.Is(err, installation.ErrNotYet) {
+		t.Errorf("without a key: %+v, %v", d, err)
+	}
+	cluster := list[0].(*clusterv1.Cluster)
+	if err := source.Keys.Make(t.Context(), source.Client.(client.Client), cluster); err != nil {
+		t.Fatal(err)
+	}
+	mark, err := source.Keys.Mark(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for noted, former := range map[string]string{
+		"abcdefghijkl": "abcdefghijkl", "0123456789ab": "", "abcdefabcdef": "", "capi_abcdefghijkl": "", mark: "",
+	} {
+		list[1].GetAnnotations()[AnnotationRun] = noted
+		source := sourceOf(t, list)
+		source.Hub = false
+		if err := source.Keys.Make(t.Context(), source.Client.(client.Client), cluster); err != nil {
+			t.Fatal(err)
+		}
+		mark, err := source.Keys.Mark(t.Context(), cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := source.Desire(t.Context(), lab, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := d.Query(); !q.Exact || q.Run != mark || q.FormerRun != former || q.Proves(install.ClusterRef{ID: "foreign", Owned: true, Run: "other"}) {
+			t.Errorf("with %s noted, it asks for %+v", noted, q)
+		}
 	}
 }
 
@@ -258,7 +295,8 @@ func TestCopiesAreRefused(t *testing.T) {
 		"younger, of its id":          {namespace: "ns", key: AnnotationClusterID, value: "ns/edge", since: time.Hour},
 		"of one second, and UID":      {namespace: "ns", key: AnnotationClusterID, value: "ns/edge", refused: true},
 		"older, of its registration":  {namespace: "ns", key: AnnotationRun, value: "mark", since: -time.Hour, refused: true},
-		"of another namespace, REST":  {namespace: "other", key: AnnotationRun, value: "mark", since: -time.Hour, rest: true, refused: true},
+		"of another namespace, REST":  {namespace: "other", key: AnnotationRun, value: "mark", since: -time.Hour, rest: true},
+		"of another namespace, id":    {namespace: "other", key: AnnotationClusterID, value: "ns/edge", since: -time.Hour, rest: true},
 		"of another namespace, a hub": {namespace: "other", key: AnnotationRun, value: "mark", since: -time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,6 +308,11 @@ func TestCopiesAreRefused(t *testing.T) {
 				Namespace: test.namespace, Name: "first", UID: "a", Annotations: map[string]string{test.key: test.value}, CreationTimestamp: metav1.NewTime(now.Add(test.since)),
 			}}))
 			source.Hub = !test.rest
+			if test.rest {
+				if err := source.Keys.Make(t.Context(), source.Client.(client.Client), list[0].(*clusterv1.Cluster)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			d, err := source.Desire(t.Context(), lab, nil)
 			if installation.IsRefusal(err) != test.refused || (d == nil) != test.refused {
 				t.Errorf("%+v, %v", d, err)

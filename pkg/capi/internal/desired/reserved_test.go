@@ -8,14 +8,18 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestReservedHostsAreOfTheNamespaceOfAgents: whatever an AgentMachine says, no Agent is looked at but those that may be
-// taken for it. Over REST what it says are ids of the service.
+// taken for it. Over REST what it says are ids of the service, and the host has to be of a pool that is opened to the
+// namespace, or of the Cluster's own cluster.
 func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
 	for name, of := range map[string]struct {
 		note, agents string
 		rest         bool
+		pools        machines.Pools
+		cluster      string // that the service's host-1 belongs to
 		want         string
 	}{
 		"its own":                           {note: "ns/host-1", want: "ns/host-1"},
@@ -23,7 +27,11 @@ func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
 		"nothing noted":                     {want: "ns/host-1"},
 		"of that of Agents":                 {note: "pool/host-1", agents: "pool", want: "pool/host-1"},
 		"its own, and Agents are elsewhere": {note: "ns/host-1", agents: "pool"},
-		"an InfraEnv of a service":          {note: "env-1/host-1", agents: "pool", rest: true, want: "env-1/host-1"},
+		"of a pool over REST":               {note: "env-1/host-1", rest: true, pools: machines.Pools{"ns": {"env-1"}}, want: "env-1/host-1"},
+		"of another namespace's pool":       {note: "env-1/host-1", rest: true, pools: machines.Pools{"other": {"env-1"}}},
+		"of no pool":                        {note: "env-1/host-1", rest: true},
+		"of its cluster over REST":          {note: "env-1/host-1", rest: true, cluster: "own", want: "env-1/host-1"},
+		"of another cluster over REST":      {note: "env-1/host-1", rest: true, cluster: "foreign"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			infra := map[string]any{"name": "cp-0", "namespace": "ns"}
@@ -45,10 +53,14 @@ func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
 				}
 			}
 			s := sourceOf(t, list)
-			s.Hub, s.Agents = !of.rest, of.agents
+			s.Hub, s.Agents, s.Pools = !of.rest, of.agents, of.pools
 			c, err := s.Read(t.Context(), lab)
 			if err != nil {
 				t.Fatal(err)
+			}
+			observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "own"}}, Hosts: []install.Host{{ID: "host-1", ClusterID: of.cluster}}}
+			for i := range c.Machines {
+				c.Machines[i].reserved = s.reservation(&c.Machines[i], observed)
 			}
 			known := ""
 			if of.want != "" {

@@ -12,6 +12,7 @@ import (
 // configureCluster brings the cluster's own settings to what the file says:
 // before any host registers, since some can't be changed after.
 func (p *planner) configureCluster() {
+	p.remark()
 	want := setting.OfCluster(p.spec)
 	delete(want, setting.Tags) // the service takes them at registration only
 	update := model.Action{

@@ -19,7 +19,7 @@ import (
 // does not date counts as having stood for long.
 func Decide(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) model.Plan {
 	p := newPlanner(desired, observed, memory, now)
-	if memory.Misses > 0 {
+	if memory.Misses > 0 && !observed.Unproven {
 		p.deleted()
 	} else {
 		p.decide()

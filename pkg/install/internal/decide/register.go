@@ -18,6 +18,12 @@ func (p *planner) others() {
 		switch {
 		case !other.Owned:
 			foreign = append(foreign, other)
+		case other.IsKept():
+			p.warn(model.Warning{
+				Key: "cluster/kept/" + other.ID, Scope: model.ScopeCluster, Reason: "KeptElsewhere",
+				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need the same DNS names", p.full(), other.ID, other.Status),
+				Next:    "give one of the two another name",
+			})
 		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
 			p.act(model.Action{
 				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: p.name(),
@@ -35,6 +41,12 @@ func (p *planner) others() {
 	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
 		foreign = append(foreign, p.cluster.ClusterRef)
 		p.foreign(foreign)
+	case p.observed.Unproven:
+		p.block(model.Blocker{
+			Key: "cluster/unproven", Scope: model.ScopeCluster, Reason: model.ReasonUnproven, Cure: model.CureOwner,
+			Message: fmt.Sprintf("the service's cluster %s does not carry the mark of this owner, and is left alone", p.desired.Options.Adopt),
+			Remedy:  "{get clusters}",
+		})
 	case p.cluster == nil && p.desired.Options.Adopt != "":
 		p.block(model.Blocker{
 			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "AdoptNotFound", Cure: model.CureOwner,
@@ -55,9 +67,25 @@ func (p *planner) register() {
 	})
 }
 
+// remark gives a record that carries a former mark of its owner the one that it has now, once the service takes that.
+func (p *planner) remark() {
+	options := &p.desired.Options
+	takes := p.cluster.MarkedAnytime || p.cluster.State.BeforeInstall() || p.cluster.State == model.ClusterAddingHosts
+	if !options.Exact || options.Run == "" || p.cluster.Run != options.FormerRun || options.FormerRun == options.Run || !takes {
+		return
+	}
+	tags, change := p.ownMark()
+	change.From, change.To = model.RunTagPrefix+options.FormerRun, model.RunTagPrefix+options.Run
+	p.act(model.Action{
+		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{setting.Tags: tags}, Changes: []model.Change{change},
+	})
+}
+
 // adopt marks a cluster as oaictl's that the user named to take over, and whose
 // installation has begun or is over. Before that, the mark goes with the settings.
 func (p *planner) adopt() {
+	p.remark()
 	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // The models of the generated client are older than the service may be. What
@@ -153,7 +155,7 @@ func inText[T any](text string) (T, bool) {
 // underscores and spaces.
 const (
 	ownTag    = "oaictl"
-	runPrefix = "oaictl_run_"
+	runPrefix = model.RunTagPrefix
 )
 
 // runMark is a run's mark as it may stand in a tag.
@@ -186,6 +188,7 @@ func readTags(text, ours string) (owned bool, run string, users []string) {
 		case tag == "":
 		case tag == ownTag:
 			owned = true
+		case isRun && mark != "" && run != "": // the first one is what oaictl wrote
 		case isRun && mark != "":
 			run = mark
 			if ours != "" && mark == runMark(ours) {

@@ -1,0 +1,130 @@
+// Package workload connects to installed clusters. Their kubeconfigs are in Secrets, which users of a namespace may write: they
+// must not have the manager call what is within its own machine or network segment, nor show what another server answers.
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/kubeconfig"
+)
+
+// Connector makes the connections to installed clusters. The zero Connector allows no address of those that are refused.
+type Connector struct {
+	// Allow are addresses that are called although they are loopback, link-local or metadata addresses.
+	Allow []netip.Prefix
+}
+
+// Check refuses a kubeconfig by which no cluster is called: one that reaches nothing, has programs or files of this machine
+// used, does not verify the server, or names a proxy.
+func Check(data []byte) error {
+	_, err := read(data, time.Minute)
+	return err
+}
+
+func read(data []byte, timeout time.Duration) (*rest.Config, error) {
+	config, err := kubeconfig.Connection(data, timeout)
+	if err != nil {
+		return nil, err
+	}
+	switch server, err := url.Parse(config.Host); {
+	case config.Insecure:
+		return nil, errors.New("it has insecure-skip-tls-verify: give the certificate-authority-data of the server in its place")
+	case config.Proxy != nil:
+		return nil, errors.New("it has a proxy-url: leave it out, and set HTTPS_PROXY of the manager where a proxy is needed")
+	case err != nil || server.Scheme != "https":
+		return nil, errors.New("its server is not reached by https")
+	}
+	return config, nil
+}
+
+// Config is the way to the cluster of a kubeconfig. Its requests take no longer than timeout.
+func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, error) {
+	config, err := read(data, timeout)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, ControlContext: c.control}
+	config.Dial = dialer.DialContext
+	config.Proxy = c.proxy // with one of its own, client-go does not keep the transport for ever
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &quiet{next} })
+	return config, nil
+}
+
+const (
+	dialTimeout = 30 * time.Second
+	keepAlive   = 30 * time.Second
+)
+
+// control checks the address that is about to be dialled: after name resolution, and for each redirect.
+func (c Connector) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("the address %q cannot be read", address)
+	}
+	return c.check(at.Addr())
+}
+
+// proxy is the one of the manager's own environment. What a proxy would dial is checked as far as it is an address.
+func (c Connector) proxy(r *http.Request) (*url.URL, error) {
+	via, err := http.ProxyFromEnvironment(r)
+	if via == nil || err != nil {
+		return via, err
+	}
+	host := strings.ToLower(strings.TrimSuffix(r.URL.Hostname(), "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return nil, c.check(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return via, c.check(address)
+	}
+	return via, nil
+}
+
+// check refuses an address that is no cluster's.
+func (c Connector) check(address netip.Addr) error {
+	address = plain(address)
+	if slices.ContainsFunc(c.Allow, func(p netip.Prefix) bool { return p.Contains(address) }) {
+		return nil
+	}
+	special := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast() ||
+		slices.ContainsFunc(reserved(), func(p netip.Prefix) bool { return p.Contains(address) })
+	if special {
+		return fmt.Errorf("%s is a loopback, link-local or metadata address, which is not called: who runs the providers allows it with --allow-endpoint %s", address, netip.PrefixFrom(address, address.BitLen()))
+	}
+	return nil
+}
+
+// plain is an IPv4 address that is written as an IPv6 one, without its zone; any other address as it is.
+func plain(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
+	translated := netip.MustParsePrefix("64:ff9b::/96")
+	if translated.Contains(address) {
+		bytes := address.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return address
+}
+
+// reserved are addresses that belong to this machine, or to the metadata services of clouds.
+func reserved() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32"),
+		netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
+		netip.MustParsePrefix("168.63.129.16/32"),   // Azure
+		netip.MustParsePrefix("192.0.0.192/32"),     // Oracle
+		netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
+		netip.MustParsePrefix("fd20:ce::254/128"),   // Google
+	}
+}
