@@ -140,17 +140,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unread are inputs that a reader takes and the service does not: what it is to do about them.
-var unread = map[string]string{
-	"format-agent-full": "sourcePolicy of image sources is an install-config's, and no service takes it as an override",
-}
-
 // valid reads an input as validate does: nil for one that is to be refused, and is.
 func (in input) valid(t *testing.T) *spec.Cluster {
 	t.Helper()
-	if why := unread[in.name]; why != "" {
-		t.Skip(why)
-	}
 	c, err := in.read(t)
 	if err == nil {
 		_, err = machine.CheckNetworks(c)
