@@ -1,6 +1,10 @@
 package catalogue_test
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"reflect"
 	"regexp"
@@ -36,8 +40,11 @@ func allStates(t *testing.T) []catalogue.StateEntry {
 	var all []catalogue.StateEntry
 	for _, e := range catalogue.All(catalogue.KindState) {
 		find := catalogue.HostState
-		if e.Subject == catalogue.SubjectCluster {
+		switch e.Subject {
+		case catalogue.SubjectCluster:
 			find = catalogue.ClusterState
+		case catalogue.SubjectInfraEnv:
+			find = catalogue.ImageState
 		}
 		s, ok := find(e.Name)
 		if !ok {
@@ -224,10 +231,12 @@ func TestNeutralStates(t *testing.T) {
 	}
 	used := map[catalogue.Subject]map[string]bool{catalogue.SubjectCluster: {}, catalogue.SubjectHost: {}}
 	for _, s := range allStates(t) {
-		if !slices.Contains(words[s.Subject], s.Neutral) {
-			t.Errorf("%s %s: %q is no neutral state", s.Subject, s.Name, s.Neutral)
+		if !s.Own() {
+			if !slices.Contains(words[s.Subject], s.Neutral) {
+				t.Errorf("%s %s: %q is no neutral state", s.Subject, s.Name, s.Neutral)
+			}
+			used[s.Subject][s.Neutral] = true
 		}
-		used[s.Subject][s.Neutral] = true
 		needsRemedy := s.NeedsUser || slices.Contains([]string{"Blocked", "Failed", "NeedsUser", "Disconnected"}, s.Neutral)
 		if needsRemedy && (s.Remedy == "" || s.Cause == "" && s.Neutral != "Blocked") {
 			t.Errorf("%s %s needs a cause and a remedy", s.Subject, s.Name)
@@ -241,6 +250,40 @@ func TestNeutralStates(t *testing.T) {
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(used[subject]))); diff != "" {
 			t.Errorf("neutral states of a %s (-all +used):\n%s", subject, diff)
 		}
+	}
+}
+
+// TestOwnStates holds the states that oaictl shows against those that there are.
+func TestOwnStates(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../model/state.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := map[string]catalogue.Subject{"ClusterState": catalogue.SubjectCluster, "HostState": catalogue.SubjectHost, "ImageState": catalogue.SubjectInfraEnv}
+	var want, got []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || spec.Type == nil {
+			return true
+		}
+		if subject := subjects[fmt.Sprint(spec.Type)]; subject != "" {
+			want = append(want, string(subject)+"/"+strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`))
+		}
+		return true
+	})
+	for _, s := range allStates(t) {
+		if s.Own() {
+			got = append(got, string(s.Subject)+"/"+s.Name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) < 30 {
+		t.Errorf("states of oaictl (-there are +explained):\n%s", diff)
+	}
+	blocked, _ := catalogue.HostState("Blocked")
+	if statuses := catalogue.StatusesOf(blocked); !slices.Equal(statuses, []string{"disabled", "insufficient", "pending-for-input"}) {
+		t.Errorf("a blocked host has the statuses %q", statuses)
 	}
 }
 

@@ -34,7 +34,7 @@ const (
 type Entry struct {
 	Kind    Kind    `json:"kind"`
 	Subject Subject `json:"subject"`
-	// Name is the service's own word: an id, status, stage or event name.
+	// Name is the service's own word: an id, status, stage or event name. Of a state that oaictl shows it is oaictl's.
 	Name string `json:"name"`
 	// Title is a short name for people; for a validation, what holds when it
 	// passes.
@@ -102,7 +102,8 @@ type ValidationEntry struct {
 	Debounce int `json:"debounce"`
 }
 
-// StateEntry explains a status of a cluster or a host.
+// StateEntry explains a status of a cluster or a host, or a state as oaictl shows it: that of a cluster, a host or the
+// discovery image of an InfraEnv.
 type StateEntry struct {
 	Entry
 	// Neutral is the word for it that does not depend on the backend, such as
@@ -114,6 +115,9 @@ type StateEntry struct {
 	// NeedsUser says that a person has to act at a machine for it to go on.
 	NeedsUser bool `json:"needsUser"`
 }
+
+// Own says whether it is a state as oaictl shows it, and not a status of the service.
+func (s StateEntry) Own() bool { return s.Name == s.Neutral }
 
 // StageEntry explains a stage: of a host's installation (subject host) or of
 // the cluster's finalizing (subject cluster).

@@ -1,8 +1,9 @@
 // Package catalogue explains, offline, what an assisted-service says: every
 // validation of hosts and clusters, every status, install stage, finalizing
-// stage and event that it is known to send.
+// stage and event that it is known to send; and every state that oaictl shows.
 //
-// The names are the service's own (its REST API, as of August 2026). The texts
+// The names are the service's own (its REST API, as of August 2026), but for
+// the states that oaictl shows. The texts
 // are written for the person who has to do something about it. They stand in
 // the YAML files of this folder, which README.md describes, and are embedded.
 // The files are indexed at the first look-up, and an entry is read when it is
@@ -47,7 +48,8 @@ func of(kind Kind) *index {
 // Find returns the entries of that kind and name, the host's before the
 // cluster's: some ids, statuses and stages belong to both. The name may be
 // qualified ("cluster/insufficient"), and is found whatever its case and
-// whether its words are joined by blanks, dashes or underscores.
+// whether its words are joined by blanks, dashes or underscores. Those with
+// exactly that name come first.
 func Find(kind Kind, name string) []Entry {
 	subject, rest, qualified := strings.Cut(name, "/")
 	if !qualified {
@@ -59,7 +61,17 @@ func Find(kind Kind, name string) []Entry {
 			found = append(found, r.entry().explanation())
 		}
 	}
+	// Installed is a state of oaictl, and installed a status of the service.
+	slices.SortStableFunc(found, func(a, b Entry) int { return cmp.Compare(differs(a, rest), differs(b, rest)) })
 	return found
+}
+
+// differs is 0 for an entry with exactly that name.
+func differs(e Entry, name string) int {
+	if e.Name == name {
+		return 0
+	}
+	return 1
 }
 
 // All returns the entries of a kind, by name, the host's before the cluster's.
@@ -107,6 +119,23 @@ func ClusterState(status string) (StateEntry, bool) {
 // HostState explains a host's status, as in the field status.
 func HostState(status string) (StateEntry, bool) {
 	return exactly[StateEntry](KindState, Ref{SubjectHost, status})
+}
+
+// ImageState explains the state of a discovery image, as oaictl shows it.
+func ImageState(state string) (StateEntry, bool) {
+	return exactly[StateEntry](KindState, Ref{SubjectInfraEnv, state})
+}
+
+// StatusesOf are the statuses of the service that oaictl shows as a state.
+func StatusesOf(state StateEntry) []string {
+	var statuses []string
+	for _, r := range of(KindState).all {
+		s, is := r.entry().(StateEntry)
+		if is && r.ref.Subject == state.Subject && s.Neutral == state.Name && !s.Own() {
+			statuses = append(statuses, s.Name)
+		}
+	}
+	return statuses
 }
 
 // Stage explains a stage of a host's installation, as in
@@ -167,7 +196,8 @@ func Suggest(kind Kind, name string) []string {
 		candidates = append(candidates, candidate{r.ref.ID, distance})
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+		near := func(c candidate) int { return spelling.Distance(name, c.name) } // by its letter case, too
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(near(a), near(b)), cmp.Compare(a.name, b.name))
 	})
 	var names []string
 	for _, c := range candidates[:min(len(candidates), suggestions)] {

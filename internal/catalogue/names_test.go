@@ -95,6 +95,9 @@ func TestNames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			for _, e := range catalogue.All(c.kind) {
+				if c.kind == catalogue.KindState && e.Name != strings.ToLower(e.Name) {
+					continue // a state of oaictl
+				}
 				if c.subject == "" || e.Subject == c.subject {
 					got = append(got, e.Name)
 				}

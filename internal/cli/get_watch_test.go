@@ -95,12 +95,12 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 		},
 	}
 	got := follow(t, steps, "get", "clusters", "-w")
-	want := `NAME    DOMAIN        STATE          %   HOSTS   VERSION   CREATED ID
-lab     example.com   Blocked        -       2   4.20.3    2026-08-01T11:00:00Z c1
-other   example.org   Installed    100%       0   -         - c2
-lab     example.com   Installing     7%       2   4.20.3    2026-08-01T11:00:00Z c1
-new     example.org   Installed    100%       0   -         - c3
-other   example.org   Deleted      100%       0   -         - c2
+	want := `NAME    DOMAIN        STATE          %   HOSTS   VERSION
+lab     example.com   Blocked        -       2   4.20.3
+other   example.org   Installed    100%       0   -
+lab     example.com   Installing     7%       2   4.20.3
+new     example.org   Installed    100%       0   -
+other   example.org   Deleted      100%       0   -
 `
 	fold := func(text string) string {
 		var lines []string

@@ -156,10 +156,14 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(problems.String(), base.SimulateAdvice.String()) != 1 {
+	const around = "to look around in a simulated cluster: oaictl simulator lab -f cluster.yaml"
+	if strings.Count(problems.String(), around) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}
-	if result.Next != base.SimulateAdvice.String() || !strings.Contains(problems.String(), "Next: "+base.SimulateAdvice.String()+"\n") || strings.Contains(problems.String(), "oaictl logs") {
+	if result.Next != around || !strings.Contains(problems.String(), "Next: "+around+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
+	}
+	if !strings.HasPrefix(problems.String(), "Simulated: ") || !strings.Contains(problems.String(), "300 times as fast as in life") {
+		t.Errorf("it is not said at the start that it is simulated:\n%s", problems.String())
 	}
 }

@@ -254,13 +254,14 @@ func TestMachinesOfAHub(t *testing.T) {
 	m.put(t, fmt.Sprintf(poolAgent, "lab", "00000000-0000-0000-0000-000000000002", "", "rack-2"))
 
 	for line, want := range map[string]string{
-		"get machines lab/lab": `NAME      CLUSTER   ROLE     PHASE          HOST     STATE     NODE   WAITS FOR
-lab-w-1   lab/lab   worker   Pending        -        -         -      3 Agents: 2 with too little memory, 1 bound to a cluster
-lab-w-2   lab/lab   worker   Provisioning   rack-1   Blocked   -      the host has too little memory
-lab-w-3   lab/lab   worker   Running        -        -         -      -
+		"get machines lab/lab": `NAME      PHASE          HOST     WAITS FOR
+lab-w-1   Pending        -        3 Agents: 2 with too little memory, 1 bound
+                                  to a cluster
+lab-w-2   Provisioning   rack-1   the host has too little memory
+lab-w-3   Running        -        -
 `,
-		"get machine -n other": `NAME      CLUSTER     ROLE     PHASE     HOST   STATE   NODE   WAITS FOR
-lab-w-1   other/lab   worker   Pending   -      -       -      Cluster lab does not exist
+		"get machine -n other": `NAME      CLUSTER     PHASE     HOST   WAITS FOR
+lab-w-1   other/lab   Pending   -      Cluster lab does not exist
 `,
 		"why machine lab/lab-w-1": `Machine lab/lab-w-1 is Pending: 1 thing in the way.
 No host has come for it.

@@ -23,8 +23,8 @@ func TestNamesOfTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]string{
-		"get hosts -f cluster.yaml": "NAME    ROLE            STATE     STAGE   %   SINCE\n" +
-			"alpha   control-plane   Blocked   -       -   2026-08-01T11:55:00Z\nbeta    control-plane   Absent    -       -   -\ngamma   control-plane   Blocked   -       -   2026-08-01T11:55:00Z\n",
+		"get hosts -f cluster.yaml": "NAME    ROLE            STATE     STAGE   %\n" +
+			"alpha   control-plane   Blocked   -       -\nbeta    control-plane   Absent    -       -\ngamma   control-plane   Blocked   -       -\n",
 		"get hosts -f cluster.yaml -o name":                                    "host/alpha\nhost/beta\nhost/gamma\n",
 		"get hosts lab -o name":                                                "host/node-1\nhost/node-10\n",
 		"describe cluster -f cluster.yaml -o jsonpath={.detail.hosts[*].name}": "alpha beta gamma",

@@ -78,6 +78,7 @@ func rootCommand(a *base.App) *cobra.Command {
 		&cobra.Command{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
 	)
 	base.Describe(root)
+	base.FileOnce(root)
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
@@ -98,7 +99,7 @@ func commands(a *base.App) []commandGroup {
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a)}},
 		{"Cluster API:", []*cobra.Command{controller.NewCommand(a)}},
 		{"Without a service:", []*cobra.Command{
-			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
+			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
 }

@@ -47,7 +47,9 @@ type BootConfig struct {
 	// Joins is called when the kubelet of a machine starts that was added to an installed
 	// cluster, until its context ends: see host.Config and JoinSpoke. It may be nil.
 	Joins func(ctx context.Context, j host.Joining) error
-	Logf  func(format string, args ...any)
+	// JoinsAll has Joins called for the machines of an installation, too: see host.Config.
+	JoinsAll bool
+	Logf     func(format string, args ...any)
 	// Waits is told what is waited for, once that takes a moment, and again when it changes. It may be nil.
 	Waits func(what string)
 	// Report takes a line about each stage: booted, registered, and each machine's end. It may be nil.
@@ -80,7 +82,7 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	defer stages.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, Logf: c.Logf, Registered: stages.register, Ended: stages.end,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, JoinsAll: c.JoinsAll, Logf: c.Logf, Registered: stages.register, Ended: stages.end,
 	})
 }
 
@@ -435,8 +437,8 @@ func (c *BootConfig) bootedFrom(ctx context.Context, address string) (infraEnv, 
 	return env, err
 }
 
-// bootAgain is Boot, anew each time that the booted cluster was deleted, until ctx ends.
-func bootAgain(ctx context.Context, config BootConfig) error {
+// BootAgain is Boot, anew each time that the booted cluster was deleted, until ctx ends.
+func BootAgain(ctx context.Context, config BootConfig) error {
 	for {
 		machines, err := config.boot(ctx)
 		if err != nil || len(machines) == 0 {

@@ -98,7 +98,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	s.group.Go(func() { <-ctx.Done(); s.recordError(server.Close()) })
 	boot := Boot
 	if config.KubeAPI {
-		boot = bootAgain // it outlives clusters
+		boot = BootAgain // it outlives clusters
 	}
 	boots.BMCs = bmcs
 	s.group.Go(func() { s.recordError(boot(ctx, boots)) })

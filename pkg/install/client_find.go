@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Target says which cluster is meant: that of a cluster.yaml, or one by its name or id.
+// Target says which cluster is meant: that of a cluster.yaml, the one that a file of kind Nodes
+// adds hosts to, or one by its name or id.
 type Target struct {
 	Spec *spec.Cluster
 	// Name is the name or id. Beside Spec it is the id that a hub has the cluster under.
@@ -32,7 +34,7 @@ type Found struct {
 func (f *Found) Desired() *Desired {
 	switch {
 	case f.Spec != nil:
-		return &Desired{Spec: f.Spec}
+		return &Desired{Spec: f.Spec, Options: Options{AddNodes: f.Spec.Existing() != ""}}
 	case f.Observed != nil && f.Observed.Cluster != nil:
 		return asObserved(f.Observed)
 	}
@@ -84,6 +86,9 @@ func (f *Found) Pool(env InfraEnv) (hosts int) {
 // Find finds the cluster that is meant. That of a file is observed, since only so the
 // service says whether it is the one.
 func (client *Client) Find(ctx context.Context, target Target) (*Found, error) {
+	if target.Spec != nil && target.Spec.Existing() != "" {
+		return client.findExisting(ctx, target)
+	}
 	if target.Spec != nil {
 		return client.observeFound(ctx, &Found{Spec: target.Spec})
 	}
@@ -92,6 +97,20 @@ func (client *Client) Find(ctx context.Context, target Target) (*Found, error) {
 		return nil, err
 	}
 	return &Found{Ref: ref}, nil
+}
+
+// findExisting finds the installed cluster that a file of kind Nodes names. The file's hosts may be
+// of any architecture: whether they can join is checked by what adds them.
+func (client *Client) findExisting(ctx context.Context, target Target) (*Found, error) {
+	ref, err := client.ClusterByNameOrID(ctx, cmp.Or(target.Name, target.Spec.Existing()))
+	if err != nil {
+		return nil, err
+	}
+	named, err := target.Spec.AddedTo(spec.Target{Name: ref.Name, BaseDomain: ref.BaseDomain, Arch: spec.Multi})
+	if err != nil {
+		return nil, err
+	}
+	return client.observeFound(ctx, &Found{Ref: ref, Spec: named})
 }
 
 // Inspect finds the cluster that is meant, and reads all of it.

@@ -75,7 +75,7 @@ func (i *inspection) file(in string, m embed.Member) {
 		i.config(in, m.Data)
 		return
 	}
-	if strings.HasPrefix(m.Name, keyfileDir) || strings.HasPrefix(m.Name, "etc/assisted/network/") {
+	if _, is := networkFile(m.Name); is {
 		i.report.Network = append(i.report.Network, NetworkFile{Name: strings.TrimPrefix(m.Name, keyfileDir), In: in, Bytes: int64(len(m.Data))})
 	}
 	for _, kind := range ignition.Kinds(m.Data) {
@@ -89,8 +89,7 @@ func (i *inspection) config(in string, data []byte) {
 		i.report.Secrets = append(i.report.Secrets, Secret{In: in, Path: s.Path, Kind: s.Kind})
 	}
 	for _, w := range configWeights(data) {
-		dir := path.Dir(w.Path)
-		if strings.HasPrefix(dir, "/etc/assisted/network") || strings.HasPrefix(dir, "/etc/NetworkManager/system-connections") {
+		if _, is := networkFile(w.Path); is {
 			i.report.Network = append(i.report.Network, NetworkFile{Name: w.Path, In: in + ": " + configMember, Bytes: w.Bytes})
 		}
 	}
@@ -314,6 +313,37 @@ func (b *Base) Keyfiles() (keyfiles []Keyfile, err error) {
 		}
 	}
 	return keyfiles, err
+}
+
+// NetworkFiles returns every file that configures the network of the live system, as the report of an inspection lists
+// them: profiles beside the Ignition config, and those that the config brings. The name of a file that belongs to one of
+// several hosts begins with that host's folder.
+func (b *Base) NetworkFiles() (files []Keyfile, err error) {
+	defer b.named(&err)
+	held, err := b.contents()
+	add := func(name string, content []byte) {
+		if short, is := networkFile(name); is {
+			files = append(files, Keyfile{Name: strings.ReplaceAll(short, "/", "-"), Content: content})
+		}
+	}
+	for _, m := range held.members {
+		add(m.Name, m.Data)
+	}
+	for _, f := range ignition.Files(held.config()) {
+		add(f.Path, f.Content)
+	}
+	return files, err
+}
+
+// networkFile says whether a file configures the network of the live system, and gives its name within its folder.
+func networkFile(name string) (short string, is bool) {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	for _, dir := range []string{keyfileDir, "etc/assisted/network/", "etc/NetworkManager/system-connections/"} {
+		if short, is := strings.CutPrefix(name, dir); is {
+			return short, true
+		}
+	}
+	return "", false
 }
 
 // Kargs returns the kernel arguments in one line. It is empty where the image has no areas for them.

@@ -144,6 +144,10 @@ func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
 			if want := []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}; !slices.Equal(names, want) {
 				t.Errorf("network %v, want %v", names, want)
 			}
+			files, err := reopen(t, image).NetworkFiles()
+			if want := []iso.Keyfile{{Name: "b.nmconnection", Content: []byte(keyfile)}, {Name: "host0-eth0.nmconnection", Content: []byte("x")}}; err != nil || cmp.Diff(want, files) != "" {
+				t.Errorf("network files %v (-want +got):\n%s", err, cmp.Diff(want, files))
+			}
 		})
 	}
 }

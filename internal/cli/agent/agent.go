@@ -288,7 +288,7 @@ func (o *agentOptions) statusText(s mediaStatus) string {
 		return text.String() + "Hosts:    none\n"
 	}
 	text.WriteByte('\n')
-	hosts := printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false) }}
+	hosts := printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false, nil) }}
 	_ = o.Globals.Format.Print(&text, hosts) // into memory, which takes everything
 	return text.String()
 }

@@ -4,6 +4,7 @@
 package base
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type App struct {
 	hearing        sync.Mutex // of onSilence
 	onSilence      func(Silence)
 	typing         chan typed // the line that is awaited; nil for none
+	reader         *bufio.Reader
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 

@@ -97,12 +97,41 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 		return unknownFlag(command, unknown.GetSpecifiedName())
 	case errors.As(err, &missing):
 		return Usagef("%s needs %s", written(missing.GetFlag()), article(valueOf(missing.GetFlag())))
+	case errors.As(err, &invalid) && errors.Is(err, errTwice):
+		return Usagef("%s is given twice: %q and %q; %s takes one", written(invalid.GetFlag()), invalid.GetFlag().Value.String(), invalid.GetValue(), VerbOf(command))
 	case errors.As(err, &invalid):
 		return Usagef("%s %q is not %s%s", written(invalid.GetFlag()), invalid.GetValue(), article(valueOf(invalid.GetFlag())), example(invalid.GetFlag()))
 	case errors.As(err, &malformed):
 		return Usagef("%q is not a flag", malformed.GetSpecifiedFlag())
 	}
 	return Usagef("%w", err)
+}
+
+// errTwice is that a flag is given a second time, whose first value would be lost.
+var errTwice = errors.New("it is given twice")
+
+// onceValue is the value of a flag that is given once.
+type onceValue struct {
+	pflag.Value
+	given bool
+}
+
+func (v *onceValue) Set(text string) error {
+	if v.given {
+		return errTwice
+	}
+	v.given = true
+	return v.Value.Set(text)
+}
+
+// FileOnce has all commands refuse a second -f, where each takes one file.
+func FileOnce(command *cobra.Command) {
+	if flag := command.Flags().Lookup("file"); flag != nil && flag.Value.Type() == "string" {
+		flag.Value = &onceValue{Value: flag.Value}
+	}
+	for _, sub := range command.Commands() {
+		FileOnce(sub)
+	}
 }
 
 func (a *App) wordsAfter(command *cobra.Command) []string {

@@ -2,6 +2,7 @@ package base
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,30 +37,62 @@ func (a *App) AskWithin(ctx context.Context, question string) (yes bool, err err
 	}
 }
 
+// AskText asks for a word or more. An empty answer means usual.
+func (a *App) AskText(ctx context.Context, question, usual string) (string, error) {
+	a.asking.Lock()
+	defer a.asking.Unlock()
+	if usual != "" {
+		question += " [" + usual + "]"
+	}
+	select {
+	case line := <-a.prompt(question + ": "):
+		a.typing = nil
+		if line.err != nil && line.text == "" {
+			fmt.Fprintln(a.IO.Err)
+			return "", fmt.Errorf("read the answer: %w", line.err)
+		}
+		return cmp.Or(strings.TrimSpace(line.text), usual), nil
+	case <-ctx.Done():
+		fmt.Fprintln(a.IO.Err)
+		return "", context.Cause(ctx)
+	}
+}
+
 // typed is a line that somebody typed.
 type typed struct {
 	text string
 	err  error
 }
 
-// ask puts a question, and gives the next line that is typed. A line that was typed for an
+// ask puts a question that yes or no answers.
+func (a *App) ask(question string) <-chan typed { return a.prompt(question + " [y/N] ") }
+
+// prompt writes a question, and gives the next line that is typed. A line that was typed for an
 // earlier question, which was withdrawn, answers none.
-func (a *App) ask(question string) <-chan typed {
+func (a *App) prompt(question string) <-chan typed {
 	select {
 	case <-a.typing:
 		a.typing = nil
 	default:
 	}
-	escape.Fprintf(a.IO.Err, "%s [y/N] ", question)
+	escape.Fprintf(a.IO.Err, "%s", question)
 	if a.typing == nil { // else that line is still awaited
 		line := make(chan typed, 1)
 		go func() {
-			text, err := bufio.NewReader(a.IO.In).ReadString('\n')
+			text, err := a.input().ReadString('\n')
 			line <- typed{text, err}
 		}()
 		a.typing = line
 	}
 	return a.typing
+}
+
+// input is what a person types, with what of it was read ahead.
+func (a *App) input() *bufio.Reader {
+	if a.reader == nil {
+		a.reader = bufio.NewReader(a.IO.In)
+	}
+	return a.reader
 }
 
 // answer is what a line says.

@@ -48,8 +48,7 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	case to.ServiceURL == "":
 		return nil, &install.Fault{
 			Code: install.CodeUsage, Permanent: true,
-			Err:  errors.New("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub"),
-			Next: "{help environment} says how to name one for good; {simulator serve} plays one",
+			Err: noService{}, Next: "{help environment} says how to name one for good",
 		}
 	case to.Insecure:
 		a.WarnInsecure(to.ServiceURL)
@@ -71,6 +70,26 @@ func (to ClientConfig) server() string {
 		return "the API server of the hub"
 	}
 	return "the service " + HostOf(to.ServiceURL)
+}
+
+// hosted is the service that Red Hat runs, and tokenPage where a person gets a token for it.
+const (
+	hosted    = "https://api.openshift.com"
+	tokenPage = "https://console.redhat.com/openshift/token"
+)
+
+// noService is that no service is named, with the ways to have one.
+type noService struct{}
+
+// MultiLine says that its lines are meant.
+func (noService) MultiLine() {}
+
+func (noService) Error() string {
+	return "no service is named. There are three ways:\n" +
+		"  the hosted service: --service-url " + hosted + " --offline-token-file FILE\n" +
+		"    with a token from " + tokenPage + "\n" +
+		"  a service of your own: --service-url URL (or OAICTL_SERVICE_URL, AI_URL), or a hub: --backend hub\n" +
+		"  a simulated one, to try it without machines: create cluster -f FILE --simulate"
 }
 
 // WarnPlain says, once, that a token is sent where everybody in between can read it.

@@ -99,6 +99,12 @@ func (a *App) ResolveNodes(ctx context.Context, n *spec.Nodes, words map[string]
 	return n.Resolve(ctx, ".", a.specEnv(), words)
 }
 
+// CheckText checks the text of a cluster.yaml that is to become the file of that name.
+func (a *App) CheckText(ctx context.Context, name string, text []byte) error {
+	_, err := spec.Parse(ctx, name, text, a.specEnv())
+	return err
+}
+
 func (f *Foreign) rule() lossRule {
 	if f.AcceptLoss {
 		return lossAccepted

@@ -196,16 +196,23 @@ func (a *App) When(at *time.Time) string {
 	return printer.Moment(*at, a.Clock.Now(), a.IO.OutTTY)
 }
 
-// HostTable says whose a host is only where those of several clusters are listed.
-// Which Machine of Cluster API one is stands there where any is one.
-func (a *App) HostTable(items []document.Host, several bool) printer.Table {
+// HostTable says whose a host is only where those of several clusters are listed, by the name that the service has for
+// the cluster's id. Which Machine of Cluster API one is stands there where any is one.
+func (a *App) HostTable(items []document.Host, several bool, clusters map[string]string) printer.Table {
+	everywhere, wide := a.Globals.AllNamespaces, a.Globals.Format.Is("wide")
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
-		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.Globals.AllNamespaces},
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE", Cut: true, Wide: everywhere}, {Name: "%", Right: true, Wide: everywhere},
+		{Name: "SINCE", Wide: true}, {Name: "CLUSTER", Wide: !several, Cut: true}, {Name: "INFRAENV", Wide: !everywhere, Cut: true},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
 	}, Rows: document.Each(items, func(h document.Host) []string {
+		role, cluster := string(h.Role), h.ClusterID
+		if wide {
+			role = RoleText(h)
+		} else if name := clusters[h.ClusterID]; name != "" {
+			cluster = name
+		}
 		return []string{
-			h.Name, RoleText(h), string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), h.ClusterID, h.InfraEnvID,
+			h.Name, role, string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), cluster, h.InfraEnvID,
 			strings.Join(h.Addresses, ","), strings.Join(h.MACs, ","), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		}
 	})}

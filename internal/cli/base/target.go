@@ -24,11 +24,19 @@ type Target struct {
 	File string
 	// Cluster is the name or id of the cluster that a host is looked for in.
 	Cluster string
+	// named says that --cluster is another way to write the name.
+	named bool
+	// Whole refuses a file of kind Nodes: the verb changes the whole cluster, and not the hosts of the file.
+	Whole bool
 }
 
 // Declare declares -f.
 func (t *Target) Declare(flags *pflag.FlagSet) {
-	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
+	text := "`FILE` that describes the cluster, or hosts that are added to it (kind Nodes), instead of its name"
+	if t.Whole {
+		text = "`FILE` that describes the cluster, instead of its name"
+	}
+	flags.StringVarP(&t.File, "file", "f", "", text)
 }
 
 // DeclareOfHost declares where a host is looked for.
@@ -36,9 +44,18 @@ func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
 }
 
+// DeclareCluster declares --cluster where a cluster's name may stand without it, too.
+func (t *Target) DeclareCluster(flags *pflag.FlagSet) {
+	t.named = true
+	flags.StringVar(&t.Cluster, "cluster", "", "`NAME` or ID of the cluster, as an argument says it, too")
+}
+
 // Read takes [KIND] NAME, or nothing beside -f. The first of the kinds may be left out.
 func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) error {
 	t.Kind = kinds[0]
+	if t.named && t.Cluster != "" {
+		given, t.Cluster = append(slices.Clone(given), t.Cluster), ""
+	}
 	if len(given) > 0 && slices.Contains(kinds, KindOf(given[0])) {
 		t.Kind, given = KindOf(given[0]), given[1:]
 	}
@@ -67,7 +84,7 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 
 // Optional is read where no target at all means everything.
 func (t *Target) Optional(command *cobra.Command, given []string) error {
-	if len(given) == 0 && t.File == "" {
+	if len(given) == 0 && t.File == "" && t.Cluster == "" {
 		return nil
 	}
 	return t.Read(command, given, "cluster")
@@ -107,12 +124,17 @@ func HostDocuments(seen *install.Found) []document.Host {
 	return items
 }
 
-// Meant is the cluster that the target names, read from its file where it has one.
+// Meant is the cluster that the target names, read from its file where it has one: a file of kind Nodes names the
+// cluster that it adds hosts to.
 func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 	if t.File == "" {
 		return install.Target{Name: t.Name}, nil
 	}
-	cluster, err := a.Load(ctx, t.File)
+	load := a.LoadMachines
+	if t.Whole {
+		load = a.Load
+	}
+	cluster, err := load(ctx, t.File)
 	if err != nil {
 		return install.Target{}, err
 	}
@@ -164,9 +186,9 @@ func ByName(items []document.Host) {
 	})
 }
 
-// IDOnHub is the id of a file's cluster on a hub, "" elsewhere.
+// IDOnHub is the id of a file's cluster on a hub, "" elsewhere, and for a file of kind Nodes, which names its cluster.
 func (a *App) IDOnHub(cluster *spec.Cluster) string {
-	if a.Globals.Backend != BackendHub {
+	if a.Globals.Backend != BackendHub || cluster.Existing() != "" {
 		return ""
 	}
 	return cmp.Or(a.Globals.Kube.Scope(), render.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name

@@ -31,6 +31,11 @@ type changeOptions struct {
 	ReturnToPool, RemoveNode bool
 }
 
+// newChange are the options of a verb that changes a whole cluster.
+func newChange(a *base.App) *changeOptions {
+	return &changeOptions{App: a, Target: base.Target{Whole: true}}
+}
+
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
 	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 		return err
@@ -70,7 +75,7 @@ type ending struct {
 }
 
 func newEnding(a *base.App, use, short string, e ending) *cobra.Command {
-	o := &changeOptions{App: a}
+	o := newChange(a)
 	command := &cobra.Command{
 		Use: use, Short: short,
 		RunE: func(command *cobra.Command, given []string) error {

@@ -24,7 +24,7 @@ func NewDelete(a *base.App) *cobra.Command {
 }
 
 func newDeleteCluster(a *base.App) *cobra.Command {
-	o := &changeOptions{App: a}
+	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "cluster NAME|ID|-f FILE",
 		Aliases: []string{"clusters"},
@@ -74,7 +74,11 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if len(ours) > 0 {
 		question += " and InfraEnv " + strings.Join(ours, ", ")
 	}
-	if text := o.fateOfNodes(seen); text != "" {
+	// The service is likely to keep a cluster that is being installed, whose
+	// machines then still need their images.
+	installing := model.ClusterStateOf(seen.Ref.Status).Running()
+	ofInstall := installing && o.Globals.Backend != base.BackendHub
+	if text := o.fateOfNodes(seen); text != "" && (!ofInstall || !o.Yes) {
 		o.Say("%s", text)
 	}
 	for _, text := range pools {
@@ -83,9 +87,6 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if err := o.confirm(question + "?"); err != nil {
 		return err
 	}
-	// The service is likely to keep a cluster that is being installed, whose
-	// machines then still need their images.
-	installing := model.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err
@@ -94,6 +95,9 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	deleted, failed := service.Delete(ctx, seen, o.clusterDeletion(seen.Ref.ID))
 	if deleted == nil {
 		return failed
+	}
+	if ofInstall && o.Yes { // else it was said before
+		o.Say("%s", o.fateOfNodes(seen))
 	}
 	var ejected error
 	if installing {
@@ -127,7 +131,7 @@ func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []strin
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {
-	o := &changeOptions{App: a}
+	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "infraenv NAME|ID",
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
@@ -162,7 +166,7 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 }
 
 func newDeleteHost(a *base.App) *cobra.Command {
-	o := &changeOptions{App: a}
+	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "host NAME|ID",
 		Aliases: []string{"hosts"},

@@ -29,10 +29,7 @@ import (
 
 type createOptions struct {
 	runOptions
-	Simulate      bool
-	Speed         float64
-	Seed          int64
-	Scenario      string
+	simulation
 	ResendSecrets bool
 }
 
@@ -47,11 +44,8 @@ func NewCluster(a *base.App) *cobra.Command {
 		RunE:    base.Run(o.run),
 	}
 	flags := command.Flags()
-	o.declare(flags)
-	flags.BoolVar(&o.Simulate, "simulate", false, "install on a simulated service and simulated machines")
-	flags.Float64Var(&o.Speed, "speed", base.SimulateSpeed, "`N` times as fast as in life, with --simulate")
-	flags.Int64Var(&o.Seed, "seed", 1, "`N` that decides chance, with --simulate")
-	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
+	o.runOptions.declare(flags)
+	o.simulation.declare(flags, "install on a simulated service and simulated machines")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "send the pull secret and BMC passwords again")
 	return command
 }
@@ -60,24 +54,10 @@ func (o *createOptions) check() error {
 	if err := o.runOptions.check("create cluster"); err != nil {
 		return err
 	}
-	switch {
-	case o.Simulate && o.Detach:
+	if o.Simulate && o.Detach {
 		return base.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
-	case o.Simulate && o.boot.given("service-url"):
-		return base.Usagef("--simulate and --service-url exclude each other")
-	case o.Simulate && o.Globals.Backend == base.BackendHub:
-		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
-	case o.Simulate && o.boot.given("bmc-proxy"):
-		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
-	case o.Simulate && o.Speed <= 0:
-		return base.Usagef("--speed has to be above zero")
 	}
-	for _, flag := range []string{"speed", "seed", "scenario"} {
-		if !o.Simulate && o.boot.given(flag) {
-			return base.Usagef("--%s goes with --simulate", flag)
-		}
-	}
-	return nil
+	return o.simulation.check(&o.runOptions)
 }
 
 func (o *createOptions) run(ctx context.Context) error {
@@ -95,19 +75,55 @@ func (o *createOptions) run(ctx context.Context) error {
 		return o.carryOut(ctx, desired, o.dial)
 	}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
-		return o.simulate(ctx, cluster, log)
+		return o.simulate(ctx, o.simulation, cluster, log)
 	})
 }
 
+// simulation is what is played in place of a service and machines.
+type simulation struct {
+	Simulate bool
+	Speed    float64
+	Seed     int64
+	Scenario string
+}
+
+func (s *simulation) declare(flags *pflag.FlagSet, what string) {
+	flags.BoolVar(&s.Simulate, "simulate", false, what)
+	flags.Float64Var(&s.Speed, "speed", base.SimulateSpeed, "`N` times as fast as in life, with --simulate")
+	flags.Int64Var(&s.Seed, "seed", 1, "`N` that decides chance, with --simulate")
+	flags.StringVar(&s.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
+}
+
+// check refuses what does not go with a simulation.
+func (s *simulation) check(o *runOptions) error {
+	switch {
+	case s.Simulate && o.boot.given("service-url"):
+		return base.Usagef("--simulate and --service-url exclude each other")
+	case s.Simulate && o.Globals.Backend == base.BackendHub:
+		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
+	case s.Simulate && o.boot.given("bmc-proxy"):
+		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
+	case s.Simulate && s.Speed <= 0:
+		return base.Usagef("--speed has to be above zero")
+	}
+	for _, flag := range []string{"speed", "seed", "scenario"} {
+		if !s.Simulate && o.boot.given(flag) {
+			return base.Usagef("--%s goes with --simulate", flag)
+		}
+	}
+	return nil
+}
+
 // simulate starts a service that ends with the run.
-func (o *createOptions) simulate(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
+func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
 	o.Globals.Simulated = true
-	trouble, err := base.LoadScenario(o.Scenario)
+	trouble, err := base.LoadScenario(s.Scenario)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.clusterClock = clock.Scaled(o.Speed)
-	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
+	o.Say("Simulated: this command plays the service and the machines, %g times as fast as in life. Times are those of the simulation.", s.Speed)
+	o.clusterClock = clock.Scaled(s.Speed)
+	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: s.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,6 +252,7 @@ type runOptions struct {
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
+	told         []string    // what was shown of a run that leaves, which is not said again at its end
 	// withNodes has the installed cluster itself looked at; nil: it is not.
 	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Option
 }
@@ -364,6 +381,9 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		}
 		log.Event(e)
 		shown.Event(e)
+		if o.Detach {
+			o.told = append(o.told, e.Message)
+		}
 	}
 	defer o.TellSilence(func(s base.Silence) {
 		e := install.Event{
@@ -417,8 +437,16 @@ func (o *addNodeOptions) hosts(ctx context.Context, only func(*spec.Cluster) (*s
 	if err == nil {
 		cluster, err = only(cluster)
 	}
-	if err != nil || cluster.Existing() == "" {
-		return cluster, err
+	if err != nil {
+		return nil, err
+	}
+	return o.known(ctx, cluster)
+}
+
+// known is the cluster of a file of kind Nodes as the service knows it. Any other file says itself what its cluster is.
+func (o *runOptions) known(ctx context.Context, cluster *spec.Cluster) (*spec.Cluster, error) {
+	if cluster.Existing() == "" {
+		return cluster, nil
 	}
 	service, err := o.Dial(ctx)
 	if err != nil {

@@ -14,17 +14,21 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 type planOptions struct {
 	runOptions
+	simulation
+	ToCluster     base.ToCluster
 	ResendSecrets bool
 }
 
@@ -33,13 +37,14 @@ func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what create cluster would do, and do nothing",
+		Short: "Show what create cluster or add-node would do, and do nothing",
 		Args:  base.NoArguments,
 		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, or with hosts that are added to one (kind Nodes), - for standard input")
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results would be written")
+	o.ToCluster.Declare(flags)
 	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
 	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
@@ -47,6 +52,8 @@ func NewPlan(a *base.App) *cobra.Command {
 	flags.StringVar(&o.boot.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
 	o.foreign.Declare(flags)
 	base.DeclareBMCProxy(flags, &o.boot.BMCProxy)
+	o.boot.flags = flags
+	o.simulation.declare(flags, "plan with a simulated service and simulated machines: a cluster that nothing has been done about yet")
 	return command
 }
 
@@ -57,20 +64,49 @@ func (o *planOptions) run(ctx context.Context) error {
 	if err := o.boot.check(false); err != nil {
 		return err
 	}
-	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	if err := o.simulation.check(&o.runOptions); err != nil {
+		return err
+	}
+	cluster, err := o.LoadAny(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
 	}
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	service, err := o.Dial(ctx)
+	if o.Simulate && cluster.Existing() != "" {
+		return base.Usagef("plan --simulate takes a file of kind Cluster: a simulated service has no cluster to which hosts could be added")
+	}
+	if cluster, err = o.known(ctx, cluster); err != nil {
+		return err
+	}
+	dial := o.dial
+	if o.Simulate {
+		dial = func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
+			return o.simulate(ctx, o.simulation, cluster, log)
+		}
+	}
+	service, stop, err := dial(ctx, nil)
 	if err != nil {
 		return err
 	}
-	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
+	defer stop()
+	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning,
-	}})
+	}}
+	if cluster.Existing() != "" {
+		o.addNodes(desired)
+	}
+	return o.show(ctx, service, desired)
+}
+
+// addNodes plans what add-node does.
+func (o *planOptions) addNodes(desired *install.Desired) {
+	desired.Options.AddNodes, desired.Options.ClusterKubeconfig = true, o.ToCluster.Kubeconfig
+	o.ToCluster.Dir = o.Dir
+	o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
+		return []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, desired.Spec, trace))}
+	}
 }
 
 func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -32,25 +33,37 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	switch {
 	case result.Verdict == install.VerdictInstalled:
 		o.Say("%s", escape.Text(installedText(desired, result.Plan)))
+		if o.Globals.Simulated {
+			o.Say("It was simulated: no machine was touched, and nothing answers at these addresses.")
+		}
 		if !desired.Options.AddNodes {
 			o.sayWays(cluster, result.Observed, doc)
 		}
 		for _, missing := range result.Plan.Missing {
 			o.Say("%s has not come; it was not required.", missing)
 		}
-		if next := o.completeAdvice(result.Plan.Next); next != "" {
-			o.Say("Next: %s", o.Hint(next))
+		if next := o.after(result.Plan.Next); next != "" {
+			o.Say("Next: %s", next)
 		}
 	case o.Detach:
 		for _, wait := range result.Plan.Waits {
-			o.Say("waiting for %s", wait.For)
+			if !o.wasTold(wait.For) {
+				o.Say("waiting for %s", wait.For)
+			}
 		}
 		for _, blocker := range result.Plan.Blockers {
-			o.Say("blocked: %s", blocker.Message)
+			if !o.wasTold(blocker.Message) {
+				o.Say("blocked: %s", blocker.Message)
+			}
 		}
 		o.Say("Next: %s", escape.Text(o.nextDetached(result, desired, machines)))
 	}
 	return nil
+}
+
+// wasTold says whether an event of this run has said it already.
+func (o *runOptions) wasTold(text string) bool {
+	return slices.ContainsFunc(o.told, func(message string) bool { return strings.Contains(message, text) })
 }
 
 func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, doc document.Result) {
@@ -65,7 +78,7 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, 
 	}
 	var text strings.Builder
 	base.Facts(&text, "  ", [][2]string{
-		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Took", took},
+		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Install took", took},
 	})
 	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
 }
@@ -113,8 +126,20 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.Hint(o.completeAdvice(next))
+	if failed != nil {
+		doc.Next = o.Hint(o.completeAdvice(next))
+	} else {
+		doc.Next = o.after(next)
+	}
 	return doc
+}
+
+// after is what to type after a run that went well. A simulated cluster has ended with its run.
+func (o *runOptions) after(next install.Advice) string {
+	if o.Globals.Simulated {
+		return o.Hint(base.SimulateAdvice)
+	}
+	return o.Hint(o.completeAdvice(next))
 }
 
 func resultOf(doc document.Result) printer.Result {
@@ -123,8 +148,8 @@ func resultOf(doc document.Result) printer.Result {
 		Names: []string{"cluster/" + doc.Cluster},
 		Table: func() printer.Table {
 			return printer.Table{
-				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "KUBECONFIG"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true}, {Name: "LOG", Wide: true}},
-				Rows:    [][]string{{doc.Cluster, doc.State, doc.Kubeconfig, doc.Version, doc.ID, doc.Log}},
+				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true}, {Name: "LOG", Wide: true}, {Name: "KUBECONFIG", Prose: true}},
+				Rows:    [][]string{{doc.Cluster, doc.State, doc.Version, doc.ID, doc.Log, doc.Kubeconfig}},
 			}
 		},
 	}

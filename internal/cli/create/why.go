@@ -118,7 +118,15 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, doc document.Why) error {
 	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
-	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) + o.knowsMore(seen, doc) }})
+}
+
+// knowsMore says what only the file tells. Without it, the service alone says which hosts there are to be.
+func (o *whyOptions) knowsMore(seen *install.Found, doc document.Why) string {
+	if seen.Spec != nil || doc.Machine != nil {
+		return ""
+	}
+	return escape.Sprintf("\nThe file knows more: which hosts are still to come, their names, and their BMCs: %s\n", o.Hint("{why -f FILE}"))
 }
 
 func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {

@@ -32,7 +32,7 @@ func NewExplain(a *base.App) *cobra.Command {
 	o := &explainOptions{App: a}
 	command := &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
-		Short: "Explain a field of cluster.yaml, or a word of the service",
+		Short: "Explain a field of cluster.yaml, a state that oaictl shows, or a word of the service",
 		Args:  somethingToExplain,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return explainable(given), cobra.ShellCompDirectiveNoFileComp
@@ -90,6 +90,9 @@ func (o *explainOptions) field() error {
 		}
 	}
 	doc, err := schema.Explain(kind, o.Name)
+	if found := o.words(); err != nil && o.Of == "" && len(found) > 0 {
+		return o.explainAll(found)
+	}
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
@@ -137,7 +140,7 @@ func fieldText(doc schema.Doc) string {
 func (o *explainOptions) list() error {
 	entries := catalogue.All(catalogue.Kind(o.Kind))
 	names := document.Each(entries, func(e catalogue.Entry) string { return e.Name })
-	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}, Rows: document.Each(entries, func(e catalogue.Entry) []string {
+	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS", Prose: true}}, Rows: document.Each(entries, func(e catalogue.Entry) []string {
 		return []string{e.Name, string(e.Subject), e.Title}
 	})}
 	return o.Print(printer.Result{Data: document.List(entries), Names: names, Table: func() printer.Table { return table }})
@@ -146,7 +149,7 @@ func (o *explainOptions) list() error {
 // word is one name of a kind, which may be both a host's and a cluster's.
 func (o *explainOptions) word() error {
 	kind := catalogue.Kind(o.Kind)
-	found := catalogue.Find(kind, o.Name)
+	found := exact(catalogue.Find(kind, o.Name), o.Name)
 	if len(found) == 0 {
 		reason := errors.New("it is not known")
 		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
@@ -154,6 +157,32 @@ func (o *explainOptions) word() error {
 		}
 		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
 	}
+	return o.explainAll(found)
+}
+
+// words are the entries of all kinds that have the name.
+func (o *explainOptions) words() []catalogue.Entry {
+	var found []catalogue.Entry
+	for _, kind := range catalogue.Kinds() {
+		found = append(found, exact(catalogue.Find(kind, o.Name), o.Name)...)
+	}
+	return found
+}
+
+// exact are the entries with exactly that name, where there are some: Installed is a state of oaictl, and installed a
+// status of the service.
+func exact(found []catalogue.Entry, name string) []catalogue.Entry {
+	if _, rest, qualified := strings.Cut(name, "/"); qualified {
+		name = rest
+	}
+	same := slices.DeleteFunc(slices.Clone(found), func(e catalogue.Entry) bool { return e.Name != name })
+	if len(same) > 0 {
+		return same
+	}
+	return found
+}
+
+func (o *explainOptions) explainAll(found []catalogue.Entry) error {
 	var names, texts []string
 	details := make([]any, 0, len(found))
 	for _, entry := range found {
@@ -176,8 +205,11 @@ func detailOf(entry catalogue.Entry) (detail any, facts []fact) {
 		}
 	case catalogue.KindState:
 		find := catalogue.HostState
-		if entry.Subject == catalogue.SubjectCluster {
+		switch entry.Subject {
+		case catalogue.SubjectCluster:
 			find = catalogue.ClusterState
+		case catalogue.SubjectInfraEnv:
+			find = catalogue.ImageState
 		}
 		if s, ok := find(entry.Name); ok {
 			return s, stateFacts(s)
@@ -225,7 +257,10 @@ func validationFacts(v catalogue.ValidationEntry) []fact {
 }
 
 func stateFacts(s catalogue.StateEntry) []fact {
-	facts := []fact{{"NEUTRAL WORD", s.Neutral}}
+	facts := []fact{{"SHOWN AS", s.Neutral}}
+	if s.Own() {
+		facts = []fact{{"OF THE SERVICE", strings.Join(catalogue.StatusesOf(s), ", ")}}
+	}
 	if s.Terminal {
 		facts = append(facts, fact{"FINAL", "yes, nothing follows unless asked for"})
 	}

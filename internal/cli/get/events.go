@@ -30,14 +30,14 @@ func newGetEvents(a *base.App) *cobra.Command {
 		Aliases: []string{"event"},
 		Short:   "List the service's own events, oldest first, or follow them",
 		RunE: func(command *cobra.Command, given []string) error {
-			if o.Host+o.InfraEnv+o.File == "" && len(given) == 0 {
+			if o.Host+o.InfraEnv+o.File+o.Cluster == "" && len(given) == 0 {
 				return base.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
 			}
 			if o.Host == "" && o.InfraEnv == "" {
 				if err := o.Read(command, given, "cluster"); err != nil {
 					return err
 				}
-			} else if len(given) > 0 || o.File != "" {
+			} else if len(given) > 0 || o.File+o.Cluster != "" {
 				return base.Usagef("--host, --infra-env and a cluster exclude each other")
 			}
 			for _, severity := range o.Severities {
@@ -50,6 +50,7 @@ func newGetEvents(a *base.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	o.Declare(flags)
+	o.DeclareCluster(flags)
 	flags.StringVar(&o.Host, "host", "", "events of the host `NAME` or ID")
 	flags.StringVar(&o.InfraEnv, "infra-env", "", "events of the InfraEnv `NAME` or ID")
 	flags.StringSliceVar(&o.Severities, "severity", nil, "only these: `info|warning|error|critical`")
@@ -133,7 +134,7 @@ func (o *eventsOptions) result(items []document.Event, data any) printer.Result 
 	names := document.Each(items, func(item document.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
 		return printer.Table{Empty: "no events", Columns: []printer.Column{
-			{Name: "TIME                ", Wide: false}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE"},
+			{Name: "TIME                "}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE", Prose: true},
 		}, Rows: document.Each(items, func(e document.Event) []string {
 			at := ""
 			if e.Time != nil {

@@ -4,15 +4,20 @@ package get
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,6 +34,7 @@ type getOptions struct {
 	watchOptions
 	InfraEnv string
 	of       subject
+	named    map[string]string // clusters, by their ids
 }
 
 func (o *getOptions) declare(flags *pflag.FlagSet) {
@@ -82,8 +88,9 @@ func (o *getOptions) clusters(ctx context.Context, service *install.Client) ([]d
 
 func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
 	return printer.Table{Empty: "no clusters", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
-		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
+		{Name: "NAME"}, {Name: "DOMAIN", Wide: o.Globals.AllNamespaces, Cut: true}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true},
+		{Name: "VERSION", Cut: true}, {Name: "CREATED", Wide: true}, {Name: "ID", Wide: !o.Globals.AllNamespaces, Cut: true}, {Name: "OURS", Wide: true},
+		{Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
 	}, Rows: document.Each(items, func(c document.Cluster) []string {
 		ours := "no"
 		if c.Owned {
@@ -112,7 +119,7 @@ func newGetHosts(a *base.App) *cobra.Command {
 				read:  o.hosts,
 				key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 				name:  func(h document.Host) string { return "host/" + h.Name },
-				table: func(items []document.Host) printer.Table { return o.HostTable(items, !o.one()) },
+				table: func(items []document.Host) printer.Table { return o.HostTable(items, !o.one(), o.named) },
 				gone:  func(h document.Host) document.Host { h.State = deleted; return h },
 				// a host of the file has no id until it registers
 				standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
@@ -121,6 +128,7 @@ func newGetHosts(a *base.App) *cobra.Command {
 		},
 	}
 	o.declare(command.Flags())
+	o.DeclareCluster(command.Flags())
 	command.Flags().StringVar(&o.InfraEnv, "infra-env", "", "hosts of the InfraEnv `NAME` or ID, bound or not")
 	return command
 }
@@ -140,7 +148,7 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 	default:
 		seen, failed := o.readAgain(ctx, service)
 		if failed != nil || seen == nil {
-			return nil, failed
+			return nil, o.notHost(ctx, service, failed)
 		}
 		items := base.HostDocuments(seen)
 		return items, o.nameMachines(ctx, service, items)
@@ -150,7 +158,42 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 	}
 	items := document.Each(hosts, func(host install.Host) document.Host { return document.OfHost(host, "") })
 	base.ByName(items)
+	if err := o.nameClusters(ctx, service, document.Each(items, func(h document.Host) string { return h.ClusterID })); err != nil {
+		return nil, err
+	}
 	return items, o.nameMachines(ctx, service, items)
+}
+
+// notHost is the fault that there is no cluster of a name, where it is that of a host: those are described.
+func (o *getOptions) notHost(ctx context.Context, service *install.Client, failed error) error {
+	fault, is := errors.AsType[*install.Fault](failed)
+	if !is || fault.Code != install.CodeNotFound || o.Name == "" {
+		return failed
+	}
+	if _, err := service.FindHost(ctx, install.Target{}, o.Name); err != nil {
+		return failed
+	}
+	named := *fault
+	named.Err = fmt.Errorf("%w; a host has the name", fault.Err)
+	named.Next = advice.Command("describe host", names.Quoted(o.Name))
+	return &named
+}
+
+// nameClusters finds the names of clusters, for a table. It asks only where one is not known yet.
+func (o *getOptions) nameClusters(ctx context.Context, service *install.Client, ids []string) error {
+	unknown := func(id string) bool { return id != "" && o.named[id] == "" }
+	if !o.Globals.Format.Is("table") || o.Globals.AllNamespaces || !slices.ContainsFunc(ids, unknown) {
+		return nil
+	}
+	all, err := service.ListClusters(ctx)
+	if err != nil {
+		return err
+	}
+	o.named = map[string]string{}
+	for _, c := range all {
+		o.named[c.ID] = c.Name
+	}
+	return nil
 }
 
 func newGetInfraEnvs(a *base.App) *cobra.Command {
@@ -189,7 +232,7 @@ func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 		if gone, err := o.of.saw(one.ID, err); gone || err != nil {
 			return nil, err
 		}
-		return []document.InfraEnv{document.OfInfraEnv(one)}, nil
+		return []document.InfraEnv{document.OfInfraEnv(one)}, o.nameClusters(ctx, service, []string{one.ClusterID})
 	}
 	id := ""
 	if o.Cluster != "" {
@@ -203,14 +246,19 @@ func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 	if err != nil {
 		return nil, err
 	}
-	return document.Each(found, document.OfInfraEnv), nil
+	items := document.Each(found, document.OfInfraEnv)
+	return items, o.nameClusters(ctx, service, document.Each(items, func(e document.InfraEnv) string { return e.ClusterID }))
 }
 
 func (o *getOptions) infraEnvTable(items []document.InfraEnv) printer.Table {
+	everywhere := o.Globals.AllNamespaces
 	return printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !o.Globals.AllNamespaces},
+		{Name: "NAME"}, {Name: "ARCH", Wide: true}, {Name: "IMAGE"}, {Name: "TYPE", Wide: everywhere}, {Name: "MADE", Wide: true}, {Name: "EXPIRES", Wide: everywhere},
+		{Name: "CLUSTER", Cut: true}, {Name: "ID", Wide: !everywhere, Cut: true},
 	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
-		return []string{e.Name, e.Arch, string(e.Image), e.ImageType, o.When(e.ImageCreated), o.When(e.ImageExpires), e.ClusterID, e.ID}
+		return []string{
+			e.Name, e.Arch, string(e.Image), e.ImageType, o.When(e.ImageCreated), o.When(e.ImageExpires), cmp.Or(o.named[e.ClusterID], e.ClusterID), e.ID,
+		}
 	})}
 }
 
@@ -234,6 +282,7 @@ func newGetValidations(a *base.App) *cobra.Command {
 		}, "cluster"),
 	}
 	o.declare(command.Flags())
+	o.DeclareCluster(command.Flags())
 	command.Flags().BoolVar(&all, "all", false, "those that pass, too")
 	return command
 }
@@ -258,7 +307,7 @@ func fails(v document.Validation) bool {
 
 func validationTable(items []document.Validation) printer.Table {
 	return printer.Table{Empty: "every check passes", Columns: []printer.Column{
-		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
+		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE", Prose: true},
 	}, Rows: document.Each(items, func(v document.Validation) []string {
 		return []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")}
 	})}

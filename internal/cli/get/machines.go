@@ -66,12 +66,13 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 
 func (o *getOptions) machineTable(items []document.Machine) printer.Table {
 	return printer.Table{Empty: "no Machines", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "CLUSTER"}, {Name: "ROLE"}, {Name: "PHASE"}, {Name: "HOST"}, {Name: "STATE"}, {Name: "NODE"}, {Name: "WAITS FOR"},
-		{Name: "INFRASTRUCTURE", Wide: true}, {Name: "INFRAENV", Wide: true}, {Name: "BAREMETALHOST", Wide: true}, {Name: "HOST ID", Wide: true}, {Name: "CREATED", Wide: true},
+		{Name: "NAME"}, {Name: "CLUSTER", Wide: o.Name != "", Cut: true}, {Name: "ROLE", Wide: true}, {Name: "PHASE"}, {Name: "HOST", Cut: true}, {Name: "STATE", Wide: true},
+		{Name: "NODE", Wide: true}, {Name: "INFRASTRUCTURE", Wide: true}, {Name: "INFRAENV", Wide: true}, {Name: "BAREMETALHOST", Wide: true},
+		{Name: "HOST ID", Wide: true}, {Name: "CREATED", Wide: true}, {Name: "WAITS FOR", Prose: true},
 	}, Rows: document.Each(items, func(m document.Machine) []string {
 		return []string{
-			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node, base.Shortened(m.WaitsFor, o.Globals.Format.Is("wide")),
-			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created),
+			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node,
+			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created), m.WaitsFor,
 		}
 	})}
 }

@@ -41,6 +41,7 @@ func newGetNodes(a *base.App) *cobra.Command {
 		}, "cluster"),
 	}
 	o.declare(command.Flags())
+	o.DeclareCluster(command.Flags())
 	command.Flags().StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
 	o.ToCluster.Declare(command.Flags())
 	return command
@@ -94,8 +95,9 @@ func (o *nodesOptions) warnUnseen(observed *install.Observed) {
 
 func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 	return printer.Table{Empty: "no machines", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ROLE"}, {Name: "HOST"}, {Name: "NODE"}, {Name: "CONFIG"}, {Name: "REQUESTS"}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "WAITS FOR"},
-		{Name: "MACHINE", Wide: true}, {Name: "BAREMETALHOST", Wide: true}, {Name: "HOST ID", Wide: true},
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "HOST", Cut: true}, {Name: "NODE"}, {Name: "CONFIG", Wide: true}, {Name: "REQUESTS", Wide: true},
+		{Name: "VERSION", Wide: true}, {Name: "CREATED", Wide: true}, {Name: "MACHINE", Wide: true}, {Name: "BAREMETALHOST", Wide: true},
+		{Name: "HOST ID", Wide: true}, {Name: "WAITS FOR", Prose: true},
 	}, Rows: document.Each(items, func(n document.Node) []string {
 		host := string(n.State)
 		switch {
@@ -111,7 +113,7 @@ func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 		if n.Metal != "" {
 			metal += " (" + n.Metal + ")"
 		}
-		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), clause(n.WaitsFor), n.Machine, metal, n.HostID}
+		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), n.Machine, metal, n.HostID, n.WaitsFor}
 	})}
 }
 
@@ -125,23 +127,6 @@ func nodeText(n document.Node) string {
 	}
 	if n.Cordoned {
 		text += ",SchedulingDisabled"
-	}
-	return text
-}
-
-// shortText is how long what a machine waits for may be to be shown whole.
-const shortText = 60
-
-// clause is the first clause of a text that is too long for a cell: `why` has the rest.
-func clause(text string) string {
-	if len(text) <= shortText {
-		return text
-	}
-	for _, end := range []string{": ", "; "} {
-		text, _, _ = strings.Cut(text, end)
-	}
-	if words := []rune(text); len(words) > 2*shortText {
-		text = string(words[:2*shortText]) + "…"
 	}
 	return text
 }

@@ -24,15 +24,3 @@ func TestOrderOfNodes(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
-
-func TestClause(t *testing.T) {
-	for text, want := range map[string]string{
-		"the node w-1 to be Ready: no CNI": "the node w-1 to be Ready: no CNI",
-		"the request csr-1 of w-1 for a client certificate is not approved: there has been a Node of that name; it has to be removed first": "the request csr-1 of w-1 for a client certificate is not approved",
-		strings.Repeat("very ", 40): strings.Repeat("very ", 24) + "…",
-	} {
-		if got := clause(text); got != want {
-			t.Errorf("got %q", got)
-		}
-	}
-}

@@ -103,7 +103,7 @@ func newExtractNetwork(a *base.App) *cobra.Command {
 }
 
 func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
-	keyfiles, err := live.Keyfiles()
+	keyfiles, err := live.NetworkFiles()
 	switch {
 	case err != nil:
 		return live.Fault(err)

@@ -29,7 +29,7 @@ type mergeOptions struct {
 }
 
 func newMerge(a *base.App) *cobra.Command {
-	o := &mergeOptions{options: options{App: a}}
+	o := &mergeOptions{options: options{App: a, Target: base.Target{Whole: true}}}
 	command := &cobra.Command{
 		Use:   "merge [NAME|ID|-f FILE]",
 		Short: "Put a cluster's kubeconfig among those that kubectl uses, beside what is there",

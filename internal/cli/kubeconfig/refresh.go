@@ -28,7 +28,7 @@ type refreshOptions struct {
 }
 
 func newRefresh(a *base.App) *cobra.Command {
-	o := &refreshOptions{options: options{App: a}}
+	o := &refreshOptions{options: options{App: a, Target: base.Target{Whole: true}}}
 	command := &cobra.Command{
 		Use:   "refresh [NAME|ID|-f FILE]",
 		Short: "Fetch a kubeconfig anew whose client certificate has ended, or ends within 30 days",

@@ -294,8 +294,8 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 
 func mediaResult(items []document.Media) printer.Result {
 	names := document.Each(items, func(m document.Media) string { return m.ISO })
-	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}, Rows: document.Each(items, func(m document.Media) []string {
-		return []string{m.Host, m.ISO, cmp.Or(m.IPXE, m.Ins)}
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "NETBOOT", Wide: true}, {Name: "ISO", Prose: true}}, Rows: document.Each(items, func(m document.Media) []string {
+		return []string{m.Host, cmp.Or(m.IPXE, m.Ins), m.ISO}
 	})}
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 type removeOptions struct {
@@ -132,15 +131,7 @@ func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*i
 	if err != nil {
 		return nil, err
 	}
-	if cluster.Existing() == "" {
-		return service.Inspect(ctx, install.Target{Spec: cluster, Name: o.IDOnHub(cluster)})
-	}
-	found, err := service.Inspect(ctx, install.Target{Name: cluster.Existing()})
-	if err != nil {
-		return nil, err
-	}
-	found.Spec, err = cluster.AddedTo(spec.Target{Name: found.Ref.Name, BaseDomain: found.Ref.BaseDomain, Arch: spec.Multi})
-	return found, err
+	return service.Inspect(ctx, install.Target{Spec: cluster, Name: o.IDOnHub(cluster)})
 }
 
 // gone says that nothing is left to do.

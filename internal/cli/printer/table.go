@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,19 @@ type Column struct {
 	Name  string
 	Wide  bool
 	Right bool // numbers
+	// Cut may be cut where the table would be wider than a screen: -o wide has all of it.
+	Cut bool
+	// Prose is broken into lines where the table would be wider than a screen. It is the last column.
+	Prose bool
 }
+
+const (
+	screen   = 80 // columns that a table takes, but for -o wide
+	leastCut = 10 // columns that a cut cell keeps
+	// leastProse is how narrow prose may be beside the other cells. Where there is less room, it is written below them.
+	leastProse = 24
+	below      = "    "
+)
 
 // Table is a table of texts, each row as long as there are columns.
 type Table struct {
@@ -47,13 +60,111 @@ func (t Table) write(w io.Writer, wide bool) error {
 	}
 	lines = append(lines, t.Rows...)
 	widths := t.widths(lines)
+	prose := 0
+	if !wide {
+		widths, prose = t.fitted(widths)
+	}
 	var text strings.Builder
-	for _, line := range lines {
-		text.WriteString(t.line(line, widths, wide))
-		text.WriteByte('\n')
+	for i, line := range lines {
+		heading := i == 0 && !t.NoHeadings
+		switch {
+		case prose == 0:
+			text.WriteString(t.line(line, widths, wide) + "\n")
+		case prose < leastProse && heading:
+			text.WriteString(t.line(line[:len(line)-1], widths, wide) + "\n")
+		case prose < leastProse:
+			text.WriteString(t.line(line[:len(line)-1], widths, wide) + "\n")
+			for _, part := range Wrap(escape.Word(line[len(line)-1]), screen-len(below), utf8.RuneCountInString) {
+				text.WriteString(strings.TrimRight(below+part, " ") + "\n")
+			}
+		default:
+			text.WriteString(t.proseLine(line, widths, prose))
+		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// fitted are widths with which the table fits a screen, as far as its columns may be cut. prose is how wide the prose of
+// the last column may be, 0 where it stays as it is.
+func (t Table) fitted(widths []int) (fitted []int, prose int) {
+	fitted = slices.Clone(widths)
+	last := len(t.Columns) - 1
+	for last >= 0 && t.Columns[last].Wide {
+		last--
+	}
+	if last < 0 {
+		return fitted, 0
+	}
+	taken, shown := 0, 0
+	for i, column := range t.Columns {
+		if !column.Wide {
+			taken, shown = taken+fitted[i], shown+1
+		}
+	}
+	taken += (shown - 1) * len(gap)
+	if t.Columns[last].Prose {
+		taken -= fitted[last]
+	}
+	for i, column := range t.Columns {
+		if over := taken - screen; column.Cut && !column.Wide && over > 0 {
+			cut := min(over, max(0, fitted[i]-leastCut))
+			fitted[i], taken = fitted[i]-cut, taken-cut
+		}
+	}
+	if !t.Columns[last].Prose || taken+fitted[last] <= screen {
+		return fitted, 0
+	}
+	return fitted, max(1, screen-taken)
+}
+
+// proseLine is a row whose last cell goes on in further lines.
+func (t Table) proseLine(cells []string, widths []int, prose int) string {
+	last := len(cells) - 1
+	before := t.line(cells[:last], widths, false)
+	indent := 0
+	for i := range cells[:last] {
+		if !t.Columns[i].Wide {
+			indent += widths[i] + len(gap)
+		}
+	}
+	var text strings.Builder
+	for i, part := range Wrap(escape.Word(cells[last]), prose, utf8.RuneCountInString) {
+		start := strings.Repeat(" ", indent)
+		if i == 0 {
+			start = before + strings.Repeat(" ", max(0, indent-utf8.RuneCountInString(before)))
+		}
+		if part == "" {
+			part = "-"
+		}
+		text.WriteString(start + part + "\n")
+	}
+	return text.String()
+}
+
+// Wrap breaks a text between its words into lines of at most so many columns, as width measures them.
+func Wrap(text string, columns int, width func(string) int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) > columns:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// cutTo is a cell in so many columns.
+func cutTo(cell string, columns int) string {
+	if runes := []rune(cell); len(runes) > columns {
+		return string(runes[:columns-1]) + "…"
+	}
+	return cell
 }
 
 // widths are no less than the headings', also where these are not shown.
@@ -84,6 +195,9 @@ func (t Table) line(cells []string, widths []int, wide bool) string {
 		}
 		if cell = escape.Word(cell); cell == "" {
 			cell = "-"
+		}
+		if t.Columns[i].Cut {
+			cell = cutTo(cell, widths[i])
 		}
 		pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
 		if t.Columns[i].Right {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -158,18 +159,4 @@ func fit(text string, cells int) string {
 }
 
 // Wrap breaks a text into lines of at most so many cells, between words. A longer word stays whole: it may be something to copy.
-func Wrap(text string, cells int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case width(line)+1+width(word) > cells:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
-}
+func Wrap(text string, cells int) []string { return printer.Wrap(text, cells, width) }

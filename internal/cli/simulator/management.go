@@ -80,7 +80,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	starter, err := newStarter(ctx, o.Assets, o.IO.Err)
+	starter, err := newStarter(ctx, "run a management cluster", o.Assets, o.IO.Err)
 	if err != nil {
 		return o.ended(ctx, err)
 	}

@@ -26,7 +26,7 @@ func occupy(dir string) (leave func(), err error) {
 	leave = func() { _ = folder.Close() }
 	free, err := filelock.Try(folder, true)
 	if err == nil && !free {
-		err = errors.New("another simulator management keeps its kubeconfigs there")
+		err = errors.New("another simulator keeps its kubeconfigs there")
 	}
 	if err != nil {
 		leave()

@@ -98,7 +98,7 @@ func TestManagementRefuses(t *testing.T) {
 // TestServersAreInterrupted has a server end by itself when it is told to, so that nothing is left.
 func TestServersAreInterrupted(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	s, err := newStarter(t.Context(), assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())
+	s, err := newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 // starter starts API servers by a program of the source tree, which a hub for tests is made of
 // and this program is not: it comes with a folder of assets, or is built.
 type starter struct {
+	what    string // that is done with them, for errors
 	program string
 	assets  string
 	scratch string // folder of what is gone in the end
@@ -35,11 +36,11 @@ type starter struct {
 
 const serveProgram = "serve" // kubetest.ServeName
 
-func newStarter(ctx context.Context, assets string, log io.Writer) (*starter, error) {
+func newStarter(ctx context.Context, what, assets string, log io.Writer) (*starter, error) {
 	if runtime.GOOS == "windows" {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "run a management cluster", Permanent: true, Err: errors.New("the API server does not run on Windows")}
+		return nil, &install.Fault{Code: install.CodeFailure, Op: what, Permanent: true, Err: errors.New("the API server does not run on Windows")}
 	}
-	s := &starter{log: log}
+	s := &starter{what: what, log: log}
 	var err error
 	if s.scratch, err = os.MkdirTemp("", "oaictl-management-"); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (s *starter) find(ctx context.Context, assets string) error {
 	}
 	if tree == "" {
 		return &install.Fault{
-			Code: install.CodeInput, Op: "run a management cluster", Permanent: true,
+			Code: install.CodeInput, Op: s.what, Permanent: true,
 			Err: errors.New("API servers are built from the sources of oaictl, and this folder is not in them"),
 			Next: "run it in the sources, with Go; or give --assets DIR, a folder that `go run ./internal/kubetest/build --assets DIR` makes there " +
 				"(some 7 minutes and 3 GB the first time)",

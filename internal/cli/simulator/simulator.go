@@ -27,7 +27,7 @@ import (
 
 // NewCommand is `simulator`.
 func NewCommand(a *base.App) *cobra.Command {
-	return base.Group("simulator", "Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newServe(a), newHosts(a), newHub(a), newSpoke(a), newManagement(a))
+	return base.Group("simulator", "Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newLab(a), newServe(a), newHosts(a), newHub(a), newSpoke(a), newManagement(a))
 }
 
 // simulatorOptions are what both halves have in common.

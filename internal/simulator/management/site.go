@@ -114,14 +114,31 @@ func (s *Site) start(ctx context.Context) error {
 
 // found starts the service and the machines.
 func (s *Site) found(ctx context.Context) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err := s.serve(ctx, "127.0.0.1:0", true); err != nil {
+		return err
+	}
+	var err error
+	s.hardware, err = metal3.NewHardware(metal3.HardwareConfig{
+		ServiceURL: s.url, Clock: s.config.Clock, Seed: uint64(s.config.Seed), Network: s.config.Network, Scenario: s.config.Scenario,
+		Joins: s.clusters.join, JoinsAll: true, Logf: s.says("machine"),
+	})
+	if err != nil {
+		return err
+	}
+	s.play("machines", func() error { return s.hardware.Run(ctx) })
+	return s.clusters.prepare(ctx)
+}
+
+// serve starts the service on an address, that of a hub's operators or one that is spoken to by REST.
+func (s *Site) serve(ctx context.Context, address string, kubeAPI bool) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	s.estate = &estate{url: "http://" + listener.Addr().String()}
 	s.clusters = newWorkloads(ctx, s.config, s.says("workload"))
 	service, err := simulator.NewService(simulator.ServiceConfig{
-		Clock: s.config.Clock, Seed: s.config.Seed, Scenario: s.config.Scenario, KubeAPI: true, PublicURL: func() string { return s.url },
+		Clock: s.config.Clock, Seed: s.config.Seed, Scenario: s.config.Scenario, KubeAPI: kubeAPI, PublicURL: func() string { return s.url },
 		Access: s.clusters.access,
 	}, s.config.Auth)
 	if err != nil {
@@ -131,19 +148,11 @@ func (s *Site) found(ctx context.Context) error {
 	if s.clusters.service, err = assisted.New(s.url, s.callers); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	s.hardware, err = metal3.NewHardware(metal3.HardwareConfig{
-		ServiceURL: s.url, Clock: s.config.Clock, Seed: uint64(s.config.Seed), Network: s.config.Network, Scenario: s.config.Scenario,
-		Joins: s.clusters.join, JoinsAll: true, Logf: s.says("machine"),
-	})
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
 	server := &http.Server{Handler: service, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
 	s.play("service", func() error { return server.Serve(listener) })
 	s.play("service", func() error { return service.Run(ctx) })
 	s.play("service", func() error { <-ctx.Done(); return server.Close() })
-	s.play("machines", func() error { return s.hardware.Run(ctx) })
-	return s.clusters.prepare(ctx)
+	return nil
 }
 
 func (s *Site) says(who string) func(string, ...any) {

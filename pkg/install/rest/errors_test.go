@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 		"service shape":   {with(400, `{"kind":"Error","id":400,"href":"","code":"400","reason":"Invalid NTP source: x"}`), want{install.CodeInput, true, false, "Invalid NTP source: x (400)", "change the file"}},
 		"framework shape": {with(400, `{"code":400,"message":"name in body is required"}`), want{install.CodeInput, true, false, "name in body is required (400)", "change the file"}},
 		"unknown key":     {with(400, `{"code":"400","reason":"json: unknown field \"publish\""}`), want{install.CodeInput, true, false, "unknown field", "leave publish out of the file"}},
-		"unknown field":   {with(400, `{"code":400,"message":"parsing body failed, because json: unknown field \"ntp_sources\""}`), want{install.CodeFailure, true, false, "unknown field", "too old to know ntp_sources"}},
+		"unknown field":   {with(400, `{"code":400,"message":"parsing body failed, because json: unknown field \"ntp_sources\""}`), want{install.CodeFailure, true, false, "unknown field", "too old to know spec.network.ntp (it calls it ntp_sources)"}},
 		"plain to TLS":    {with(400, "Client sent an HTTP request to an HTTPS server.\n"), want{install.CodeFailure, true, false, "HTTPS server. (400)", "use https:// in --service-url"}},
 		"plain to nginx":  {with(400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"), want{install.CodeFailure, true, false, "HTTPS port (400)", "use https:// in --service-url"}},
 		"not a service":   {with(404, "404 page not found\n"), want{install.CodeFailure, true, false, "there is no assisted-service at http://", "check --service-url"}},

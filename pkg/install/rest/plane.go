@@ -72,15 +72,16 @@ var _ install.Backend = (*Plane)(nil)
 // New makes the plane; it does not talk to the service yet. An unusable URL or
 // CA file is an error with CodeUsage.
 func New(config Config) (*Plane, error) {
+	tables := objects.NewTables()
 	conn, err := transport.Connect(transport.Options{
 		URL: config.URL, Client: config.HTTPClient, CAFile: config.CAFile, Insecure: config.Insecure,
-		Auth: config.Auth, Clock: config.Clock, UserAgent: config.UserAgent, Trace: config.Trace,
+		Auth: config.Auth, Clock: config.Clock, UserAgent: config.UserAgent, Trace: config.Trace, FieldOf: tables.FieldOf,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Plane{conn: conn, shared: &shared{
-		tables: objects.NewTables(), perMinute: config.PollsPerMinute, burst: config.PollBurst,
+		tables: tables, perMinute: config.PollsPerMinute, burst: config.PollBurst,
 		watches: map[string]*watch{}, made: map[string]bool{}, imported: map[string]string{},
 	}}, nil
 }

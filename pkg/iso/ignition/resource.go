@@ -129,6 +129,27 @@ func (r resource) checkHash(content []byte) error {
 	return nil
 }
 
+// File is a file that a config brings itself.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Files are the files whose contents a config carries. A file with appended contents comes once for each of its parts.
+func Files(config []byte) []File {
+	var parsed types.Config
+	if json.Unmarshal(config, &parsed) != nil {
+		return nil
+	}
+	var files []File
+	for _, r := range resources(parsed) {
+		if content, carried, err := r.content(); r.name != "" && carried && err == nil {
+			files = append(files, File{r.name, content})
+		}
+	}
+	return files
+}
+
 // Secret is a place in a config that holds something that not everybody may read,
 // as everybody may who gets hold of the image. The secret itself is not told.
 type Secret struct {

@@ -124,6 +124,17 @@ func NewTables() Tables {
 	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
 }
 
+// FieldOf is the field of the file that a key of a request is made of, "" for none.
+func (t *Tables) FieldOf(key string) string {
+	keys := []string{key}
+	for _, settings := range [][]install.Setting{t.Cluster.SetBy(keys), t.InfraEnv.SetBy(keys), t.Host.SetBy(keys)} {
+		if len(settings) > 0 {
+			return string(settings[0])
+		}
+	}
+	return ""
+}
+
 // text is a row for a text field. An empty one in an answer is not said.
 func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
 	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {

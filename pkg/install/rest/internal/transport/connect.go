@@ -33,6 +33,8 @@ type Options struct {
 	Clock     clock.Clock
 	UserAgent string // sent with every request
 	Trace     func(Exchange)
+	// FieldOf is what a file calls a key of a request, "" where it has none. It may be nil.
+	FieldOf func(key string) string
 }
 
 // Connection sends requests to a service. Its methods are safe for concurrent use.
@@ -49,6 +51,7 @@ type service struct {
 	agent   string
 	caFile  string
 	trace   func(Exchange)
+	fieldOf func(key string) string
 	images  *http.Client // for image URLs, which carry their own authorisation
 }
 
@@ -65,7 +68,7 @@ func Connect(o Options) (*Connection, error) {
 			return nil, err
 		}
 	}
-	s := &service{base: base, auth: o.Auth, clock: o.Clock, agent: o.UserAgent, caFile: o.CAFile, trace: o.Trace}
+	s := &service{base: base, auth: o.Auth, clock: o.Clock, agent: o.UserAgent, caFile: o.CAFile, trace: o.Trace, fieldOf: o.FieldOf}
 	if s.auth == nil {
 		s.auth = noAuth{}
 	}

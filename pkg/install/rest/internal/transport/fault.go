@@ -175,6 +175,16 @@ func speaksTLS(answer *answerError) bool {
 	return false
 }
 
+// tooOld is what to do about a key that the service does not know: a person knows it by its field of the file.
+func (c *Connection) tooOld(key string) install.Advice {
+	if c.fieldOf != nil {
+		if field := c.fieldOf(key); field != "" {
+			return advice.Sprintf("the service is too old to know %s (it calls it %s): leave it out, or use a newer service", field, key)
+		}
+	}
+	return advice.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", key)
+}
+
 // refused fills in a fault for a 4xx; ofFile says whether the request came from the file.
 func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
@@ -199,7 +209,7 @@ func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool)
 		case field != "" && answer.kind == serviceShape: // of a document within the request
 			f.Code, f.Next = install.CodeInput, advice.Sprintf("leave %s out of the file: the service has no such key there", field)
 		case field != "":
-			f.Next = advice.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
+			f.Next = c.tooOld(field)
 		case ofFile:
 			f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
 		default:
