@@ -117,7 +117,7 @@ type onceValue struct {
 }
 
 func (v *onceValue) Set(text string) error {
-	if v.given {
+	if v.given && text != v.String() { // completion sets what is typed a second time
 		return errTwice
 	}
 	v.given = true
