@@ -255,8 +255,8 @@ func TestMachinesOfAHub(t *testing.T) {
 
 	for line, want := range map[string]string{
 		"get machines lab/lab": `NAME      PHASE          HOST     WAITS FOR
-lab-w-1   Pending        -        3 Agents: 2 with too little memory, 1 bound
-                                  to a cluster
+lab-w-1   Pending        -        3 Agents: 2 with too little memory, 1 bound to
+                                  a cluster
 lab-w-2   Provisioning   rack-1   the host has too little memory
 lab-w-3   Running        -        -
 `,
