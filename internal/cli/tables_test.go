@@ -134,7 +134,7 @@ func TestVerbsTakeNodesFile(t *testing.T) {
 		"describe -f nodes.yaml":                                            {"c1", "spare"},
 		"describe host spare -f nodes.yaml":                                 {"52:54:00:00:00:10"},
 		"why -f nodes.yaml":                                                 {"lab.example.com is Blocked"},
-		"why host spare -f nodes.yaml":                                      {"The host has 8 GiB"},
+		"why host spare -f nodes.yaml":                                      {"node-10 is Blocked", "lab.example.com is blocked"},
 		"download iso -f nodes.yaml --url":                                  {"http://images/e1"},
 		"download kubeconfig -f nodes.yaml --to -":                          {"kubeconfig of c1"},
 		"logs -f nodes.yaml --to -":                                         {"logs of c1"},

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // TestReconcilersAreGivenAll: no reconciler lacks what it needs, or what the options say.
@@ -22,19 +24,23 @@ func TestReconcilersAreGivenAll(t *testing.T) {
 		_, _ = io.WriteString(w, answers[r.URL.Path])
 	}))
 	defer server.Close()
-	m, err := newManager(&rest.Config{Host: server.URL}, &Options{WatchFilter: "ours", MediaURL: "http://media.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []any{m.controlPlane(), m.bootstrap()} {
-		value := reflect.ValueOf(r).Elem()
-		for i := range value.NumField() {
-			if field := value.Type().Field(i); field.IsExported() && value.Field(i).IsZero() {
-				t.Errorf("%T has no %s", r, field.Name)
-			}
+	for only, service := range map[string]install.Backend{"OnHub": nil, "Keys": struct{ install.Backend }{}} { // what the other has not
+		m, err := newManager(&rest.Config{Host: server.URL}, &Options{WatchFilter: "ours", MediaURL: "http://media.example.com", Service: service})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if filter := value.FieldByName("WatchFilter").String(); filter != "ours" {
-			t.Errorf("%T takes what has the label %q", r, filter)
+		for _, r := range []any{m.controlPlane(), m.bootstrap()} {
+			value := reflect.ValueOf(r).Elem()
+			for i := range value.NumField() {
+				field := value.Type().Field(i)
+				other := field.Name != only && (field.Name == "OnHub" || field.Name == "Keys")
+				if field.IsExported() && value.Field(i).IsZero() != other {
+					t.Errorf("%T: that %s is missing is %v", r, field.Name, !other)
+				}
+			}
+			if filter := value.FieldByName("WatchFilter").String(); filter != "ours" {
+				t.Errorf("%T takes what has the label %q", r, filter)
+			}
 		}
 	}
 }

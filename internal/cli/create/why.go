@@ -126,7 +126,7 @@ func (o *whyOptions) knowsMore(seen *install.Found, doc document.Why) string {
 	if seen.Spec != nil || doc.Machine != nil {
 		return ""
 	}
-	return escape.Sprintf("\nThe file knows more: which hosts are still to come, their names, and their BMCs: %s\n", o.Hint("{why -f FILE}"))
+	return "\nWith the cluster's file (why -f), more is known: which hosts are still to come, their names, and their BMCs.\n"
 }
 
 func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {

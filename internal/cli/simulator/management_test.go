@@ -159,7 +159,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 			t.Errorf("the first run's kubeconfig is %q, %v", content, err)
 		}
 	}
-	refused("another simulator management keeps its kubeconfigs there")
+	refused("another simulator keeps its kubeconfigs there")
 	leave()
 
 	own := filepath.Join(dir, "lab.kubeconfig")

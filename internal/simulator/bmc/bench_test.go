@@ -178,6 +178,9 @@ func (b *bench) send(method, address string, body io.Reader, header ...string) (
 func (b *bench) want(status int, method, address string, body any, header ...string) answered {
 	b.t.Helper()
 	a := b.call(method, address, body, header...)
+	for a.status == http.StatusAccepted { // a Task: its monitor answers so until it has ended
+		a = b.call("GET", at+a.header.Get("Location"), nil)
+	}
 	if a.status != status {
 		b.t.Errorf("%s %s: %d %v, want %d", method, address, a.status, a.body, status)
 	}
