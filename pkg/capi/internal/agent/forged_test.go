@@ -26,7 +26,7 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 		status       bool   // and that the machine is provisioned, and which cluster it is of
 		says         string
 	}{
-		"another cluster's host":                  {env: "foreign", cluster: "foreign-cluster", says: "it belongs neither to the cluster"},
+		"another cluster's host":                  {env: "foreign", cluster: "foreign-cluster", says: "there is no pool"},
 		"another cluster's, of a Machine":         {env: "foreign", cluster: "foreign-cluster", wrote: true, says: "it belongs neither to the cluster"},
 		"another cluster's, by the status":        {env: "foreign", cluster: "foreign-cluster", wrote: true, status: true, says: "it belongs neither to the cluster"},
 		"a free host of a foreign pool":           {env: "foreign", wrote: true, says: "it belongs neither to the cluster"},

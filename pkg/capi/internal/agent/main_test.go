@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path"
@@ -47,6 +48,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -326,7 +328,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	for _, r := range []interface {
 		SetupWithManager(context.Context, ctrl.Manager, agent.Wiring) error
 	}{
-		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Source: objects, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x)},
+		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Source: objects, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x), Connector: loopback()},
 		&agent.ClusterReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Recorder: mgr.GetEventRecorder("agentcluster"), Installations: set},
 		&agent.TemplateReconciler{Client: mgr.GetClient(), Pool: of},
 	} {
@@ -431,4 +433,9 @@ func objectOf(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// loopback allows API servers of this machine.
+func loopback() workload.Connector {
+	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 }

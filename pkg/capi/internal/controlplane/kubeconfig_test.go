@@ -66,6 +66,11 @@ func kubeconfigOf(t *testing.T, server, user, authorities string) []byte {
 	return data
 }
 
+// authorityOf is the certificate (PEM) by which a server is trusted.
+func authorityOf(server *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
 // loopback allows API servers of this machine.
 func loopback() workload.Connector {
 	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
@@ -175,12 +180,12 @@ func TestKubeconfigWithoutItsLabel(t *testing.T) {
 // Secret's, the control plane is initialized, and the cluster asked for its updates.
 func TestClusterThatWasTakenInIsUpgraded(t *testing.T) {
 	asked := map[string]int{}
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked[r.URL.Path]++
 		http.NotFound(w, r)
 	}))
 	defer api.Close()
-	s := handing(t, nil, kubeconfigOf(t, api.URL, "admin", ""), nil)
+	s := handing(t, nil, kubeconfigOf(t, api.URL, "admin", authorityOf(api)), nil)
 	s.Recorder = &events.FakeRecorder{}
 	s.Answers = func(context.Context, []byte) error { return nil }
 	if _, err := s.kubeconfig(t.Context()); err != nil {

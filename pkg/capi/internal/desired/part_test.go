@@ -82,6 +82,7 @@ func (w *world) pooled(name, cluster string) {
 		m.Spec.ProviderID, m.Spec.InfrastructureRef.Kind = "agent://host-"+name, machines.KindAgentMachine
 		m.Infrastructure = &unstructured.Unstructured{Object: map[string]any{"kind": machines.KindAgentMachine, "spec": map[string]any{"providerID": m.Spec.ProviderID}}}
 		m.Infrastructure.SetNamespace("lab")
+		m.reserved = "pool/host-" + name
 		w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "pool", State: model.HostUnbound, ClusterID: cluster})
 	}
 }

@@ -82,7 +82,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Config.Platform.Type, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = controlplanev1.BareMetalPlatform, nil, nil
 		}, "spec.config.apiVIPs", "set config.apiVIPs and config.ingressVIPs"},
 		{"user-managed network", func(c plane) {
-			c.Spec.Config.Platform.Type, c.Spec.Config.UserManagedNetworking = controlplanev1.VSpherePlatform, new(true)
+			c.Spec.Config.Platform.Type, c.Spec.Config.UserManagedNetworking = controlplanev1.NutanixPlatform, new(true)
 			c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = nil, nil
 		}, "spec.config.userManagedNetworking", "set config.loadBalancer.type: UserManaged"},
 		{"network with host bits", func(c plane) { c.Spec.Config.MachineNetwork[0].CIDR = "192.168.127.1/24" }, "spec.config.machineNetwork[0].cidr", "192.168.127.0/24"},
