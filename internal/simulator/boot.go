@@ -352,7 +352,8 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 
 // inPlace is the machine of a host of the file. Machines are made by their place in the file. So
 // where the cluster has the machine of that place by another name, the host of the file is a new
-// one, that was written in the place of the old one, and another machine.
+// one, that was written in the place of the old one, and another machine. A host without a name in the
+// record is taken for the one of the file.
 func (c *BootConfig) inPlace(m host.Machine, there map[string]string) (host.Machine, error) {
 	h := c.Cluster.Host(m.Name)
 	if h == nil || m.Chassis != nil {
@@ -364,7 +365,7 @@ func (c *BootConfig) inPlace(m host.Machine, there map[string]string) (host.Mach
 	}
 	name, known := there[strings.ToLower(m.UUID)]
 	_, joined := there[strings.ToLower(other.UUID)]
-	if joined || known && !slices.Contains([]string{h.Hostname, h.Name, m.Hostname}, name) {
+	if joined || known && name != "" && !slices.Contains([]string{h.Hostname, h.Name, m.Hostname}, name) {
 		return other, nil
 	}
 	return m, nil

@@ -259,6 +259,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 		return
 	}
 	c.Spec.Boot.Method, c.Spec.Hold = "", false // the machines boot by themselves, and start at once
+	c.Spec.OpenShift.ReleaseImage = ""          // which release images a service has, no file says
 	for i := range c.Spec.Hosts {
 		c.Spec.Hosts[i].BMC = nil
 	}
@@ -277,7 +278,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 		t.Fatal(err)
 	}
 	service := &recorder{Service: plane, wrote: map[string]bool{}}
-	client, deadline := install.New(service, install.WithClock(scaled)), time.Now().Add(time.Minute)
+	client, deadline := install.New(service, install.WithClock(scaled)), time.Now().Add(5*time.Minute)
 	for {
 		result, err := client.Detach(t.Context(), &install.Desired{Spec: c, Options: install.Options{Run: "agree"}})
 		started, refused := service.done()

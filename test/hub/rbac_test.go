@@ -142,7 +142,9 @@ func withoutVerb(rules []rbacv1.PolicyRule, resource, verb string) []rbacv1.Poli
 		}
 		rule.Resources = []string{resource}
 		rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(v string) bool { return v == verb })
-		out = append(out, rule)
+		if len(rule.Verbs) > 0 {
+			out = append(out, rule)
+		}
 	}
 	return out
 }

@@ -122,7 +122,7 @@ func (c *connection) failureOf(t *task) error {
 	if t.Path != "" {
 		name = "Task " + path.Base(t.Path)
 	}
-	return &taskFailed{said: fmt.Sprintf("%s (%s: %s)", c.saidByAll(t.Messages, "it gives no reason"), name, t.State)}
+	return &taskFailed{said: fmt.Sprintf("%s (%s: %s)", cmp.Or(c.saidByAll(t.Messages, ""), "it gives no reason"), name, t.State)}
 }
 
 // pauseOf is when to look again, as a BMC says: 0 where it does not.
@@ -206,7 +206,7 @@ func (c *connection) unlessMissing(err error) error {
 	return c.explain(err)
 }
 
-// saidByAll is what messages say, or otherwise. A message without a text is looked up in
+// saidByAll is what messages say, or otherwise, or the ids of the messages. A message without a text is looked up in
 // the registry that its id names.
 func (c *connection) saidByAll(messages []common.ErrExtendedInfo, otherwise string) string {
 	var texts, ids []string
@@ -218,7 +218,10 @@ func (c *connection) saidByAll(messages []common.ErrExtendedInfo, otherwise stri
 			ids = append(ids, messages[i].MessageID)
 		}
 	}
-	return cmp.Or(strings.Join(append(texts, ids...), "; "), otherwise)
+	if len(texts) == 0 && otherwise != "" {
+		return otherwise
+	}
+	return strings.Join(append(texts, ids...), "; ")
 }
 
 // registered is the text of a message in the BMC's message registry (DSP0266, "Message

@@ -89,9 +89,8 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 	for name, by := range skewed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Time{}
 			proxy, run := skewedLab(t, by, loadExample(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
-			began = proxy.clock.Now()
+			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
 				_, err := run(install.WithTimeouts(0, 5*time.Minute))
 				if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {

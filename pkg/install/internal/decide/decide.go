@@ -137,7 +137,7 @@ func (p *planner) beforeInstall() {
 }
 
 // attendsWithin is how long the service may take to look at a new cluster.
-const attendsWithin = time.Minute
+const attendsWithin = 10 * time.Minute
 
 // unattended says that nothing goes on since the service's controllers do not run.
 func (p *planner) unattended() {
