@@ -207,7 +207,7 @@ func scrub(text, dir string) string {
 		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \+0000 UTC`, "TIME"},
 		{`oaictl: (read|list) [A-Za-z ID-]+: Failed to parse token`, "oaictl: WHAT WAS READ THEN: Failed to parse token"}, // the token may expire before any request
 		{`wwn-0x[0-9a-f]+`, "WWN"},
-		{`(  Took: +)\S+`, "${1}TIME"},
+		{`(  Install took: +)\S+`, "${1}TIME"},
 		{`/[^ ]*/(oaictl|e2e\.test)\b`, "oaictl"},
 		{`/tmp/[^ ]*`, "FILE"},
 		{`127\.0\.0\.1:\d+`, "SERVICE"},
