@@ -101,14 +101,14 @@ func TestHostileInputIsRefusedSoon(t *testing.T) {
 		"too large":      strings.Repeat("#", yamltree.MaxSize+1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Each takes less than a second of the processor. What grows with the square of the size takes hours.
 			start := time.Now()
 			if _, err := parse(t, text, nil); err == nil {
 				t.Error("was not refused")
 			}
-			if took := time.Since(start); took > 2*time.Minute {
+			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("took %s", took)
 			}
+			t.Log(time.Since(start))
 		})
 	}
 }
