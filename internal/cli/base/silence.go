@@ -26,7 +26,7 @@ type silence struct {
 	after  time.Duration
 	tell   func(Silence)
 
-	mu      sync.Mutex
+	mu      sync.Mutex // held while something is told, so that it is told in order
 	waiting int
 	timer   *time.Timer // runs while requests are unanswered
 	told    bool
@@ -90,6 +90,7 @@ func (s *silence) begin() {
 // end notes an answer, or that there can be none. A request that was given up leaves the silence as it is.
 func (s *silence) end(answered, failed bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.waiting--
 	if (answered || failed) && s.timer != nil {
 		s.timer.Stop()
@@ -100,7 +101,6 @@ func (s *silence) end(answered, failed bool) {
 	}
 	again := answered && s.told
 	s.told = s.told && !answered
-	s.mu.Unlock()
 	if again {
 		s.tell(Silence{Text: s.server + " answers again", Again: true})
 	}
@@ -108,9 +108,9 @@ func (s *silence) end(answered, failed bool) {
 
 func (s *silence) silent() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	first := !s.told && s.timer != nil
 	s.told = s.told || first
-	s.mu.Unlock()
 	if first {
 		s.tell(Silence{Text: fmt.Sprintf("%s has not answered for %s; still waiting", s.server, s.after)})
 	}
