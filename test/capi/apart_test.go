@@ -37,6 +37,7 @@ type apartConfig struct {
 	Port                           int
 	Service                        string // the URL of the service that they reach over REST; "" for a hub
 	SyncPeriod                     time.Duration
+	Reads                          bool          // requests that read are counted, too
 	Follows                        bool          // the clock of the process that has started it
 	Ahead                          time.Duration // of the machine's clock, which it goes by else
 }
@@ -123,7 +124,7 @@ func (p *apart) say(line string) {
 
 // account is what such a process has done.
 type account struct {
-	Writes     map[string]int // since it was last asked, by request, resource and name
+	Writes     map[string]int // since it was last asked, by request, resource and name; with requests that read where they are counted
 	Reconciles int            // since it began
 }
 
@@ -196,7 +197,7 @@ func runApart(how string) error {
 		return err
 	}
 	connection.QPS, connection.Burst = 100, 200 // as oaictl controller has them
-	counted := &writes{count: map[string]int{}, named: true}
+	counted := &writes{count: map[string]int{}, named: true, reads: config.Reads}
 	connection.Wrap(counted.through)
 	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
 	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod, Release: management.Release, AllowEndpoints: loopback()}

@@ -42,6 +42,43 @@ func BenchmarkManyClusters(b *testing.B) {
 	}
 }
 
+// BenchmarkOneCluster installs one cluster of three control plane machines and two workers, and tells what the providers
+// need for it: requests of all kinds for each Machine, processor time, and memory.
+func BenchmarkOneCluster(b *testing.B) {
+	for b.Loop() {
+		f := newFleet(b, 1, 2, fleetSpeed)
+		p := f.startApart(apartConfig{Follows: true, Reads: true})
+		p.take()
+		started := p.cpu()
+		f.report(started.Seconds(), "cpu-s/start")
+		f.orderAll()
+		f.untilInstalled()
+		reads, written, discovery := map[string]int{}, p.take().Writes, 0
+		for what, n := range written {
+			switch {
+			case strings.HasPrefix(what, "GET apis/"):
+				discovery += n
+			case strings.HasPrefix(what, "GET "):
+				reads[what] = n
+			default:
+				continue
+			}
+			delete(written, what)
+		}
+		f.report(float64(sum(slices.Collect(maps.Values(reads)))+sum(slices.Collect(maps.Values(written))))/5, "requests/Machine")
+		f.report(float64(discovery), "requests/start")
+		f.report((p.cpu() - started).Seconds(), "cpu-s")
+		f.reportMemory(p, "")
+		f.reportWrites(written)
+		for _, all := range []map[string]int{reads, written} {
+			for _, what := range slices.Sorted(maps.Keys(all)) {
+				b.Logf("%4d %s", all[what], what)
+			}
+		}
+		f.stop()
+	}
+}
+
 // BenchmarkSteadyState has the providers look after five hundred Machines of twenty clusters that stand still, on a
 // hub and over REST.
 func BenchmarkSteadyState(b *testing.B) {

@@ -12,6 +12,7 @@ import (
 // writes counts what is written to a management cluster, but for Events and Leases.
 type writes struct {
 	named bool // which object is told, too
+	reads bool // single objects that are read, and lists, are counted, too
 
 	mu    sync.Mutex
 	count map[string]int
@@ -21,7 +22,7 @@ type writes struct {
 func (w *writes) through(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		what := resourceOf(request.URL.Path)
-		if request.Method != http.MethodGet && request.Method != http.MethodHead && what != "events" && what != "leases" && !strings.HasSuffix(what, "reviews") {
+		if w.counts(request) && what != "events" && what != "leases" && !strings.HasSuffix(what, "reviews") {
 			w.mu.Lock()
 			if w.named {
 				what += " " + nameOf(request.URL.Path)
@@ -31,6 +32,14 @@ func (w *writes) through(next http.RoundTripper) http.RoundTripper {
 		}
 		return next.RoundTrip(request)
 	})
+}
+
+// counts reports whether requests of that kind are counted.
+func (w *writes) counts(request *http.Request) bool {
+	if request.Method != http.MethodGet && request.Method != http.MethodHead {
+		return true
+	}
+	return w.reads && request.URL.Query().Get("watch") == ""
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -135,6 +135,7 @@ func (s *scope) release(ctx context.Context) error {
 		}
 		s.Installations.Forget(s.key())
 		s.Workloads.forget(s.key())
+		s.known.forget(s.key())
 	}
 	s.Status.Forget(s.plane.UID)
 	before := s.plane.DeepCopy()

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -45,7 +46,7 @@ const annotationTaken = "oaictl.io/service-copy"
 func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 	data, err := s.handOut(ctx)
 	if err == nil && data != nil {
-		if err = desired.CheckKubeconfig(s.key(), data); err == nil {
+		if err = s.known.examine(s.key(), data).problem; err == nil {
 			data, err = s.followAuthorities(ctx, data)
 		}
 	}
@@ -99,15 +100,23 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	if which == "" {
 		return have.Data[secret.KubeconfigDataName], nil
 	}
+	kept := have.Data[secret.KubeconfigDataName]
+	known, id, now := s.known.examine(s.key(), kept), cluster.ID+"/"+which, s.Clock.Now()
+	if known.problem == nil && known.copyOf == id && now.Sub(known.compared) < copyAgain {
+		return kept, nil
+	}
 	data, err := s.serviceCopy(ctx, cluster.ID, which)
-	if kept := have.Data[secret.KubeconfigDataName]; err != nil && desired.CheckKubeconfig(s.key(), kept) == nil {
+	if err != nil && known.problem == nil {
 		s.noCopy = words.Error(err)
 		return kept, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.keepKubeconfig(ctx, have, data)
+	if data, err = s.keepKubeconfig(ctx, have, data); err == nil && bytes.Equal(data, kept) {
+		s.known.isCopy(s.key(), id, now)
+	}
+	return data, err
 }
 
 // serviceCopy is a kubeconfig as the service has it.
@@ -149,7 +158,7 @@ func (s *scope) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []
 		return data, nil
 	}
 	kept := have.Data[secret.KubeconfigDataName]
-	if desired.CheckKubeconfig(s.key(), kept) == nil && have.Annotations[annotationTaken] == digest {
+	if s.known.examine(s.key(), kept).problem == nil && have.Annotations[annotationTaken] == digest {
 		return kept, nil
 	}
 	metav1.SetMetaDataAnnotation(&have.ObjectMeta, annotationTaken, digest)
@@ -173,11 +182,11 @@ func (s *scope) kubeconfigSecret() client.ObjectKey {
 // showKubeconfig says that there is a kubeconfig, and why it may not be the service's, or that its certificate is about to
 // end.
 func (s *scope) showKubeconfig(data []byte) {
-	ends, known := certificateEnds(data)
-	if known && ends.Sub(s.Clock.Now()) < expiresSoon {
+	known := s.known.examine(s.key(), data)
+	if known.hasEnd && known.ends.Sub(s.Clock.Now()) < expiresSoon {
 		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
 			fmt.Sprintf("the certificate of the kubeconfig ends at %s: make another one with `oc config new-admin-kubeconfig`, and put it into the Secret %s",
-				ends.UTC().Format(time.RFC3339), s.kubeconfigSecret().Name))
+				known.ends.UTC().Format(time.RFC3339), s.kubeconfigSecret().Name))
 		return
 	}
 	s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, s.noCopy)

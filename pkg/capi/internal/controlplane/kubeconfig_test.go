@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,11 +47,17 @@ import (
 type copies struct {
 	install.Backend
 
-	data []byte
-	err  error
+	data  []byte
+	err   error
+	reads *int // how often it was read; nil where that is not counted
 }
 
-func (c copies) Credential(context.Context, string, string) ([]byte, error) { return c.data, c.err }
+func (c copies) Credential(context.Context, string, string) ([]byte, error) {
+	if c.reads != nil {
+		*c.reads++
+	}
+	return c.data, c.err
+}
 
 // kubeconfigOf is a kubeconfig of a server, which a user of a name and authorities trust.
 func kubeconfigOf(t *testing.T, server, user, authorities string) []byte {
@@ -135,6 +142,40 @@ func TestKubeconfigThatIsHandedOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServiceCopyIsReadSeldom: the service is asked for its copy again once an hour has passed, and at once where the Secret
+// has another kubeconfig than the one that was compared.
+func TestServiceCopyIsReadSeldom(t *testing.T) {
+	old := kubeconfigOf(t, "https://a", "old", "")
+	s, reads := handing(t, old, old, old), 0
+	at := &moved{Clock: clock.Real(), now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
+	s.Clock = at
+	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: old, reads: &reads}, nil }, Clock: at})
+	looks := func(want int, after string) {
+		t.Helper()
+		for range 5 {
+			if got, err := s.handOut(t.Context()); err != nil || len(got) == 0 {
+				t.Errorf("handed out is %s, %v", got, err)
+			}
+		}
+		if reads != want {
+			t.Errorf("after %s the service's copy was read %d times, not %d", after, reads, want)
+		}
+	}
+	looks(1, "five looks")
+	at.now = at.now.Add(copyAgain - time.Second)
+	looks(1, "nearly an hour")
+	at.now = at.now.Add(time.Second)
+	looks(2, "an hour")
+	made := &corev1.Secret{}
+	if err := s.Client.Get(t.Context(), s.kubeconfigSecret(), made); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writeKubeconfig(t.Context(), made, kubeconfigOf(t, "https://a", "person", "")); err != nil {
+		t.Fatal(err)
+	}
+	looks(3, "a person has put another kubeconfig there")
 }
 
 // labelled is a cache, which has only Secrets with the label of their Cluster.

@@ -64,6 +64,7 @@ type Reconciler struct {
 	WatchFilter string
 
 	writes   writes
+	known    kubeconfigs
 	claiming sync.Mutex // held while a control plane asks for a name
 }
 
