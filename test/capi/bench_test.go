@@ -46,7 +46,7 @@ func BenchmarkManyClusters(b *testing.B) {
 // need for it: requests of all kinds for each Machine, processor time, and memory.
 func BenchmarkOneCluster(b *testing.B) {
 	for b.Loop() {
-		f := newFleet(b, 1, 2, fleetSpeed)
+		f := newFleet(b, 1, 2, hasty)
 		p := f.startApart(apartConfig{Follows: true, Reads: true})
 		p.take()
 		started := p.cpu()
