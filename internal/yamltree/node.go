@@ -13,9 +13,10 @@ import (
 // Limits, far above what a cluster of hundreds of hosts needs.
 const (
 	// MaxSize is how many bytes are read where no other limit is set.
-	MaxSize  = 1 << 20
-	maxDepth = 100     // nested maps and lists
-	maxNodes = 500_000 // after aliases are followed
+	MaxSize   = 1 << 20
+	maxDepth  = 100     // nested maps and lists
+	maxNodes  = 500_000 // after aliases are followed
+	maxFields = 2000    // of one map
 )
 
 // Position is where something stands in a file, counted from 1.

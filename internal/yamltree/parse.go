@@ -49,29 +49,61 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	if bad := tooDeep(tokens); bad != nil {
 		return nil, []Problem{{At: positionOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return nil, []Problem{syntaxError(text, err)}
+	if wide := tooWide(tokens); wide != nil {
+		return nil, []Problem{{At: positionOf(wide), Message: fmt.Sprintf("is field %d of one map: a map has %d at most", maxFields+1, maxFields)}}
 	}
-	for _, doc := range file.Docs {
-		if _, directive := doc.Body.(*ast.DirectiveNode); directive || doc.Body == nil {
-			continue
+	for _, part := range parts(tokens) {
+		file, err := parser.Parse(part, 0, parser.AllowDuplicateMapKey())
+		if err != nil {
+			return nil, []Problem{syntaxError(text, err)}
 		}
-		b := &builder{version11: o.Version11, anchors: map[string]*Node{}}
-		root := b.build(doc.Body, 0)
-		switch doc.Body.(type) {
-		case *ast.AliasNode, *ast.TagNode:
-			// A password may look like one: what is no document is not repeated.
-			if root.Kind == Broken {
-				b.problems = []Problem{{At: root.At, Message: "is not a document: it has neither fields nor entries"}}
+		for _, doc := range file.Docs {
+			if _, directive := doc.Body.(*ast.DirectiveNode); directive || doc.Body == nil {
+				continue
 			}
+			root, found := o.document(doc.Body)
+			docs, problems = append(docs, root), append(problems, found...)
 		}
-		if root.size > maxNodes {
-			b.report(root.At, "grows too large when its aliases are followed", "")
-		}
-		docs, problems = append(docs, root), append(problems, b.problems...)
 	}
 	return docs, problems
+}
+
+func (o Options) document(body ast.Node) (*Node, []Problem) {
+	b := &builder{version11: o.Version11, anchors: map[string]*Node{}}
+	root := b.build(body, 0)
+	switch body.(type) {
+	case *ast.AliasNode, *ast.TagNode:
+		// A password may look like one: what is no document is not repeated.
+		if root.Kind == Broken {
+			b.problems = []Problem{{At: root.At, Message: "is not a document: it has neither fields nor entries"}}
+		}
+	}
+	if root.size > maxNodes {
+		b.report(root.At, "grows too large when its aliases are followed", "")
+	}
+	return root, b.problems
+}
+
+// parts are the tokens document by document, each with its directives. The parser copies all
+// tokens that follow a document, so the time for all of them would grow with their square.
+func parts(tokens token.Tokens) []token.Tokens {
+	var all []token.Tokens
+	begun, directive := 0, false
+	for i, tk := range tokens {
+		switch tk.Type {
+		case token.CommentType:
+		case token.DirectiveType:
+			directive = true
+		case token.DocumentHeaderType:
+			if i > begun && !directive {
+				all, begun = append(all, tokens[begun:i]), i
+			}
+			directive = false
+		case token.DocumentEndType:
+			all, begun, directive = append(all, tokens[begun:i+1]), i+1, false
+		}
+	}
+	return append(all, tokens[begun:])
 }
 
 // withoutEmpty leaves out empty documents: the parser drops all that comes after one.
@@ -120,6 +152,50 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 		if flow > maxDepth || onLine > maxDepth {
 			return tk
+		}
+	}
+	return nil
+}
+
+// tooWide is the first token beyond the most fields of a map that is written without braces: the
+// parser goes down a level for each field, and copies all that follow it.
+func tooWide(tokens token.Tokens) *token.Token {
+	type open struct{ column, fields int }
+	var maps []open // that the present line may belong to, the innermost last
+	flow, line, begun := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position == nil {
+			continue
+		}
+		if tk.Position.Line != line || begun == 0 {
+			line, begun = tk.Position.Line, tk.Position.Column
+		}
+		for len(maps) > 0 && flow == 0 && maps[len(maps)-1].column > begun {
+			maps = maps[:len(maps)-1]
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType:
+			begun = 0 // what follows the dash begins there
+		case token.DocumentHeaderType, token.DocumentEndType:
+			maps = maps[:0]
+		case token.MappingKeyType, token.MappingValueType:
+			if flow > 0 || tk.Type == token.MappingValueType && tk.Position.Column == begun {
+				continue // the colon of a field that has begun with a question mark
+			}
+			if len(maps) == 0 || maps[len(maps)-1].column < begun {
+				maps = append(maps, open{column: begun})
+			}
+			last := &maps[len(maps)-1]
+			if last.fields++; last.fields > maxFields {
+				return tk
+			}
+			if tk.Type == token.MappingKeyType {
+				begun = 0
+			}
 		}
 	}
 	return nil

@@ -92,6 +92,53 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestFields counts the fields of one map, and not those of its neighbours.
+func TestFields(t *testing.T) {
+	fields := func(indent string, n int) string { return strings.Repeat(indent+"a: 1\n", n) }
+	for name, c := range map[string]struct {
+		text string
+		line int // of the problem; 0 for none, but that keys stand there again
+	}{
+		"as many as can be":    {fields("", maxFields), 0},
+		"one more":             {fields("", maxFields+1), maxFields + 1},
+		"below another":        {"b:\n" + fields("  ", maxFields+1), maxFields + 2},
+		"on both sides":        {fields("", maxFields/2) + "b:\n  c:\n" + fields("    ", maxFields) + fields("", maxFields/2-1), 0},
+		"around others":        {fields("", maxFields/2) + "b:\n  c: 1\n" + fields("", maxFields/2), maxFields + 2},
+		"in two documents":     {fields("", maxFields) + "---\n" + fields("", maxFields), 0},
+		"in items":             {"- b: 1\n" + fields("  ", maxFields-1) + "- b: 1\n" + fields("  ", maxFields-1), 0},
+		"in one item":          {"- b: 1\n" + fields("  ", maxFields), maxFields + 1},
+		"after question marks": {strings.Repeat("? a\n: 1\n", maxFields+1), 2*maxFields + 1},
+		"in braces":            {"a: {" + strings.Repeat("b: 1, ", 2*maxFields) + "}\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := Parse([]byte(c.text))
+			wide := len(problems) == 1 && strings.Contains(problems[0].Message, "a map has 2000 at most")
+			if wide != (c.line > 0) || wide && problems[0].At.Line != c.line {
+				t.Errorf("%d problems, the first %v, want one in line %d", len(problems), problems[0], c.line)
+			}
+		})
+	}
+}
+
+// TestDocuments reads each document by itself, with its directives.
+func TestDocuments(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: 1\n...\nb: 1\n...\n":                            "a: 1\n|b: 1\n",
+		"%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 1\n": "a: 1\n|b: 1\n",
+		"# c\n---\na: 1\n# d\n---\n# e\nb: 1\n":             "a: 1\n|b: 1\n",
+		"--- {a: 1}\n--- [b]\n--- |\n  c\n":                 "a: 1\n|- b\n|\"c\\n\"\n",
+	} {
+		docs, problems := Parse([]byte(text))
+		var texts []string
+		for _, doc := range docs {
+			texts = append(texts, doc.YAML())
+		}
+		if got := strings.Join(texts, "|"); got != want || len(problems) > 0 {
+			t.Errorf("%q became %q (%v), want %q", text, got, problems, want)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	docs, _ := Parse([]byte("a:\n  b: [x,\n      y]\n---\nc: 1\n"))
 	b, _ := docs[0].Entries[0].Value.Get("b")

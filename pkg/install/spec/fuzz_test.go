@@ -2,7 +2,9 @@ package spec
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -79,36 +81,78 @@ func FuzzStaticNetwork(f *testing.F) {
 	})
 }
 
-// Input that is made to be slow is refused in time.
+// Input that is made to be slow is refused in time: the memory that is allocated for it grows
+// with its size and not with the square of it, and the processor works for seconds at most.
 func TestHostileInputIsRefusedSoon(t *testing.T) {
-	const size = yamltree.MaxSize - 100
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
-	for _, pair := range []string{"ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"} {
-		bomb += string(pair[1]) + ": &" + string(pair[1]) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(pair[0])+",", 9), ",") + "]\n"
-	}
-	var keys strings.Builder
-	for i := 0; keys.Len() < size/16; i++ {
-		keys.WriteString("k" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + "\x20: 1\n")
-	}
-	for name, text := range map[string]string{
-		"open brackets":  strings.Repeat("[", size),
-		"open braces":    strings.Repeat("{", size),
-		"dashes":         strings.Repeat("- ", size/2),
-		"question marks": strings.Repeat("? ", size/2),
-		"aliases":        bomb,
-		"keys":           keys.String(),
-		"networks":       strings.Replace(good, machine, "    machine: ["+strings.Repeat("10.0.0.0/24,", 4000)+"]\n", 1),
-		"too large":      strings.Repeat("#", yamltree.MaxSize+1),
+	for name, made := range map[string]func(size int) string{
+		"open brackets":  func(size int) string { return strings.Repeat("[", size) },
+		"open braces":    func(size int) string { return strings.Repeat("{", size) },
+		"dashes":         func(size int) string { return strings.Repeat("- ", size/2) },
+		"question marks": func(size int) string { return strings.Repeat("? ", size/2) },
+		"aliases":        aliases,
+		"keys":           unknownKeys,
+		"fields":         func(size int) string { return strings.Repeat("a: 1\n", size/5) },
+		"question lines": func(size int) string { return strings.Repeat("? a\n", size/4) },
+		"maps in a list": func(size int) string { return strings.Repeat("- a: 1\n  b: 2\n", size/14) },
+		"networks": func(size int) string {
+			return strings.Replace(good, machine, "    machine: ["+strings.Repeat("10.0.0.0/24,", size/256)+"]\n", 1)
+		},
+		"documents": func(size int) string { return strings.Repeat("a: 1\n---\n", size/9) },
+		"endings":   func(size int) string { return strings.Repeat("a: 1\n...\n", size/9) },
+		"too large": func(size int) string { return strings.Repeat("#", size+yamltree.MaxSize) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
-			if _, err := parse(t, text, nil); err == nil {
-				t.Error("was not refused")
+			const most = yamltree.MaxSize - 100
+			var few, many work
+			for size, spent := range map[int]*work{most / 4: &few, most: &many} {
+				text := made(size)
+				*spent = workOf(func() {
+					if _, err := parse(t, text, nil); err == nil {
+						t.Error("was not refused")
+					}
+				})
 			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("took %s", took)
+			t.Logf("a quarter: %d bytes, %s; the whole: %d bytes, %s", few.bytes, few.processor, many.bytes, many.processor)
+			const small = 16 << 20 // what any file takes
+			if many.bytes > 6*few.bytes+small {
+				t.Errorf("four times the text takes %d times the memory", many.bytes/few.bytes)
 			}
-			t.Log(time.Since(start))
+			if many.processor > 10*time.Second {
+				t.Errorf("takes %s of the processor", many.processor)
+			}
 		})
 	}
+}
+
+// aliases is a file that grows without bound when its aliases are followed.
+func aliases(size int) string {
+	text := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+	for i := 1; i <= size>>15; i++ {
+		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d,", i-1), 8), i-1)
+	}
+	return text
+}
+
+// unknownKeys is a file of fields that a cluster does not have.
+func unknownKeys(size int) string {
+	var keys strings.Builder
+	for i := 0; keys.Len() < size; i++ {
+		keys.WriteString("k" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + "\x20: 1\n")
+	}
+	return keys.String()
+}
+
+// work is what this process has spent: other programs of the machine do not count.
+type work struct {
+	bytes     uint64
+	processor time.Duration
+}
+
+func workOf(do func()) work {
+	var before, after runtime.MemStats
+	began := processorTime()
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return work{bytes: after.TotalAlloc - before.TotalAlloc, processor: processorTime() - began}
 }
