@@ -90,7 +90,7 @@ func (o *agentOptions) command(s agentStep) *cobra.Command {
 	command := &cobra.Command{
 		Use: s.use, Short: s.short, Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
-			client, err := o.client()
+			client, err := o.client(command.Context())
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
 }
 
-func (o *agentOptions) client() (*inmedia.Client, error) {
+func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
 	if err != nil {
 		return nil, base.Usagef("%w", err)
@@ -132,7 +132,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := o.service()
+	service, err := o.service(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 }
 
 // The token goes out as it is: services of media know no other way.
-func (o *agentOptions) service() (*rest.Plane, error) {
+func (o *agentOptions) service(ctx context.Context) (*rest.Plane, error) {
 	to := o.Globals.Connection
 	if to.Backend != base.BackendREST {
 		return nil, base.Usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
@@ -177,7 +177,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 		}
 		return inmedia.NoToken()
 	}
-	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(raw)
+	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(ctx, raw)
 }
 
 // readMACs gives MAC addresses the form in which hosts report theirs.
@@ -232,7 +232,7 @@ func (o *agentOptions) statusCommand() *cobra.Command {
 		Short: "Show where things stand on the medium",
 		Args:  base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
-			client, err := o.client()
+			client, err := o.client(command.Context())
 			if err != nil {
 				return err
 			}

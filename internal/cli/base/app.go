@@ -253,21 +253,29 @@ func (r *endingReader) Read(into []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
 	}
+	own := make([]byte, len(into)) // into is the caller's again once Read returns
+	n, err := Interruptible(r.ctx, func() (int, error) { return r.from.Read(own) })
+	return copy(into, own[:n]), err
+}
+
+// Interruptible does what takes no context, such as the opening of a pipe or the parsing of a large
+// file. When ctx ends first, its cause is the error, and do goes on until the process ends.
+func Interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
-		data []byte
-		err  error
+		value T
+		err   error
 	}
 	arrived := make(chan result, 1)
-	own := make([]byte, len(into)) // into is the caller's again once Read returns
 	go func() {
-		n, err := r.from.Read(own)
-		arrived <- result{own[:n], err}
+		value, err := do()
+		arrived <- result{value, err}
 	}()
 	select {
 	case got := <-arrived:
-		return copy(into, got.data), got.err
-	case <-r.ctx.Done():
-		return 0, context.Cause(r.ctx)
+		return got.value, got.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -142,7 +142,7 @@ func connect(ctx context.Context, to ClientConfig) (install.Backend, error) {
 	if to.Backend == BackendHub {
 		return connectHub(ctx, to)
 	}
-	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
+	return to.Service(ctx, func(rest.Credentials) rest.TokenSource { return nil })
 }
 
 // HostOf is the part of a URL that a person knows the service by.
@@ -188,7 +188,7 @@ func describeExchange(e rest.Exchange) string {
 }
 
 // Service is the REST service. other may give a token source in place of the usual one.
-func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSource) (*rest.Plane, error) {
+func (to ClientConfig) Service(ctx context.Context, other func(given rest.Credentials) rest.TokenSource) (*rest.Plane, error) {
 	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSour
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := to.Credentials()
+	credentials, err := Interruptible(ctx, to.Credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -276,6 +276,11 @@ func ReadSecret(flag, path string) (spec.Secret, error) {
 // largestSecret bounds a file with a token, in bytes: tokens go into a header,
 // and servers take few larger ones.
 const largestSecret = 64 << 10
+
+// ReadFile is ReadBounded until ctx ends: no program may write to a pipe.
+func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
+	return Interruptible(ctx, func() ([]byte, error) { return ReadBounded(path, limit) })
+}
 
 // ReadBounded reads a file, and one byte more than limit at most.
 func ReadBounded(path string, limit int64) ([]byte, error) {

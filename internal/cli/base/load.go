@@ -195,7 +195,12 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 	return a.open(ctx, file, how, spec.LoadAny)
 }
 
+// open does not hold up an interrupt: a pipe may have no writer, and a large file takes seconds.
 func (a *App) open(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
+	return Interruptible(ctx, func() (*Source, error) { return a.read(ctx, file, how, load) })
+}
+
+func (a *App) read(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
 	env := a.specEnv()
 	how.Env = env
 	if file == "-" && env.Stdin != nil {

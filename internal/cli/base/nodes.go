@@ -54,7 +54,7 @@ func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster
 // cluster that something else installed, the one among the results on disk, or the service's.
 func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *spec.Cluster, ref install.ClusterRef) ([]byte, string, error) {
 	if t.Kubeconfig != "" {
-		data, err := ReadBounded(t.Kubeconfig, largestKubeconfig)
+		data, err := ReadFile(ctx, t.Kubeconfig, largestKubeconfig)
 		if err != nil {
 			return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, WithoutPath(err))
 		}

@@ -77,7 +77,7 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	if err := o.check(location); err != nil {
 		return err
 	}
-	wanted, warnings, err := o.customization()
+	wanted, warnings, err := o.customization(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (o *customizeOptions) check(location string) error {
 	return image.CheckOutput(o.App, "-o", o.Out)
 }
 
-func (o *customizeOptions) customization() (iso.Customization, []string, error) {
+func (o *customizeOptions) customization(ctx context.Context) (iso.Customization, []string, error) {
 	c := iso.Customization{NoGrow: o.NoGrow, Kargs: iso.KargEdit{Append: o.AppendKargs, Delete: o.DeleteKargs, Reset: o.ResetKargs}}
 	switch {
 	case o.Merge:
@@ -157,11 +157,11 @@ func (o *customizeOptions) customization() (iso.Customization, []string, error) 
 		c.Hostname = map[string]string{"": o.Hostname}
 	}
 	var err error
-	if c.Keyfiles, err = o.networkFiles(); err != nil {
+	if c.Keyfiles, err = o.networkFiles(ctx); err != nil {
 		return c, nil, err
 	}
 	var warnings []string
-	c.Ignition, warnings, err = o.ignitionConfig()
+	c.Ignition, warnings, err = o.ignitionConfig(ctx)
 	return c, warnings, err
 }
 
@@ -189,11 +189,11 @@ func replacement(text string, current []string) (iso.Replacement, error) {
 }
 
 // ignitionConfig is all configs as one, each checked under its own name.
-func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
+func (o *customizeOptions) ignitionConfig(ctx context.Context) ([]byte, []string, error) {
 	var configs [][]byte
 	var warnings []string
 	for _, path := range o.Ignition {
-		data, err := o.input("read the Ignition config", path)
+		data, err := o.input(ctx, "read the Ignition config", path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,7 +222,7 @@ func nextConfig(data []byte) string {
 	return "give a config in JSON; butane --strict makes one of Butane's YAML"
 }
 
-func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
+func (o *customizeOptions) networkFiles(ctx context.Context) ([]iso.Keyfile, error) {
 	var keyfiles []iso.Keyfile
 	from := map[string]string{}
 	add := func(path string, files ...iso.Keyfile) error {
@@ -236,7 +236,7 @@ func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 		return nil
 	}
 	for _, path := range o.Keyfiles {
-		data, err := o.input("read the network keyfile", path)
+		data, err := o.input(ctx, "read the network keyfile", path)
 		if err != nil {
 			return nil, err
 		}
@@ -250,19 +250,19 @@ func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 	if o.NMState == "" {
 		return keyfiles, nil
 	}
-	made, err := o.fromNMState()
+	made, err := o.fromNMState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return keyfiles, add(o.NMState, made...)
 }
 
-func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
+func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, error) {
 	macs, err := macFlags(o.MACs)
 	if err != nil {
 		return nil, err
 	}
-	data, err := o.input("read the network", o.NMState)
+	data, err := o.input(ctx, "read the network", o.NMState)
 	if err != nil {
 		return nil, err
 	}
@@ -288,13 +288,13 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	return made, nil
 }
 
-func (o *customizeOptions) input(op, path string) ([]byte, error) {
+func (o *customizeOptions) input(ctx context.Context, op, path string) ([]byte, error) {
 	var data []byte
 	var err error
 	if path == base.StdoutName {
 		data, err = io.ReadAll(io.LimitReader(o.IO.In, largestConfig+1))
 	} else {
-		data, err = base.ReadBounded(path, largestConfig)
+		data, err = base.ReadFile(ctx, path, largestConfig)
 	}
 	if err == nil && len(data) > largestConfig {
 		err = fmt.Errorf("it has more than %s", bytesize.Text(largestConfig))

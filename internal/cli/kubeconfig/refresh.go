@@ -86,7 +86,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 // held is the kubeconfig that is to be refreshed.
 func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access, error) {
 	if o.ClusterKubeconfig != "" {
-		text, err := base.ReadBounded(o.ClusterKubeconfig, kubeconfig.Largest)
+		text, err := base.ReadFile(ctx, o.ClusterKubeconfig, kubeconfig.Largest)
 		if err != nil {
 			return access{}, base.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 		}
@@ -166,7 +166,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 			Next: advice.Command("download kubeconfig", names.Quoted(has.name)),
 		}
 	}
-	text, err := base.ReadBounded(held.path, kubeconfig.Largest)
+	text, err := base.ReadFile(ctx, held.path, kubeconfig.Largest)
 	if err != nil {
 		return base.Unreadable("read kubeconfig", held.path, err, "give --cluster-kubeconfig a file that can be read")
 	}

@@ -83,7 +83,7 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 		path = "standard input"
 		text, err = io.ReadAll(io.LimitReader(o.IO.In, kubeconfig.Largest+1))
 	} else {
-		text, err = base.ReadBounded(path, kubeconfig.Largest)
+		text, err = base.ReadFile(ctx, path, kubeconfig.Largest)
 	}
 	if err != nil {
 		return access{}, base.Unreadable("read", path, err, "give --from a file that can be read")

@@ -68,7 +68,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	case o.Name != "" && o.Globals.Backend != base.BackendHub:
 		return base.Usagef("--name goes with --backend %s: a REST service calls the cluster by its domain", base.BackendHub)
 	}
-	data, err := base.ReadBounded(o.Kubeconfig, 4<<20)
+	data, err := base.ReadFile(ctx, o.Kubeconfig, 4<<20)
 	if err != nil {
 		return base.Unreadable("read", o.Kubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 	}
@@ -83,7 +83,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := o.cluster(is, data)
+	cluster, err := o.cluster(ctx, is, data)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (o *importOptions) run(ctx context.Context) error {
 }
 
 // cluster is what is desired: the cluster as it is, and no hosts yet.
-func (o *importOptions) cluster(is node.Description, access []byte) (*spec.Cluster, error) {
+func (o *importOptions) cluster(ctx context.Context, is node.Description, access []byte) (*spec.Cluster, error) {
 	none, parts := 0, strings.SplitN(is.Version, ".", 3)
 	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: cmp.Or(o.Name, is.Name)}}
 	c.Spec.BaseDomain = is.BaseDomain
@@ -106,7 +106,7 @@ func (o *importOptions) cluster(is node.Description, access []byte) (*spec.Clust
 	case o.ClusterSecret:
 		c.Spec.PullSecret = spec.SourceOf(is.PullSecret)
 	case o.PullSecret != "":
-		data, err := base.ReadBounded(o.PullSecret, 1<<20)
+		data, err := base.ReadFile(ctx, o.PullSecret, 1<<20)
 		if err != nil {
 			return nil, base.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
 		}

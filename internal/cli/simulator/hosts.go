@@ -162,7 +162,7 @@ func (o *hostsOptions) check() error {
 
 // tokens are what InfraEnvs are listed with, and what the machines send.
 func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig) error {
-	credentials, err := o.Globals.Credentials()
+	credentials, err := base.Interruptible(ctx, o.Globals.Credentials)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig)
 		config.UserToken = value
 	}
 	if o.HostTokenFile != "" {
-		secret, err := base.ReadSecret("--host-token-file", o.HostTokenFile)
+		secret, err := base.Interruptible(ctx, func() (spec.Secret, error) { return base.ReadSecret("--host-token-file", o.HostTokenFile) })
 		if err != nil {
 			return err
 		}
