@@ -38,6 +38,10 @@ func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
+// CheckStart says what is wrong with the first bytes of an image, at least the 34 KiB up to the end of its
+// first volume descriptor, where they are none of an ISO's.
+func CheckStart(start []byte) error { return iso9660.CheckStart(start) }
+
 // maxDescription bounds the JSON files that describe an image. Real ones have less than one KiB.
 const maxDescription = 64 << 10
 

@@ -88,7 +88,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
 	defer shown.End()
 	defer shown.wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again}).
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again, Begins: iso.CheckStart}).
 		Get(ctx, source, shown.Show)
 	if err != nil {
 		return nil, fetchFault(location, err)
@@ -102,6 +102,8 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 func fetchFault(location string, err error) error {
 	var next install.Advice
 	switch {
+	case iso.IsNotLive(err):
+		return SourceFault(location, err)
 	case base.Is[*net.OpError](err):
 		next = "see that the server answers and run the same command again, or give the path of an image"
 	case base.Is[*fetch.StatusError](err):

@@ -56,9 +56,15 @@ type Config struct {
 	// Stall is how long a server may send nothing before the download is resumed by
 	// another connection; 0 means a minute.
 	Stall time.Duration
+	// Begins, if any, checks the first StartSize bytes of what a server sends as soon as they are
+	// there: its error ends the download, of which nothing is kept.
+	Begins func(start []byte) error
 	// Again, if any, is told why an attempt failed that is made again after a wait.
 	Again func(err error, wait time.Duration)
 }
+
+// StartSize is how many bytes Config.Begins is given.
+const StartSize = 64 << 10
 
 // Progress is told how many bytes of how many there are; total is -1 where the
 // server does not say. It is called from one goroutine at a time, often.

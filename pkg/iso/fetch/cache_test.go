@@ -232,6 +232,54 @@ func TestAnswersThatAreNotTrusted(t *testing.T) {
 	}
 }
 
+// TestBeginningIsChecked: what does not begin as an image does is left at its beginning, however
+// large it is and whether or not the server says how large; nothing of it is kept.
+func TestBeginningIsChecked(t *testing.T) {
+	wrong := errors.New("it is no image")
+	for name, header := range map[string]string{"of a size that is said": "1099511627776", "without a size": ""} {
+		t.Run(name, func(t *testing.T) {
+			var sent int64
+			ended := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				defer close(ended)
+				if header != "" {
+					w.Header().Set("Content-Length", header)
+				}
+				sent, _ = io.Copy(w, endless{})
+			}))
+			defer server.Close()
+			dir := t.TempDir()
+			var start []byte
+			cache := fetch.New(fetch.Config{Dir: dir, Clock: rapid{clock.Real()}, Begins: func(s []byte) error {
+				start = s
+				return wrong
+			}})
+			_, err := cache.Get(t.Context(), fetch.Source{Location: server.URL + "/a.iso"}, nil)
+			if !errors.Is(err, wrong) || err.Error() != "fetch "+server.URL+"/a.iso: it is no image" {
+				t.Errorf("%v, want that it is no image", err)
+			}
+			<-ended
+			if len(start) != fetch.StartSize || sent > 64<<20 {
+				t.Errorf("%d bytes are checked after %d were sent", len(start), sent)
+			}
+			parts, err := filepath.Glob(filepath.Join(dir, "*.part*"))
+			if err != nil || len(parts) > 0 {
+				t.Errorf("kept: %v, %v", parts, err)
+			}
+		})
+	}
+}
+
+// endless has the same byte for ever.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
 func TestWrongChecksum(t *testing.T) {
 	o := &origin{content: random(1 << 20), etag: `"a"`}
 	url := o.start(t)

@@ -187,11 +187,30 @@ func (d *download) append(ctx context.Context, p []byte) error {
 		}
 		d.room = want
 	}
+	before := d.done
 	n, err := d.part.WriteAt(p, d.done)
 	d.sum.Write(p[:n])
 	d.done += int64(n)
 	d.progress(d.done, d.said.Total)
+	if err == nil && before < StartSize && d.done >= StartSize {
+		err = d.checkStart()
+	}
 	return err
+}
+
+// checkStart ends a download at its beginning that is not of what is wanted.
+func (d *download) checkStart() error {
+	if d.cache.config.Begins == nil {
+		return nil
+	}
+	start := make([]byte, StartSize)
+	if _, err := d.part.ReadAt(start, 0); err != nil {
+		return err
+	}
+	if err := d.cache.config.Begins(start); err != nil {
+		return cmp.Or(d.restart(), err)
+	}
+	return nil
 }
 
 func newClient(trust *tls.Config) *http.Client {

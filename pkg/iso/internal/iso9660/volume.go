@@ -10,6 +10,7 @@
 package iso9660
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -70,6 +71,13 @@ func (v *Volume) readDescriptors() (catalog int64, err error) {
 		}
 	}
 	return 0, fmt.Errorf("the volume descriptors do not end within %d sectors", maxDescriptors)
+}
+
+// CheckStart is what Read says of an image with such a beginning, where it is none.
+func CheckStart(start []byte) error {
+	v := &Volume{r: bytes.NewReader(start), Size: int64(len(start))}
+	_, err := v.descriptorAt(systemArea)
+	return err
 }
 
 func (v *Volume) descriptorAt(off int64) ([]byte, error) {
