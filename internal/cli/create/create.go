@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
@@ -77,68 +76,6 @@ func (o *createOptions) run(ctx context.Context) error {
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		return o.simulate(ctx, o.simulation, cluster, log)
 	})
-}
-
-// simulation is what is played in place of a service and machines.
-type simulation struct {
-	Simulate bool
-	Speed    float64
-	Seed     int64
-	Scenario string
-}
-
-func (s *simulation) declare(flags *pflag.FlagSet, what string) {
-	flags.BoolVar(&s.Simulate, "simulate", false, what)
-	flags.Float64Var(&s.Speed, "speed", base.SimulateSpeed, "`N` times as fast as in life, with --simulate")
-	flags.Int64Var(&s.Seed, "seed", 1, "`N` that decides chance, with --simulate")
-	flags.StringVar(&s.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
-}
-
-// check refuses what does not go with a simulation.
-func (s *simulation) check(o *runOptions) error {
-	switch {
-	case s.Simulate && o.boot.given("service-url"):
-		return base.Usagef("--simulate and --service-url exclude each other")
-	case s.Simulate && o.Globals.Backend == base.BackendHub:
-		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
-	case s.Simulate && o.boot.given("bmc-proxy"):
-		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
-	case s.Simulate && s.Speed <= 0:
-		return base.Usagef("--speed has to be above zero")
-	}
-	for _, flag := range []string{"speed", "seed", "scenario"} {
-		if !s.Simulate && o.boot.given(flag) {
-			return base.Usagef("--%s goes with --simulate", flag)
-		}
-	}
-	return nil
-}
-
-// simulate starts a service that ends with the run.
-func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
-	o.Globals.Simulated = true
-	trouble, err := base.LoadScenario(s.Scenario)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Say("Simulated: this command plays the service and the machines, %g times as fast as in life. Times are those of the simulation.", s.Speed)
-	o.clusterClock = clock.Scaled(s.Speed)
-	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: s.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
-	if err != nil {
-		return nil, nil, err
-	}
-	o.boot.BMCProxy = running.BMCProxy
-	if !o.boot.given("media-listen") {
-		o.boot.MediaListen = base.SimulatedMedia
-	}
-	to := base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
-	service, err := o.DialWith(ctx, base.ClientConfig{Connection: to, Clock: o.clusterClock, Trace: o.Tracer(log.Exchange)})
-	return service, func() {
-		if err := running.Stop(); err != nil {
-			o.Warn("the simulator: %v", err)
-			log.Printf("the simulator: %v", err)
-		}
-	}, err
 }
 
 type addNodeOptions struct {

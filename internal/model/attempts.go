@@ -1,0 +1,119 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/setting"
+)
+
+// Note learns how an action went: err is what became of it, nil for a success. now is
+// a moment on the service's clock.
+func (m *Memory) Note(a Action, err error, now time.Time) {
+	if a.Kind == UpdateHost || a.Kind == BindHost {
+		m.HostWritten = now
+	}
+	if err != nil {
+		m.refused(a, err, now)
+		return
+	}
+	delete(m.Refused, a.Key)
+	m.LastError = ""
+	s := m.Done[a.Key]
+	if s.Inputs != Fingerprint(a) || now.Sub(s.Last) > Forgotten {
+		s = Success{Inputs: Fingerprint(a), Kind: a.Kind, Name: a.Name, First: now}
+	}
+	s.Times, s.Last = s.Times+1, now
+	m.Done = with(m.Done, a.Key, s)
+	if strings.HasSuffix(a.Key, ResendSuffix) {
+		m.Resent = with(m.Resent, a.Key, true)
+	}
+	m.Registered = m.Registered || a.Kind == RegisterCluster || a.Kind == ImportCluster
+}
+
+func (m *Memory) refused(a Action, err error, now time.Time) {
+	r := m.Refused[a.Key]
+	if r.Inputs != Fingerprint(a) {
+		r = Refusal{Inputs: Fingerprint(a), First: now}
+	}
+	r.Attempts++
+	wait := Backoff(r.Attempts)
+	var fault *Fault
+	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
+	if errors.As(err, &fault) {
+		r.Next, r.Code, wait = string(fault.Next), fault.Code, max(wait, fault.RetryAfter)
+	}
+	r.Last, r.Until = now, now.Add(wait)
+	m.Refused = with(m.Refused, a.Key, r)
+	m.LastError = r.Error
+}
+
+// RefusalOf is the refusal of one of the plan's actions, else of one that is to be tried
+// again.
+func (m *Memory) RefusalOf(plan Plan) *Refusal {
+	for _, a := range plan.Actions {
+		if r, refused := m.Refused[a.Key]; refused {
+			return &r
+		}
+	}
+	return plan.retry
+}
+
+// with is a map with one more entry.
+func with[V any](in map[string]V, key string, value V) map[string]V {
+	if in == nil {
+		in = map[string]V{}
+	}
+	in[key] = value
+	return in
+}
+
+// ForGood says whether the same request would be refused again.
+func ForGood(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
+}
+
+// Fingerprint reports whether an action is still the one that was refused.
+func Fingerprint(a Action) string {
+	data, err := json.Marshal(struct {
+		Kind     Kind
+		Target   string
+		Settings map[Setting]setting.Value
+		Changes  []Change
+	}{a.Kind, a.Target, a.Settings, a.Changes})
+	if err != nil {
+		return a.Key
+	}
+	return setting.Digest(data)
+}
+
+// How long an action that failed is left alone, at first and at most.
+const (
+	firstBackoff = 2 * time.Second
+	LastBackoff  = time.Minute
+	Forgotten    = time.Hour // from then on, an action that is done again is no repetition
+)
+
+// Backoff is how long after so many attempts the next one comes.
+func Backoff(attempts int) time.Duration {
+	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
+}
+
+// ResendSuffix ends the keys of the actions that send secrets again.
+const ResendSuffix = "/resend"
+
+// CheckKey tells a check and its status from others, of a host or, without the id of one,
+// of the cluster.
+func CheckKey(hostID string, v *Validation) string {
+	subject := "host"
+	if hostID == "" {
+		subject = "cluster"
+	}
+	return subject + "/" + hostID + "/" + v.ID + "/" + v.Status
+}
+
+// KeyPreparation is the key of a blocker that is a failed preparation.
+const KeyPreparation = "cluster/preparation"
