@@ -55,7 +55,7 @@ func began(t *testing.T) {
 	}
 }
 
-// TestInitIsValid: what init writes is valid, whatever of its flags are given.
+// TestInitIsValid: what init writes is valid with each combination of its flags.
 func TestInitIsValid(t *testing.T) {
 	began(t)
 	count := 0

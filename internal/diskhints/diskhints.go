@@ -101,7 +101,7 @@ func hints() []hint {
 			name: "wwn", never: neverWWN,
 			text: func(h *Hints) string { return h.WWN }, value: func(d *Disk) string { return d.WWN },
 			oaictl: func(h *Hints, d *Disk) bool {
-				// With the vendor's extension, which stands in a row of its own, it is the first part.
+				// Where the vendor's extension is in another row, the WWN is the first part.
 				return digits(d.WWN) == digits(h.WWN) || h.WWNVendorExtension != "" && strings.HasPrefix(digits(d.WWN), digits(h.WWN))
 			},
 			service: func(h *Hints, d *Disk) bool { return h.WWN == d.WWN },

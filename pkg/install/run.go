@@ -296,7 +296,7 @@ func (r *run) pause(changed bool) time.Duration {
 	}
 }
 
-// looksCostNothing says whether a look asks nobody but a service that tells of no change by itself, and
+// looksCostNothing says whether a look asks only a service that reports no change by itself, and
 // that a plane asks only as often as it bears.
 func (r *run) looksCostNothing() bool {
 	o := r.latest.Observed

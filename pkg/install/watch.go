@@ -67,7 +67,7 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 	changed = w.machines(before, now) || changed
 	changed = w.nodes(names.Part, names.Call, before, now, desired.Options.Remove != nil) || changed
 	changed = ended && w.cluster(before, now) || changed
-	changed = w.standing(plan, now.At.Add(-now.Skew)) || changed // how long is measured, whatever the date
+	changed = w.standing(plan, now.At.Add(-now.Skew)) || changed // dates do not change how long is measured
 	return w.progress(newView(desired, now, plan), changed)
 }
 

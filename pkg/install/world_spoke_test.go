@@ -370,7 +370,7 @@ func TestCannotJoin(t *testing.T) {
 }
 
 // TestOneQuestionOfMany: a question about one host keeps no other host from being added, where
-// nobody is there to answer. The run ends with it once the others are done.
+// no person is there to answer. The run ends with it once the others are done.
 func TestOneQuestionOfMany(t *testing.T) {
 	w := addsOne(t)
 	w.memory.Seen(&w.observed, w.observed.At.Add(time.Minute))

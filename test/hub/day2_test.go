@@ -247,7 +247,7 @@ func TestInterruptedAddNode(t *testing.T) {
 				}))
 			desired := &install.Desired{Spec: g.cluster, Options: install.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
-				t.Fatalf("nobody is told to approve: %v; %+v", err, result.Plan.Waits)
+				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)
 			}
 			found, err := client.Inspect(t.Context(), install.Target{Spec: g.cluster})
 			if err != nil {

@@ -37,7 +37,7 @@ type task struct {
 	answer       *kept // nil while it runs
 }
 
-// kept is an answer that nobody has asked for yet.
+// kept is an answer that no client has asked for yet.
 type kept struct {
 	header http.Header
 	status int

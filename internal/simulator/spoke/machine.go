@@ -21,8 +21,8 @@ type Machine struct {
 	// Cluster is its cluster's among those that share an API server: its node and its kubelet's requests
 	// have the label LabelCluster with it. Empty is no label.
 	Cluster string
-	// Became is called when its node is there, and whenever that becomes Ready or is so no more; nil
-	// for nobody who wants to know.
+	// Became is called when its node is there, and whenever that becomes Ready or is so no more. It
+	// may be nil.
 	Became func(ready bool)
 	// UUID is its motherboard's, by which it is known again.
 	UUID string

@@ -178,7 +178,7 @@ func (p *Plane) withFailure(host string, state install.MachineState) install.Mac
 	return state
 }
 
-// isDone says whether a machine is as an action wants it, whoever has made it so.
+// isDone says whether a machine is as an action wants it. Another program may have made it so.
 func isDone(kind install.Kind, state install.MachineState) bool {
 	switch kind {
 	case model.InsertMedia:

@@ -132,7 +132,7 @@ func TestPatienceByAnotherClock(t *testing.T) {
 				t.Errorf("waited %s for the worker", waited)
 			}
 			if len(told) > 0 {
-				t.Errorf("told of hosts that take no longer than they should: %q", told)
+				t.Errorf("hosts that take no longer than they should are reported: %q", told)
 			}
 		})
 	}

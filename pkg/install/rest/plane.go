@@ -63,7 +63,7 @@ type shared struct {
 	mu      sync.Mutex
 	watches map[string]*watch
 	made    map[string]bool // ids of the InfraEnvs that this run registered
-	// imported are the marks of the owners for whom this process imported clusters, by the clusters' ids.
+	// imported are the marks of the owners of the clusters that this process imported, by the clusters' ids.
 	imported map[string]string
 }
 

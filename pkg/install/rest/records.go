@@ -8,7 +8,7 @@ import (
 )
 
 // recordClock knows how far the dates of the service's records are ahead of the Date headers of
-// its answers. Both are the service's own where no proxy writes the header by a clock of its own.
+// its answers. The service writes both, unless a proxy writes the header by another clock.
 //
 // Only what is certain counts: no date of a record is later than the answer that it came in, and a
 // date that replaced another one was written after the answer that had the other one.

@@ -166,7 +166,7 @@ func (k *checker) ownManifests(kind NetworkType) {
 	case !slices.Contains(others, kind) || len(k.cluster.ManifestFiles()) > 0 || k.IsFailed("spec.manifests"):
 	case slices.Contains(ignored, "all") || slices.Contains(ignored, check):
 	default:
-		k.Report("spec.network.type", fmt.Sprintf("%s is installed by manifests of its own, and there are none", kind), "add the vendor's manifests: spec.manifests")
+		k.Report("spec.network.type", fmt.Sprintf("%s needs the manifests of its vendor, and there are none", kind), "add them to spec.manifests")
 	}
 }
 

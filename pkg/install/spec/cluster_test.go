@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // A cluster powers its nodes off by redfish+https://HOST/PATH alone: see getFencingConfig of the
-// cluster-etcd-operator, and fence_redfish, which speaks HTTPS whatever the scheme.
+// cluster-etcd-operator, and fence_redfish, which speaks HTTPS with every scheme.
 func TestTwoNodesWithFencing(t *testing.T) {
 	const systems = "/redfish/v1/Systems/"
 	for _, c := range []struct{ name, bmc, fencing, want string }{

@@ -191,7 +191,7 @@ func TestRefusesNetworks(t *testing.T) {
 		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the families stand in another order"},
 		{"two services", edit{machine, machine + "    service: [172.30.0.0/16, 172.31.0.0/16]\n"}, "one service network of each family"},
 		{"network type", edit{machine, machine + "    type: OVNKubernets\n"}, `did you mean "OVNKubernetes"?`},
-		{"another plug-in without its manifests", edit{machine, machine + "    type: Cilium\n"}, "spec.network.type: Cilium is installed by manifests of its own, and there are none; add the vendor's manifests: spec.manifests"},
+		{"another plug-in without its manifests", edit{machine, machine + "    type: Cilium\n"}, "spec.network.type: Cilium needs the manifests of its vendor, and there are none; add them to spec.manifests"},
 		{"SDN", edit{machine, machine + "    type: OpenShiftSDN\n"}, "OpenShiftSDN ended with 4.14"},
 		{"MTU", edit{machine, machine + "    mtu: 150\n"}, "150 cannot be an MTU"},
 		{"zero MTU", edit{machine, machine + "    mtu: 0\n"}, "0 cannot be an MTU"},

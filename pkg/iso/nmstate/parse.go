@@ -7,8 +7,8 @@
 // It understands the part of nmstate that installs of OpenShift use: ethernet with
 // ethtool, 802.1X and SR-IOV, bonds, VLANs, Linux bridges, Open vSwitch, VRF, VXLAN,
 // MAC VLAN, veth and dummy interfaces, addresses of both families, DHCP, autoconfiguration, routes,
-// routing rules and DNS. What nmstate shows of a machine and nobody can set is
-// ignored and told of (State.Ignored), and so are keys of interfaces that nmstate does
+// routing rules and DNS. What nmstate shows of a machine and no file can set is
+// ignored and reported (State.Ignored), and so are keys of interfaces that nmstate does
 // not know. Everything else is refused by name with its place in the document: a network that is only partly what was asked for is
 // worse than none.
 //

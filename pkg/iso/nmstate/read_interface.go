@@ -187,7 +187,7 @@ func (o *object) vxlan(i *iface) {
 	i.own.add("parent", i.base.text)
 }
 
-// macVLAN reads an interface that shares the cable of another, with a MAC address of its own.
+// macVLAN reads an interface that shares the cable of another, with its own MAC address.
 func (o *object) macVLAN(i *iface) {
 	modes := []string{"vepa", "bridge", "private", "passthru", "source"}
 	i.base = o.text("base-iface")

@@ -26,11 +26,11 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 		status       bool   // and that the machine is provisioned, and which cluster it is of
 		says         string
 	}{
-		"another cluster's host":                  {env: "foreign", cluster: "foreign-cluster", says: "there is no pool"},
-		"another cluster's, of a Machine":         {env: "foreign", cluster: "foreign-cluster", wrote: true, says: "it belongs neither to the cluster"},
-		"another cluster's, by the status":        {env: "foreign", cluster: "foreign-cluster", wrote: true, status: true, says: "it belongs neither to the cluster"},
-		"a free host of a foreign pool":           {env: "foreign", wrote: true, says: "it belongs neither to the cluster"},
-		"another cluster's, of a pool of its own": {env: "rack", cluster: "foreign-cluster", wrote: true, says: "is bound to the cluster foreign-cluster"},
+		"another cluster's host":             {env: "foreign", cluster: "foreign-cluster", says: "there is no pool"},
+		"another cluster's, of a Machine":    {env: "foreign", cluster: "foreign-cluster", wrote: true, says: "it belongs neither to the cluster"},
+		"another cluster's, by the status":   {env: "foreign", cluster: "foreign-cluster", wrote: true, status: true, says: "it belongs neither to the cluster"},
+		"a free host of a foreign pool":      {env: "foreign", wrote: true, says: "it belongs neither to the cluster"},
+		"another cluster's, of its own pool": {env: "rack", cluster: "foreign-cluster", wrote: true, says: "is bound to the cluster foreign-cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMoved(t, test.env)
@@ -73,9 +73,9 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestOthersDenyNobodyAHost: what an AgentMachine of another namespace says of a host does not count, unless the pool is
+// TestOthersTakeNoHost: what an AgentMachine of another namespace says of a host does not count, unless the pool is
 // opened to that namespace, too; then the older one has the host.
-func TestOthersDenyNobodyAHost(t *testing.T) {
+func TestOthersTakeNoHost(t *testing.T) {
 	for name, test := range map[string]struct {
 		opened bool
 		keeps  bool

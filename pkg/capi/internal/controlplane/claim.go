@@ -86,7 +86,7 @@ func (s *scope) clusterID(ctx context.Context) (string, error) {
 	id, err := desired.IDOf(s.plane, true)
 	switch {
 	case err != nil:
-		return "", nil //nolint:nilerr // another namespace's is none of its own, and no reason to stay
+		return "", nil //nolint:nilerr // an object of another namespace is no reason to stay
 	case id != "":
 		return id, nil
 	case s.plane.Annotations[desired.AnnotationRun] == "":

@@ -297,7 +297,7 @@ func TestDeletionThatIsRefused(t *testing.T) {
 }
 
 // TestRecordsOfTheClusterAreDeleted: over REST a record that carries the mark of the Cluster is the Cluster's, or one with the
-// mark of an earlier release, and no other one, whatever is noted. Where the record is there that is noted, and does not
+// mark of an earlier release. A note alone does not make another record its own. Where the record is there that is noted, and does not
 // carry the mark, the control plane stays, and says what to do.
 func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 	record := func(id, run string, owned bool) install.Cluster {

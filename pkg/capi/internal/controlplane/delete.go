@@ -71,7 +71,7 @@ func (s *scope) machinesLeft() string {
 
 // deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
 // has its id is left alone. So is one that another control plane of the namespace, which stays, notes for its own. One that
-// is not found is gone, or somebody has let go of it.
+// is not found was deleted, or is no longer marked as ours.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	if !s.OnHub {
 		return s.deleteRecords(ctx)

@@ -29,13 +29,13 @@ import (
 // ClusterDeployment. Over REST it is a note that proves nothing: see package ownership.
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
-// AnnotationRun is on a control plane before its cluster is registered. On a hub it says that nobody had a
-// cluster of its name there before: the one that is there since is its own. Over REST only earlier releases wrote it: it is
+// AnnotationRun is on a control plane before its cluster is registered. On a hub it says that there was no
+// cluster of its name before: the one that is there since then belongs to it. Over REST only earlier releases wrote it: it is
 // the mark of the record that they registered.
 const AnnotationRun = "oaictl.io/run"
 
 // IDOf is the id of a control plane's cluster in the service, as it is noted; "" before it has one. On a hub a cluster is in
-// the namespace of its control plane, and no other is touched, whatever the annotation says.
+// the namespace of its control plane. The annotation cannot name a cluster of another namespace.
 func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (string, error) {
 	id := plane.Annotations[AnnotationClusterID]
 	if onHub && id != "" && !strings.HasPrefix(id, plane.Namespace+"/") {

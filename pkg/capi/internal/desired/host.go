@@ -105,7 +105,7 @@ func roleOf(m Machine) spec.Role {
 }
 
 // reservation is the host that an AgentMachine has reserved and may have: NAMESPACE/NAME of its Agent, over REST the ids of
-// its InfraEnv and of the host. It is "" for none, and for a Machine that boots an image of its own. A user who may write
+// its InfraEnv and of the host. It is "" for none, and for a Machine that boots its own image. A user who may write
 // AgentMachines gets by it no Agent of another namespace than Agents are taken from. Over REST the host is of a pool that
 // is opened to the namespace, or of the Cluster's own cluster, as that was observed last.
 func (s *Source) reservation(m *Machine, observed *install.Observed) string {

@@ -209,14 +209,14 @@ func TestTenants(t *testing.T) {
 		key      bool // the owner's key was copied
 		unproven bool
 	}{
-		"the same names":                {},
-		"the id of the owner's":         {change: annotated(desired.AnnotationClusterID, owned), unproven: true},
-		"the id of a person's":          {change: annotated(desired.AnnotationClusterID, byHand), unproven: true},
-		"the mark of the owner's":       {change: annotated(desired.AnnotationRun, mark)},
-		"the mark of the command line":  {change: annotated(desired.AnnotationRun, run)},
-		"the key of the owner's":        {key: true},
-		"the key and the id":            {change: annotated(desired.AnnotationClusterID, owned), key: true, unproven: true},
-		"the name of its own mark only": {change: annotated(desired.AnnotationRun, "capi_")},
+		"the same names":               {},
+		"the id of the owner's":        {change: annotated(desired.AnnotationClusterID, owned), unproven: true},
+		"the id of a person's":         {change: annotated(desired.AnnotationClusterID, byHand), unproven: true},
+		"the mark of the owner's":      {change: annotated(desired.AnnotationRun, mark)},
+		"the mark of the command line": {change: annotated(desired.AnnotationRun, run)},
+		"the key of the owner's":       {key: true},
+		"the key and the id":           {change: annotated(desired.AnnotationClusterID, owned), key: true, unproven: true},
+		"the name of its mark only":    {change: annotated(desired.AnnotationRun, "capi_")},
 	}
 	for i, name := range slices.Sorted(maps.Keys(attempts)) {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestMovedAndLost(t *testing.T) {
 }
 
 // TestFormerMark: the record of a cluster that an earlier release registered is known by the mark that is noted, keeps the
-// tags of its users, and gets the mark of the Cluster. From then on the note gives nobody the record.
+// tags of its users, and gets the mark of the Cluster. From then on the note does not make the record belong to a control plane.
 func TestFormerMark(t *testing.T) {
 	const former = "abcdefghijkl"
 	x := newShared(t)

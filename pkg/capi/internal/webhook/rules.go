@@ -106,7 +106,7 @@ func (w *wanted) told(p spec.Problem) *field.Error {
 func (w *wanted) leftToOthers(p spec.Problem) bool {
 	n := w.cluster.Spec.Network
 	switch {
-	case w.partial && p.Message == "is missing", strings.Contains(p.Message, "is installed by manifests of its own"):
+	case w.partial && p.Message == "is missing", strings.Contains(p.Message, "needs the manifests of its vendor"):
 		return true // ConfigMaps may have them
 	case strings.HasPrefix(p.Field, "spec.network.cluster") && len(n.Cluster) == 0, strings.HasPrefix(p.Field, "spec.network.service") && len(n.Service) == 0:
 		return true // the Cluster says them

@@ -110,8 +110,8 @@ var objectStart = regexp.MustCompile(`^\s*\{\s*"(kind|apiVersion|type)"\s*:\s*"[
 // protobufStart begins an object in the binary form of Kubernetes.
 const protobufStart = "k8s\x00"
 
-// isObject reports whether an answer begins as an object of Kubernetes does, or as an event of a watch. Otherwise the errors
-// of whoever reads it would have its text.
+// isObject reports whether an answer begins as an object of Kubernetes does, or as an event of a watch. The error of
+// a client that reads another answer would repeat its text.
 func isObject(response *http.Response) bool {
 	kind := response.Header.Get("Content-Type")
 	isWatch := strings.Contains(kind, "stream=watch") || response.Request != nil && response.Request.URL.Query().Get("watch") != ""

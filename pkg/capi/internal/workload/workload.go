@@ -57,7 +57,7 @@ func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, err
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, ControlContext: c.control}
 	config.Dial = dialer.DialContext
-	config.Proxy = c.proxy // with one of its own, client-go does not keep the transport for ever
+	config.Proxy = c.proxy // without this function, client-go keeps the transport for ever
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &quiet{next} })
 	return config, nil
 }

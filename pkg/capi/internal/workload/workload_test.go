@@ -158,7 +158,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 		"not found":             {status(404, "NotFound"), "404 Not Found", apierrors.IsNotFound},
 		"a conflict":            {status(409, "Conflict"), "409 Conflict", apierrors.IsConflict},
 		"exists":                {status(409, "AlreadyExists"), "409 Conflict, AlreadyExists", apierrors.IsAlreadyExists},
-		"a reason of its own":   {status(400, secretText), "400 Bad Request", nil},
+		"an unknown reason":     {status(400, secretText), "400 Bad Request", nil},
 		"many requests":         {status(429, "TooManyRequests"), "429 Too Many Requests", apierrors.IsTooManyRequests},
 		"a redirect to nowhere": {body(302, "text/plain", secretText), "302 Found", nil},
 	} {

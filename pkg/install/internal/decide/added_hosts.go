@@ -63,9 +63,9 @@ func (p *planner) leftAlone() []*spec.Host {
 }
 
 // accounts names the hosts that are left alone, since it is not known whether they
-// are part of the control plane. The others go on, and nobody is to find out only
-// after them: the run ends once there is nothing else to do. So it is with what is told of hosts
-// that are nodes, and have registered again.
+// are part of the control plane. It does so while the others go on,
+// and the run ends once there is nothing else to do. It does the same for hosts that are nodes and
+// have registered again.
 func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 	cure := model.CureNow
 	if !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {

@@ -104,7 +104,7 @@ func (p *planner) isJoining() bool {
 }
 
 // registeredAgain are the hosts of the file that are nodes already, and have registered with the
-// service once more, with what is to be told of them.
+// service once more, and what a person has to know about them.
 func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
 	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
 		return nil, told

@@ -30,7 +30,7 @@ func Ahead(q Question) Answer {
 const ReasonRegisteredAgain = "RegisteredAgain"
 
 // Again tells of hosts that are nodes of the cluster already, and have registered with the service once
-// more, by new ids. One whose node is Ready is as the file wants it, and holds up nobody.
+// more, by new ids. One whose node is Ready is as the file wants it, and no other host waits for it.
 func Again(q Question) (again []Host, answer Answer) {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	for _, h := range q.Hosts {

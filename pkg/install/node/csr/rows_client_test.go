@@ -117,7 +117,7 @@ func clientRows(t *testing.T) []row {
 		refuses("a Node of that name", csr.ReasonNodeExists, func(w *world) {
 			w.cluster.Nodes = append(w.cluster.Nodes, csr.Node{Name: "w-1", Created: rebooted().Add(-time.Hour)})
 		}).saying("2026-03-01T11:00:00Z"),
-		refuses("a Node of that name, made nobody knows when", csr.ReasonNodeExists, func(w *world) {
+		refuses("a Node of that name without a date", csr.ReasonNodeExists, func(w *world) {
 			w.cluster.Nodes = append(w.cluster.Nodes, csr.Node{Name: "w-1"})
 		}).saying("an unknown time"),
 	}

@@ -100,7 +100,7 @@ func (j *judge) special(address netip.Addr) bool {
 		slices.ContainsFunc(j.reserved, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
-// reserved are networks in which no machine has an address of its own.
+// reserved are networks whose addresses cannot be those of a machine.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),      // this network, and the unspecified address

@@ -246,7 +246,7 @@ func InputChanged(u *unstructured.Unstructured) time.Time {
 	})
 }
 
-// changed is when somebody last set fields of an object that are meant.
+// changed is when a user or a program last set fields of an object that are meant.
 func changed(u *unstructured.Unstructured, meant func(*fieldpath.Set) bool) time.Time {
 	at := u.GetCreationTimestamp().Time
 	for _, entry := range u.GetManagedFields() {
