@@ -458,6 +458,23 @@ func TestExactly(t *testing.T) {
 	}
 }
 
+// TestAnswersWithoutACluster: an answer that is JSON, but not a cluster, is named as such, with what to check.
+func TestAnswersWithoutACluster(t *testing.T) {
+	for answer, want := range map[string]string{
+		"null": "the answer is null", "{}": "it has no id or status", `{"id":"` + clusterID + `"}`: "it has no id or status",
+		"[]": "not what the service sends", `"text"`: "not what the service sends",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.on("GET /v2/clusters/"+clusterID, with(200, answer))
+			_, err := w.plane(t).Observe(t.Context(), lab(), nil)
+			if err == nil || !strings.HasPrefix(err.Error(), "read cluster "+clusterID+": ") || !strings.Contains(err.Error(), want) || install.NextOf(err) == "" {
+				t.Errorf("%v (next: %q), want %q", err, install.NextOf(err), want)
+			}
+		})
+	}
+}
+
 // TestOwnersOfOneName: two owners have clusters of the same name, and look by the same plane. Each sees its own.
 func TestOwnersOfOneName(t *testing.T) {
 	const second = "33333333-3333-3333-3333-333333333333"
