@@ -22,10 +22,10 @@ func TestInterruptAtAPipe(t *testing.T) {
 		"import cluster --cluster-kubeconfig PIPE", "iso customize base.iso --ignition PIPE --output none.iso",
 	} {
 		t.Run(words, func(t *testing.T) {
-		pipe := filepath.Join(t.TempDir(), "pipe")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Skip(err)
-		}
+			pipe := filepath.Join(t.TempDir(), "pipe")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Skip(err)
+			}
 			ctx, stop := context.WithCancelCause(t.Context())
 			argv := append([]string{"oaictl"}, strings.Fields(strings.ReplaceAll(words, "PIPE", pipe))...)
 			var out, problems strings.Builder
