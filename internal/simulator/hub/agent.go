@@ -281,8 +281,7 @@ func some(list []string) []string {
 
 func setInventory(status map[string]any, text string) error {
 	inv, err := readInventory(text)
-	if err != nil || inv == nil {
-		delete(status, "inventory")
+	if err != nil || inv == nil { // a host that was released has none, and the Agent keeps what it had
 		return err
 	}
 	out := printedInventory(inv)
