@@ -43,7 +43,8 @@ func TestPool(t *testing.T) {
 }
 
 // TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own, whose machines the hub boots by
-// their BareMetalHosts, and gives one back. The providers may act in that namespace and in the Cluster's, and in no other.
+// their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the pool each time. The
+// providers may act in that namespace and in the Cluster's, and in no other.
 func TestPoolElsewhere(t *testing.T) {
 	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub looks after both namespaces alone
 	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })
@@ -52,12 +53,13 @@ func TestPoolElsewhere(t *testing.T) {
 	r.order("agents", 1)
 	r.untilAvailable(aWhile)
 	r.untilWorkers(1)
-	r.scaleWorkers(2)
-	r.untilWorkers(2)
-	worker := r.machines(false)[0]
-	r.scaleWorkers(1)
-	r.untilWorkers(1)
-	r.untilGone(&worker)
+	for range 2 {
+		r.scaleWorkers(2)
+		r.untilWorkers(2)
+		r.scaleWorkers(1)
+		r.untilWorkers(1)
+		pool.untilFree(1)
+	}
 	r.delete()
 	if left := r.serviceObjects(); len(left) > 0 {
 		t.Errorf("left are %v", left)

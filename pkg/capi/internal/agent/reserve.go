@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/oaictl/oaictl/internal/names"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
@@ -238,7 +239,23 @@ func (s *scope) whyNone(obstacles pool.Obstacles) string {
 	if !s.Pool.Notes() && (s.infra == nil || len(s.infra.Spec.InfraEnvRefs) == 0) {
 		return "there is no pool: the AgentCluster names no InfraEnv (spec.infraEnvRefs)"
 	}
-	return obstacles.Text(s.Pool.Thing())
+	return obstacles.Text(s.Pool.Thing(), s.whereThePoolIs())
+}
+
+// whereThePoolIs is the namespace and the InfraEnvs that hosts are taken from, as far as there are any.
+func (s *scope) whereThePoolIs() string {
+	where := ""
+	if namespace := s.Pool.Within(s.object.Namespace); namespace != "" {
+		where = " in namespace " + namespace
+	}
+	if s.infra != nil && len(s.infra.Spec.InfraEnvRefs) > 0 {
+		envs := make([]string, 0, len(s.infra.Spec.InfraEnvRefs))
+		for _, ref := range s.infra.Spec.InfraEnvRefs {
+			envs = append(envs, ref.Name)
+		}
+		where += " of InfraEnv " + names.Few(envs)
+	}
+	return where
 }
 
 // mayHave reports whether a host that carries the AgentMachine's name is bound to nobody else.

@@ -120,7 +120,8 @@ func TestForeignAgentsAreLeftAlone(t *testing.T) {
 		infra.Spec.InfraEnvRefs = []agentv1.InfraEnvReference{{Name: "pool"}}
 	})
 	x.addMachine(t, x.namespace, "c", "m")
-	const want = "5 Agents: 1 bound to a cluster, 1 disconnected, 1 failing their validations, 1 not approved, 1 reserved for another machine"
+	want := "none of 5 Agents in namespace " + x.namespace + " of InfraEnv pool fits: 1 bound to a cluster (host-of-bound), 1 disconnected (host-of-disconnected), " +
+		"1 failing their validations (host-of-invalid), 1 not approved (host-of-unapproved), 1 reserved for another machine (host-of-reserved)"
 	eventually(t, "the reasons", func() (bool, string) {
 		c := conditionOf(x.machine(t, x.namespace, "m"), agentv1.AgentReservedCondition)
 		return c.Reason == agentv1.NoSuitableAgentsReason && c.Message == want, c.Reason + ": " + c.Message
@@ -151,7 +152,7 @@ func TestWaitingMachinesHearOfAgents(t *testing.T) {
 	})
 	eventually(t, "the machine to wait", func() (bool, string) {
 		c := conditionOf(x.machine(t, x.namespace, "m"), agentv1.AgentReservedCondition)
-		return c.Message == "2 Agents: 1 not approved, 1 with too few CPUs", c.Message
+		return c.Message == "none of 2 Agents in namespace "+x.namespace+" fits: 1 not approved (host-of-large), 1 with too few CPUs (host-of-small)", c.Message
 	})
 	x.reports(t, "large", func(a *agentinstall.Agent) { a.Spec.Approved = true })
 	if host := x.reserved(t, x.namespace, "m"); host != "large" {
@@ -213,7 +214,7 @@ func TestAgentsOfOtherNamespacesAreNotTaken(t *testing.T) {
 	eventually(t, "the machine to wait", func() (bool, string) {
 		m := x.machine(t, own, "m")
 		c := conditionOf(m, agentv1.AgentReservedCondition)
-		return c.Message == "no Agents" && m.Spec.ProviderID == "", m.Spec.ProviderID + " " + c.Message
+		return c.Message == "there are no Agents in namespace "+own && m.Spec.ProviderID == "", m.Spec.ProviderID + " " + c.Message
 	})
 	if _, after := x.agent(t, "neighbours"); after.GetResourceVersion() != before.GetResourceVersion() {
 		t.Error("the Agent of another namespace was changed")

@@ -75,7 +75,7 @@ func TestHostsOfAServiceAreTaken(t *testing.T) {
 	x.addMachine(t, x.namespace, "c", "m-2", func(_ *clusterv1.Machine, m *agentv1.AgentMachine) { m.Spec.CPUArchitecture = "x86_64" })
 	eventually(t, "a machine to wait", func() (bool, string) {
 		c := conditionOf(x.machine(t, x.namespace, "m-2"), agentv1.AgentReservedCondition)
-		return c.Message == "3 hosts: 2 reserved for another machine, 1 of another architecture", c.Message
+		return c.Message == "none of 3 hosts of InfraEnv rack fits: 2 reserved for another machine (host-of-host-1, host-of-host-2), 1 of another architecture (host-of-host-arm)", c.Message
 	})
 	name := of["host-1"]
 	service.change("host-1", func(h *install.Host) {

@@ -66,7 +66,7 @@ func Choose(hosts []Host, w Wishes, alike []Host) (*Host, Obstacles) {
 	for i := range hosts {
 		h := &hosts[i]
 		if why := cmp.Or(w.misfit(h), obstacle(h)); why != "" {
-			obstacles.add(why)
+			obstacles.add(why, h)
 			continue
 		}
 		fits = append(fits, *h)
@@ -76,7 +76,7 @@ func Choose(hosts []Host, w Wishes, alike []Host) (*Host, Obstacles) {
 	for i := range fits {
 		switch {
 		case skews.isTooMuch(&fits[i]):
-			obstacles.add(whySpread)
+			obstacles.add(whySpread, &fits[i])
 		case best < 0 || w.compare(&fits[i], &fits[best], skews) < 0:
 			best = i
 		}

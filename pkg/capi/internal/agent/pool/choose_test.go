@@ -99,7 +99,7 @@ func TestChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, obstacles := pool.Choose(test.hosts, test.w, test.alike)
 			if have := nameOf(got); have != test.want {
-				t.Errorf("%q, want %q (%s)", have, test.want, obstacles.Text("Agent"))
+				t.Errorf("%q, want %q (%s)", have, test.want, obstacles.Text("Agent", ""))
 			}
 		})
 	}
@@ -112,18 +112,20 @@ func nameOf(h *pool.Host) string {
 	return h.Name
 }
 
-// TestObstaclesAreCounted says of each host the one thing that keeps it from being the machine's.
-func TestObstaclesAreCounted(t *testing.T) {
+// TestObstaclesNameHosts says of each host the one thing that keeps it from being the machine's.
+func TestObstaclesNameHosts(t *testing.T) {
 	with := func(change func(*pool.Host)) pool.Host { return free("x", 8, 32, change) }
+	unapproved, bound := func(h *pool.Host) { h.Approved = false }, func(h *pool.Host) { h.Cluster = "a/b" }
 	hosts := []pool.Host{
-		with(func(h *pool.Host) { h.Approved = false }), with(func(h *pool.Host) { h.Approved = false }), with(func(h *pool.Host) { h.Approved = false }),
-		with(func(h *pool.Host) { h.Cluster = "a/b" }), with(func(h *pool.Host) { h.Cluster = "a/b" }),
-		with(func(h *pool.Host) { h.MemoryBytes = gib }),
-		with(func(h *pool.Host) { h.Arch = spec.ARM }),
+		free("c", 8, 32, unapproved, func(h *pool.Host) { h.Hostname = "localhost" }), free("b", 8, 32, unapproved), free("a", 8, 32, unapproved),
+		free("d", 8, 32, bound, func(h *pool.Host) { h.Hostname = "rack-1" }), free("e", 8, 32, bound),
+		free("f", 8, 1),
+		free("g", 8, 32, func(h *pool.Host) { h.Arch = spec.ARM }),
 	}
 	_, obstacles := pool.Choose(hosts, pool.Wishes{Arch: spec.X86, MemoryBytes: 16 * gib}, nil)
-	const want = "7 Agents: 3 not approved, 2 bound to a cluster, 1 of another architecture, 1 with too little memory"
-	if got := obstacles.Text("Agent"); got != want {
+	const want = "none of 7 Agents in namespace metal fits: 3 not approved (a, b, c), 2 bound to a cluster (e, rack-1), " +
+		"1 of another architecture (g), 1 with too little memory (f)"
+	if got := obstacles.Text("Agent", " in namespace metal"); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for want, change := range map[string]func(*pool.Host){
@@ -137,12 +139,12 @@ func TestObstaclesAreCounted(t *testing.T) {
 		"without a disk that is large enough": func(h *pool.Host) { h.DiskBytes = 0 },
 	} {
 		_, obstacles := pool.Choose([]pool.Host{with(change)}, pool.Wishes{CPUs: 2, DiskBytes: 1}, nil)
-		if got := obstacles.Text("Agent"); got != "1 Agent: 1 "+want {
+		if got := obstacles.Text("Agent", ""); got != "none of 1 Agent fits: 1 "+want+" (x)" {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if _, none := pool.Choose(nil, pool.Wishes{}, nil); none.Text("Agent") != "no Agents" {
-		t.Errorf("an empty pool: %s", none.Text("Agent"))
+	if _, none := pool.Choose(nil, pool.Wishes{}, nil); none.Text("Agent", " in namespace metal") != "there are no Agents in namespace metal" {
+		t.Errorf("an empty pool: %s", none.Text("Agent", " in namespace metal"))
 	}
 }
 
@@ -208,7 +210,7 @@ func TestChoiceIsTheSmallestThatFits(t *testing.T) {
 		}
 		if got == nil {
 			if obstacles.Total() != len(hosts) {
-				t.Fatalf("seed %d: %s of %d", seed, obstacles.Text("Agent"), len(hosts))
+				t.Fatalf("seed %d: %s of %d", seed, obstacles.Text("Agent", ""), len(hosts))
 			}
 			continue
 		}

@@ -59,6 +59,15 @@ type Host struct {
 // Bound reports whether the host belongs to a cluster, or is on its way to one or out of one.
 func (h *Host) Bound() bool { return h.Cluster != "" || h.State != model.HostUnbound }
 
+// shownName is what a person knows the host by: its hostname, and its name in the service where it has none, or the one
+// that all machines have before they get another.
+func (h *Host) shownName() string {
+	if h.Hostname == "" || h.Hostname == "localhost" {
+		return h.Name
+	}
+	return h.Hostname
+}
+
 // Ready is the service's word for a host of a pool that can be bound.
 const Ready = "known-unbound"
 

@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,37 +33,36 @@ const (
 	whySpread      why = "where there are enough machines that are alike"
 )
 
-// Obstacles are how many hosts each reason keeps from being a machine's.
+// Obstacles are which hosts each reason keeps from being a machine's.
 type Obstacles struct {
-	counts map[why]int
-	total  int
+	hosts map[why][]string
+	total int
 }
 
-func (o *Obstacles) add(because why) {
-	if o.counts == nil {
-		o.counts = map[why]int{}
+func (o *Obstacles) add(because why, h *Host) {
+	if o.hosts == nil {
+		o.hosts = map[why][]string{}
 	}
-	o.counts[because]++
+	o.hosts[because] = append(o.hosts[because], h.shownName())
 	o.total++
 }
 
 // Total is how many hosts were looked at in vain.
 func (o *Obstacles) Total() int { return o.total }
 
-// Text says it in one line: "7 Agents: 3 not approved, 2 bound to a cluster, …". thing is what a host
-// is called.
-func (o *Obstacles) Text(thing string) string {
+// Text says it in one line: "none of 3 Agents fits: 2 not approved (rack-1, rack-2), 1 bound to a cluster (rack-3)".
+// thing is what a host is called, and where the pool is: " in namespace metal".
+func (o *Obstacles) Text(thing, where string) string {
 	if o.total == 0 {
-		return "no " + thing + "s"
+		return "there are no " + thing + "s" + where
 	}
-	reasons := make([]why, 0, len(o.counts))
-	for because := range o.counts {
-		reasons = append(reasons, because)
-	}
-	slices.SortFunc(reasons, func(a, b why) int { return cmp.Or(o.counts[b]-o.counts[a], strings.Compare(string(a), string(b))) })
+	reasons := slices.SortedFunc(maps.Keys(o.hosts), func(a, b why) int {
+		return cmp.Or(len(o.hosts[b])-len(o.hosts[a]), strings.Compare(string(a), string(b)))
+	})
 	parts := make([]string, 0, len(reasons))
 	for _, because := range reasons {
-		parts = append(parts, fmt.Sprintf("%d %s", o.counts[because], because))
+		hosts := slices.Sorted(slices.Values(o.hosts[because]))
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(hosts), because, names.Few(hosts)))
 	}
-	return names.Counted(o.total, thing) + ": " + strings.Join(parts, ", ")
+	return "none of " + names.Counted(o.total, thing) + where + " fits: " + strings.Join(parts, ", ")
 }
