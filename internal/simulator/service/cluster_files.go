@@ -47,23 +47,33 @@ func (s *Service) ignite(c *model.Cluster) {
 	c.LastPreparation = models.LastInstallationPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
-func (s *Service) hostIgnition(h *model.Host) (string, error) {
+// hostIgnition is the name and the text of what a host of a call fetches at its first boot from its disk.
+func (s *Service) hostIgnition(call *wire.Call) (name, text string, err error) {
+	infraEnv, host := call.PathValue("infra_env_id"), call.PathValue("host_id")
+	h, err := s.getHost(infraEnv, host)
+	if err != nil {
+		return "", "", wire.NotFound("host %s not found in infra env %s", host, infraEnv)
+	}
 	c := h.Cluster
 	if c == nil {
-		return "", wire.Conflict("host %s is not bound to a cluster", h.ID)
+		return "", "", wire.NotFound("Cluster not found for host %s in infra env %s", host, infraEnv)
 	}
 	if err := downloadable(c); err != nil {
-		return "", err
+		return "", "", err
+	}
+	name = h.EffectiveRole() + "-" + h.ID + ".ign"
+	if h.Kind == model.KindAddedHost && h.State != model.HostAdded && h.Stage() == "" && h.State != model.HostInstalling {
+		return "", "", wire.Refuse(http.StatusInternalServerError, "object %s/%s was not found", c.ID, name) // made by its install call
 	}
 	url := installfiles.ConfigServer(c, cmp.Or(h.MachineConfigPool, h.Role))
 	if h.Kind == model.KindAddedHost {
 		url = *steps.IgnitionRequest(h).URL
 	}
-	text := string(installfiles.PointerIgnition(url, h.Name()))
-	if h.IgnitionOverrides == "" {
-		return text, nil
+	text = string(installfiles.PointerIgnition(url, h.Name()))
+	if h.IgnitionOverrides != "" {
+		text, err = installfiles.MergeJSON(text, h.IgnitionOverrides)
 	}
-	return installfiles.MergeJSON(text, h.IgnitionOverrides)
+	return name, text, err
 }
 
 func (s *Service) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {

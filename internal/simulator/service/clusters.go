@@ -280,6 +280,13 @@ func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	if err != nil {
 		return wire.Reply{}, err
 	}
+	for _, id := range s.infraEnvOrder {
+		if e := s.infraEnvs[id]; e.ClusterID == cl.ID {
+			if err := request.CheckFeatures(&changed, e.CPUArchitecture); err != nil {
+				return wire.Reply{}, err
+			}
+		}
+	}
 	*cl = changed
 	request.RecordChangedUses(cl, &p)
 	cl.UpdatedAt = model.Micros(s.now())

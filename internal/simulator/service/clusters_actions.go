@@ -160,9 +160,9 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	}
 	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
 	before.Status = model.ClusterInsufficient
+	s.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
 	s.addEvent(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
 	for i, h := range cl.Hosts {
-		s.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 		s.awaitReset(h)
 		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
@@ -182,7 +182,6 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	if cl.IsSingle() {
 		cl.APIVips, cl.IngressVips = []model.VIP{}, []model.VIP{}
 	}
-	s.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
 	return wire.Accepted(before)
 }
 

@@ -146,7 +146,6 @@ func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 		return wire.Reply{}, wire.Conflict("no condition found to run transition")
 	}
 	before := s.printHost(h, detail{plain: true})
-	s.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 	s.awaitReset(h)
 	before.Status = new(model.HostResettingPending)
 	return wire.OK(before)
@@ -154,7 +153,7 @@ func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 
 func (s *Service) awaitReset(h *model.Host) {
 	s.setHost(h, model.HostResettingPending, model.InfoResettingPending)
-	s.addHostEvent(h, "user_required_complete_installation_reset", severityInfo, "User action is required in order to complete installation reset for host %s", h.Name())
+	s.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 }
 
 func (s *Service) resetValidation(c *wire.Call, h *model.Host) (wire.Reply, error) {

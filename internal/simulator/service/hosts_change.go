@@ -155,6 +155,11 @@ func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if err := request.ChangeHost(&changed, &p); err != nil {
 		return wire.Reply{}, err
 	}
+	if !s.cfg.KubeAPI { // a hub's operators change hosts without that look
+		if err := request.CheckInventorySettable(h); err != nil {
+			return wire.Reply{}, err
+		}
+	}
 	role, suggested := h.Role, h.SuggestedRole
 	*h = changed
 	if p.HostName != nil && h.Cluster != nil {
@@ -218,18 +223,18 @@ func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, e
 	return wire.Reply{Status: 201}, nil
 }
 
-func (s *Service) readHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
-	text, err := s.hostIgnition(h)
+func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
+	_, text, err := s.hostIgnition(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
 	return wire.OK(models.HostIgnitionParams{Config: text})
 }
 
-func (s *Service) downloadHostIgnition(_ *wire.Call, h *model.Host) (wire.Reply, error) {
-	text, err := s.hostIgnition(h)
+func (s *Service) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
+	name, text, err := s.hostIgnition(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	return wire.File(h.Role+"-"+h.ID+".ign", []byte(text))
+	return wire.File(name, []byte(text))
 }

@@ -234,8 +234,13 @@ type stageReport struct {
 func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
-	if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {
-		return wire.Reply{}, err
+	if stage != "" {
+		if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {
+			return wire.Reply{}, err
+		}
+	}
+	if h.Cluster == nil {
+		return wire.Reply{}, wire.BadRequest("host %s is not bound to any cluster, cannot update progress", h.ID)
 	}
 	if h.Stage() == stage {
 		s.sameStage(h, p.ProgressInfo)
@@ -252,9 +257,9 @@ func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error
 		s.setHost(h, model.HostError, info)
 		return wire.Reply{Status: 200}, nil
 	}
-	stages := s.stagesOf(h, h.Cluster != nil && h.Cluster.IsSingle())
+	stages := s.stagesOf(h, h.Cluster.IsSingle())
 	at := slices.Index(stages, stage)
-	if at < 0 {
+	if at < 0 && h.Stage() != "" {
 		return wire.Reply{}, wire.Conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
 	}
 	if was := slices.Index(stages, h.Stage()); was > at {
@@ -364,9 +369,9 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		return wire.OK(answer)
 	}
 	switch h.State {
-	case model.HostBinding, model.HostUnbinding:
+	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending:
 		answer.PostAction, answer.NextSeconds = "exit", 0
-	case model.HostDisconnected, model.HostError, model.HostCancelled, model.HostInsufficientUnbound, model.HostDisconnectedUnbound:
+	case model.HostDisconnected, model.HostError, model.HostCancelled, model.HostDisconnectedUnbound:
 		answer.NextSeconds = 120
 	}
 	answer.Instructions = s.steps.For(h)

@@ -106,7 +106,7 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParam
 	if own != "" && own != e.CPUArchitecture {
 		return wire.BadRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", e.CPUArchitecture, own)
 	}
-	return nil
+	return request.CheckFeatures(cl, e.CPUArchitecture)
 }
 
 func (s *Service) renewImage(e *model.InfraEnv) {

@@ -83,7 +83,7 @@ func (s *Service) clusterFileRoutes(r *router) {
 	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.ofCluster(s.uploadIngressCert), wire.Body[models.IngressCertParams]("ingress-cert-params"))
 	r.on("GET /v2/clusters/{cluster_id}/logs", s.ofStored("record not found", s.downloadLogs), wire.Choice("logs_type", logTypes()...), wire.QueryID("host_id"))
 	r.on("POST /v2/clusters/{cluster_id}/logs", s.ofCluster(s.uploadLogs), wire.Required("logs_type", logTypes()...),
-		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form())
+		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form(), wire.FormFile("upfile"))
 	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.ofCluster(s.clusterLogsProgress), wire.Body[models.LogsProgressParams]("logs-progress-params"))
 }
 
@@ -114,13 +114,13 @@ func (s *Service) hostRoutes(r *router) {
 	r.on("POST "+one+"/actions/reset", s.ofHost(s.resetHost))
 	r.on("PATCH "+one+"/actions/reset-validation/{validation_id}", s.ofHost(s.resetValidation))
 	r.on("PATCH "+one+"/installer-args", s.ofHost(s.updateInstallerArgs), wire.Body[models.InstallerArgsParams]("installer-args-params"))
-	r.on("GET "+one+"/ignition", s.ofHost(s.readHostIgnition))
+	r.on("GET "+one+"/ignition", s.readHostIgnition)
 	r.on("PATCH "+one+"/ignition", s.ofHost(s.updateHostIgnition), wire.Body[models.HostIgnitionParams]("host-ignition-params"))
 	r.on("GET "+one+"/instructions", s.ofHost(s.nextSteps))
 	r.on("POST "+one+"/instructions", s.ofHost(s.stepReply), wire.Body[models.StepReply]("reply"))
 	r.on("PUT "+one+"/progress", s.ofHost(s.reportProgress), wire.Body[stageReport]("host-progress"))
 	r.on("PUT "+one+"/logs-progress", s.ofHost(s.hostLogsProgress), wire.Body[models.LogsProgressParams]("logs-progress-params"))
-	r.on("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", s.ofHost(s.downloadHostIgnition))
+	r.on("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", s.downloadHostIgnition)
 }
 
 // router is a ServeMux with the framework's strict methods and words for unknown paths.

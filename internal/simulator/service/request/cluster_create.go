@@ -64,7 +64,23 @@ func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
 	if err := chooseOperators(c, p.OlmOperators, p.OperatorBundles); err != nil {
 		return err
 	}
+	if err := CheckFeatures(c, p.CPUArchitecture); err != nil {
+		return err
+	}
 	recordFirstUses(c)
+	return nil
+}
+
+// CheckFeatures refuses what a cluster asks for and its version does not have. That is looked at for an architecture that
+// a request for a cluster names, and for the one of each of its infra-envs; without any it is not.
+func CheckFeatures(c *model.Cluster, architecture string) error {
+	if architecture == "" || c.Kind == model.KindAddHosts || !model.Value(c.VipDHCPAllocation) {
+		return nil
+	}
+	q := versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: architecture, PlatformType: c.PlatformType()}
+	if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", q); reason != "" {
+		return wire.BadRequest("%s", reason)
+	}
 	return nil
 }
 

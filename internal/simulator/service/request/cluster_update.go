@@ -6,7 +6,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
-	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/openshift/assisted-service/models"
 )
 
@@ -139,10 +138,6 @@ func (u *clusterChange) networks() error {
 	}
 	chooseLoadBalancer(c, p.LoadBalancer)
 	if p.VipDhcpAllocation != nil {
-		q := versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}
-		if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", q); *p.VipDhcpAllocation && reason != "" {
-			return wire.BadRequest("%s", reason)
-		}
 		c.VipDHCPAllocation = p.VipDhcpAllocation
 	}
 	return nil

@@ -53,10 +53,9 @@ func (s Maker) For(h *model.Host) []models.Step {
 			return []models.Step{inventoryStep(), s.ntpStep(h), s.domainStep(h)}
 		}
 		return []models.Step{inventoryStep()}
-	case model.HostInsufficient, model.HostPendingInput, model.HostKnown, model.HostPreparationFailed:
+	case model.HostInsufficient, model.HostPendingInput, model.HostKnown:
 		if h.Kind == model.KindAddedHost {
-			steps := append([]models.Step{inventoryStep()}, s.connectivityStep(h)...)
-			return append(steps, s.Step(StepAPIVip, model.InString(IgnitionRequest(h))), s.ntpStep(h), s.domainStep(h))
+			return s.day2Steps(h, inventoryStep())
 		}
 		return s.day1Steps(h, inventoryStep())
 	case model.HostDisconnected, model.HostDisconnectedUnbound:
@@ -71,6 +70,20 @@ func (s Maker) For(h *model.Host) []models.Step {
 		return []models.Step{s.logsStep(h), s.Step(stepStop)}
 	}
 	return nil
+}
+
+// day2Steps are those of a host that is to be added. One that waits for an input is not asked for time and names.
+func (s Maker) day2Steps(h *model.Host, inv models.Step) []models.Step {
+	steps := append(s.connectivityStep(h), s.Step(StepAPIVip, model.InString(IgnitionRequest(h))))
+	at := 0
+	if h.State == model.HostKnown {
+		at = len(steps)
+	}
+	steps = slices.Insert(steps, at, inv)
+	if h.State == model.HostPendingInput {
+		return steps
+	}
+	return append(steps, s.ntpStep(h), s.domainStep(h))
 }
 
 func (s Maker) day1Steps(h *model.Host, inv models.Step) []models.Step {

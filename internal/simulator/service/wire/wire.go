@@ -187,15 +187,35 @@ func Taken[T any](c *Call) T {
 	return *v
 }
 
-// Form refuses a body that is not a form.
+// The types of a body that a form may have: the framework takes JSON everywhere, and finds no form in it.
+const (
+	formType = "multipart/form-data"
+	jsonType = "application/json"
+)
+
+// Form refuses a body of a type that is taken nowhere, before all parameters.
 func Form() Parameter {
 	return Parameter{"", func(c *Call) error {
-		kind, _, _ := strings.Cut(c.Header.Get("Content-Type"), ";")
-		if len(c.Content) > 0 && kind != "multipart/form-data" {
-			return &FrameError{http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [multipart/form-data] are allowed", kind)}
+		if kind := c.bodyType(); len(c.Content) > 0 && kind != formType && kind != jsonType {
+			return &FrameError{http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [%s %s] are allowed", kind, formType, jsonType)}
 		}
 		return nil
 	}}
+}
+
+// FormFile is a file in the form, which may be left out; the form may not.
+func FormFile(name string) Parameter {
+	return Parameter{name, func(c *Call) error {
+		if c.bodyType() != formType {
+			return Malformed("reading file %q failed: %v", name, http.ErrNotMultipart)
+		}
+		return nil
+	}}
+}
+
+func (c *Call) bodyType() string {
+	kind, _, _ := strings.Cut(c.Header.Get("Content-Type"), ";")
+	return kind
 }
 
 // BodyEnum refuses a value in the body that is none of those.
