@@ -93,8 +93,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	case undeclaredField.MatchString(status.Message):
 		unknownFieldFault(f, a, undeclaredField.FindStringSubmatch(status.Message)[1])
 	case strings.Contains(status.Message, "failed calling webhook"):
-		f.Err = fmt.Errorf("the webhook %s does not answer: whoever serves it, most likely an operator of the hub, is down: %w", webhookOf(status.Message), f.Err)
-		f.Next = "look at the pods of the assisted-service's operator (and of Hive) on the hub"
+		setUncalled(f, status.Message)
 	default:
 		f.Permanent = status.Code >= 400 && status.Code < 500 && !Temporary(status.Code)
 		f.Next = "run the same command again in a while"
@@ -188,6 +187,26 @@ func webhookOf(message string) string {
 	_, rest, _ := strings.Cut(message, `webhook "`)
 	name, _, _ := strings.Cut(rest, `"`)
 	return name
+}
+
+// setUncalled makes f the fault of a webhook that the API server could not ask: what serves it refuses the API server,
+// is not trusted by it, or does not answer.
+func setUncalled(f *install.Fault, message string) {
+	name, lower := webhookOf(message), strings.ToLower(message)
+	says := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) })
+	}
+	switch {
+	case says("forbidden", "unauthorized", "permission denied"):
+		f.Err = fmt.Errorf("the server of webhook %s refuses the API server of the hub: %w", name, f.Err)
+		f.Next = "have the RBAC rules of that webhook restored: its operator on the hub (the assisted-service's, or Hive) makes them"
+	case says("x509", "certificate"):
+		f.Err = fmt.Errorf("the API server of the hub does not trust the server of webhook %s: %w", name, f.Err)
+		f.Next = "have the certificate of that webhook, and the caBundle of its configuration, made anew: its operator on the hub makes both"
+	default:
+		f.Err = fmt.Errorf("the webhook %s does not answer; most likely an operator of the hub is down: %w", name, f.Err)
+		f.Next = "look at the pods of the assisted-service's operator (and of Hive) on the hub"
+	}
 }
 
 func hasCause(status metav1.Status, kind string) bool {

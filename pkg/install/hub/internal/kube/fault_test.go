@@ -43,6 +43,14 @@ func TestFaults(t *testing.T) {
 			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "agentvalidators.admission.agentinstall.openshift.io": connection refused`),
 			code: install.CodeFailure, says: "agentvalidators.admission.agentinstall.openshift.io does not answer", next: "pods",
 		},
+		"a webhook that refuses the API server": {
+			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "agentvalidators.admission.agentinstall.openshift.io": failed to call webhook: agentvalidators.admission.agentinstall.openshift.io is forbidden: User "system:anonymous" cannot create resource "agentvalidators"`),
+			code: install.CodeFailure, says: "the server of webhook agentvalidators.admission.agentinstall.openshift.io refuses the API server of the hub", next: "RBAC",
+		},
+		"a webhook that is not trusted": {
+			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "x.example.com": failed to call webhook: Post "https://x.svc:443/": tls: failed to verify certificate: x509: certificate signed by unknown authority`),
+			code: install.CodeFailure, says: "does not trust the server of webhook x.example.com", next: "caBundle",
+		},
 		"the schema": {
 			err:    statusError(422, metav1.StatusReasonInvalid, "x is invalid", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.apiVIPs", Message: "Too many"}),
 			ofFile: true, code: install.CodeInput, permanent: true, says: "spec.apiVIPs: Too many",
