@@ -63,7 +63,7 @@ func (a *authority) Start() error { return nil }
 // Stop does nothing: the files go with their folder.
 func (a *authority) Stop() error { return nil }
 
-// AddUser makes a certificate for a user, which is good for a week.
+// AddUser makes a certificate for a user, which is good for ten years, as that of an installed cluster's administrator.
 func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -71,6 +71,7 @@ func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config,
 	}
 	der, err := a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: user.Name, Organization: user.Groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotAfter: clock.Real().Now().AddDate(10, 0, 0),
 	}, key)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate for %s: %w", user.Name, err)
@@ -81,7 +82,7 @@ func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config,
 	return config, err
 }
 
-// sign signs a certificate for a key, which is good for a week.
+// sign signs a certificate for a key, which is good for a week where the template does not say how long.
 func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -89,7 +90,10 @@ func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) ([]b
 	}
 	const week = 7 * 24 * time.Hour
 	now := clock.Real().Now()
-	template.SerialNumber, template.NotBefore, template.NotAfter = serial, now.Add(-time.Minute), now.Add(week)
+	template.SerialNumber, template.NotBefore = serial, now.Add(-time.Minute)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = now.Add(week)
+	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	return x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
 }

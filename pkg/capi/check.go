@@ -41,6 +41,11 @@ const Migration = "docs/capi.md, \"Coming from other providers\""
 // Hinders reports whether the providers do not start.
 func (r *Report) Hinders() bool { return len(r.Running)+len(r.Foreign) > 0 }
 
+// MissingHub are the kinds of a hub that are not there: the providers work with one, and do not bring it.
+func (r *Report) MissingHub() []string {
+	return slices.DeleteFunc(slices.Clone(r.Missing), func(name string) bool { return !slices.Contains(hubKinds, name) })
+}
+
 // String says what is in the way, in one line.
 func (r *Report) String() string {
 	var texts []string

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -113,15 +112,6 @@ func (r *rig) untilWorkers(count int) {
 			available := conditions.IsTrue(&m, clusterv1.MachineAvailableCondition)
 			if id, is := ready[m.Status.NodeRef.Name]; !available || !is || id != m.Spec.ProviderID {
 				said = append(said, fmt.Sprintf("%s %s: %s", m.Name, m.Status.Phase, conditions.GetMessage(&m, clusterv1.MachineReadyCondition)))
-			}
-		}
-		ams := &agentv1.AgentMachineList{}
-		if err := r.client.List(r.t.Context(), ams, client.InNamespace(r.namespace)); err != nil {
-			r.t.Fatal(err)
-		}
-		for i := range ams.Items {
-			if c := conditions.Get(&ams.Items[i], agentv1.CertificateRequestPendingCondition); c != nil && c.Status == "True" {
-				r.t.Logf("DEBUG %s %s: %s", time.Now().Format("05.000"), ams.Items[i].Name, c.Message)
 			}
 		}
 		return len(said) == 1 && len(workers) == count && len(control) == 3 && len(ready) == count+3, strings.Join(said, "; ")

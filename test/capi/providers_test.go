@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -88,7 +89,7 @@ func (r *rig) start() {
 		options := r.options(provider)
 		options.Webhooks = hooks
 		running.Go(func() {
-			if err := capi.Run(ctx, as.config, options); err != nil {
+			if err := capi.Run(ctx, r.onTime(as.config), options); err != nil {
 				r.t.Errorf("the %s provider: %v", provider, err)
 			}
 		})
@@ -102,6 +103,29 @@ func (r *rig) start() {
 		err := hooks.StartedChecker()(nil)
 		return err == nil, fmt.Sprint(err)
 	})
+}
+
+// onTime has the API server tell the time of the simulation, as one does whose hub dates its hosts by the same clock.
+// Else what the simulation has run ahead before the providers start is taken for a clock of its own.
+func (r *rig) onTime(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next, r.clock} })
+	return config
+}
+
+// dated passes calls on, and dates their answers by a clock.
+type dated struct {
+	next  http.RoundTripper
+	clock clock.Clock
+}
+
+// RoundTrip is of http.RoundTripper.
+func (d dated) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := d.next.RoundTrip(request)
+	if err == nil {
+		response.Header.Set("Date", d.clock.Now().UTC().Format(http.TimeFormat))
+	}
+	return response, err
 }
 
 // options are how a provider runs.

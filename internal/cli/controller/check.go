@@ -71,13 +71,19 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err := o.Print(printer.Result{Data: documentOf(report), Names: namesOf(report), Text: func() string { return o.text(report) }}); err != nil {
 		return err
 	}
-	if len(report.Running) == 0 {
+	fault := &install.Fault{Code: install.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true}
+	missing := report.MissingHub()
+	switch {
+	case len(report.Running) > 0:
+		fault.Err = errors.New("another project with the same kinds is there, and two would install the same hosts")
+		fault.Next = "do what is said above, as " + capi.Migration + " says; then {controller check}"
+	case o.Backend == base.BackendHub && len(missing) > 0:
+		fault.Err = fmt.Errorf("it is no hub: these kinds of the assisted-service and of Hive are not there: %s", strings.Join(missing, ", "))
+		fault.Next = "install their operators first, or give the kubeconfig of a hub; providers for a service without a hub: {controller check --backend rest}"
+	default:
 		return nil
 	}
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true,
-		Err: errors.New("another project with the same kinds is there, and two would install the same hosts"), Next: "do what is said above, as " + capi.Migration + " says; then {controller check}",
-	}
+	return fault
 }
 
 func documentOf(r *capi.Report) found {
@@ -113,7 +119,7 @@ func (o *checkOptions) text(r *capi.Report) string {
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&text, "not there yet: %s\n", strings.Join(r.Missing, ", "))
 	}
-	if len(r.Running) == 0 {
+	if len(r.Running) == 0 && (o.Backend != base.BackendHub || len(r.MissingHub()) == 0) {
 		text.WriteString("Nothing is in the way of the providers.\n")
 	}
 	return text.String()

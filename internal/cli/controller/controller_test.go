@@ -106,7 +106,7 @@ func TestStops(t *testing.T) {
 }
 
 // check runs `controller check` on a report.
-func check(t *testing.T, report *capi.Report, format string) (string, error) {
+func check(t *testing.T, report *capi.Report, format string, arguments ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
 	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &strings.Builder{}}, streams.Env{"KUBECONFIG": filepath.Join(t.TempDir(), "kubeconfig")})
@@ -116,7 +116,7 @@ func check(t *testing.T, report *capi.Report, format string) (string, error) {
 	root := &cobra.Command{Use: "oaictl", SilenceErrors: true, SilenceUsage: true, PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.Prepare(command) }}
 	a.Globals.Declare(root.PersistentFlags(), base.BackendREST)
 	root.AddCommand(newCheck(&checkOptions{App: a, check: func(context.Context, *rest.Config, capi.Options) (*capi.Report, error) { return report, nil }}))
-	root.SetArgs([]string{"check", "-o", format})
+	root.SetArgs(append([]string{"check", "-o", format}, arguments...))
 	err := root.ExecuteContext(t.Context())
 	return out.String(), err
 }
@@ -135,6 +135,14 @@ func TestCheck(t *testing.T) {
 	}
 	if said, err := check(t, &capi.Report{Foreign: []capi.Obstacle{foreign}}, "table"); err != nil || !strings.Contains(said, "Nothing is in the way") {
 		t.Errorf("kinds that are replaced: %v\n%s", err, said)
+	}
+	noHub := &capi.Report{Missing: []string{"agents.agent-install.openshift.io", "openshiftassistedconfigs.bootstrap.cluster.x-k8s.io"}}
+	said, err = check(t, noHub, "table", "--backend", "hub")
+	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "are not there: agents.agent-install.openshift.io") || strings.Contains(said, "Nothing is in the way") {
+		t.Errorf("without a hub: %v\n%s", err, said)
+	}
+	if said, err := check(t, noHub, "table", "--backend", "rest"); err != nil || !strings.Contains(said, "Nothing is in the way") {
+		t.Errorf("where none is needed: %v\n%s", err, said)
 	}
 	if said, err := check(t, &capi.Report{}, "json"); err != nil || strings.Join(strings.Fields(said), "") != `{"running":[],"foreign":[],"missing":[],"unknown":[]}` {
 		t.Errorf("nothing: %v\n%s", err, said)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 		}
 	}
 	clusters := client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).Namespace(namespace)
-	for last := ""; ; {
+	for last := []string(nil); ; {
 		cluster, err := clusters.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("follow Cluster %s: %w", name, err)
@@ -56,10 +57,13 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 		if available {
 			break
 		}
-		if message = strings.Join(strings.Fields(message), " "); message != last {
-			says(message)
-			last = message
+		now := linesOf(message)
+		for _, line := range now {
+			if !slices.Contains(last, line) {
+				says(line)
+			}
 		}
+		last = now
 		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
 			return nil, err
 		}
@@ -69,6 +73,23 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 		return nil, fmt.Errorf("read the kubeconfig of Cluster %s: %w", name, err)
 	}
 	return kubeconfig.Data["value"], nil
+}
+
+// linesOf are the lines of a message of Cluster API, which is a list with one condition, or one Machine, a line. A line
+// that is no item of its own belongs to the one before it.
+func linesOf(message string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(message, "\n") {
+		text, item := strings.CutPrefix(strings.TrimSpace(line), "* ")
+		switch {
+		case text == "":
+		case item || len(lines) == 0 || strings.HasSuffix(lines[len(lines)-1], ":"):
+			lines = append(lines, text)
+		default:
+			lines[len(lines)-1] += " " + text
+		}
+	}
+	return lines
 }
 
 // makeSoon makes an object as soon as the webhooks answer that it is shown to, unless it is there.

@@ -284,10 +284,41 @@ func (k *checker) machineNetworks() []netip.Prefix {
 	return list
 }
 
+// innerNetworks are those that only pods and services have addresses of, as far as they can be read: what is wrong with
+// the others is told where they stand.
+func (k *checker) innerNetworks() []values.NamedNetwork {
+	n := k.cluster.Spec.Network
+	var list []values.NamedNetwork
+	add := func(kind, text string) {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			list = append(list, values.NamedNetwork{Prefix: prefix.Masked(), Kind: kind})
+		}
+	}
+	if len(n.Cluster) == 0 {
+		add("default cluster network", defaultClusterNetwork.String())
+	}
+	if len(n.Service) == 0 {
+		add("default service network", defaultServiceNetwork.String())
+	}
+	for _, network := range n.Cluster {
+		add("cluster network", network.CIDR)
+	}
+	for _, text := range n.Service {
+		add("service network", text)
+	}
+	return list
+}
+
 func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 	if len(machine) > 0 && !values.Inside(address.ip, machine) {
 		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)), "use an unused address of the machine network")
 		return
+	}
+	if len(machine) == 0 { // otherwise networks that overlap are told
+		for _, taken := range k.innerNetworks() {
+			k.ReportIf(taken.Prefix.Contains(address.ip), address.field, fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix),
+				"use an unused address of the network that the machines are in")
+		}
 	}
 	for _, network := range machine {
 		if network.Contains(address.ip) && values.IsEdge(address.ip, network) {

@@ -253,6 +253,8 @@ func TestRefusesVIPs(t *testing.T) {
 		{"none on bare metal", edit{vips, ""}, "spec.network.vips: is missing"},
 		{"some on none", edit{"  baseDomain", "  platform: none\n  baseDomain"}, "with platform none the cluster has no virtual addresses"},
 		{"some on a single node", edit{"  baseDomain", sno + "  baseDomain", cp0, "", cp1, ""}, "a single node has no virtual addresses"},
+		{"among the services", edit{machine, "", "[192.168.10.5]", "[172.30.0.5]"}, "172.30.0.5 is in the default service network 172.30.0.0/16, which no machine is in"},
+		{"among services of the file's own", edit{machine, "    service: [192.168.10.4/31]\n"}, "192.168.10.5 is in the service network 192.168.10.4/31, which no machine is in"},
 		{"outside", edit{"[192.168.10.5]", "[192.168.11.5]"}, "192.168.11.5 is not in the machine network 192.168.10.0/24"},
 		{"broadcast", edit{"[192.168.10.5]", "[192.168.10.255]"}, "the first or last address"},
 		{"no address", edit{"[192.168.10.5]", "[api.example.com]"}, "is not an IP address"},

@@ -78,6 +78,17 @@ func TestChangesOfAvailableAreTold(t *testing.T) {
 	}
 }
 
+// TestAvailabilityIsASentence: an event that Available has become True says what that means.
+func TestAvailabilityIsASentence(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	s := &scope{Reconciler: &Reconciler{Recorder: recorder}, plane: &controlplanev1.OpenshiftAssistedControlPlane{}, cluster: &clusterv1.Cluster{}}
+	s.set(clusterv1.AvailableCondition, metav1.ConditionTrue, clusterv1.AvailableReason, "")
+	s.report()
+	if told := <-recorder.Events; told != "Normal Available the cluster is available" {
+		t.Error(told)
+	}
+}
+
 // TestStatusSurvivesNotes: a note on the control plane is answered with the status that the API server has, which is
 // not the one that is being put together.
 func TestStatusSurvivesNotes(t *testing.T) {

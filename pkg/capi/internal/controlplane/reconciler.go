@@ -3,6 +3,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -229,14 +230,18 @@ func (s *scope) report() {
 	if now.Reason == controlplanev1.ControlPlaneInstallFailedReason || before != nil && before.Status == metav1.ConditionTrue && now.Status != metav1.ConditionTrue {
 		kind = corev1.EventTypeWarning
 	}
-	s.Recorder.Eventf(s.plane, s.cluster, kind, now.Reason, "Install", "%s", cmpText(now.Message, string(now.Status)))
+	s.Recorder.Eventf(s.plane, s.cluster, kind, now.Reason, "Install", "%s", cmp.Or(now.Message, availability(now.Status)))
 }
 
-func cmpText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
+// availability says what a status of Available means that has no message.
+func availability(status metav1.ConditionStatus) string {
+	switch status {
+	case metav1.ConditionTrue:
+		return "the cluster is available"
+	case metav1.ConditionFalse:
+		return "the cluster is not available"
 	}
-	return text
+	return "it is not known whether the cluster is available"
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {

@@ -39,7 +39,9 @@ func (controlPlaneDefaulter) Default(_ context.Context, c *controlplanev1.Opensh
 		c.Spec.Replicas = new(int32(defaultReplicas))
 	}
 	if v := c.Spec.Version; v != "" && !strings.HasPrefix(v, "v") {
-		c.Spec.Version = "v" + v
+		if _, err := version.ParseSemantic(v); err == nil { // else it is refused as it was written
+			c.Spec.Version = "v" + v
+		}
 	}
 	return nil
 }
@@ -102,6 +104,7 @@ func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedC
 	common.MachineTemplate.Spec = c.Spec.MachineTemplate.Spec.OpenshiftAssistedControlPlaneMachineSettings
 	warnings, wrong := checkControlPlaneSpec(ctx, w, &common, c.Annotations, nil)
 	at := field.NewPath("spec")
+	warnings = append(warnings, missingPullSecret(&common, at.Child("config", "pullSecretRef"))...)
 	if c.Spec.DistributionVersion == "" {
 		wrong = append(wrong, field.Required(at.Child("distributionVersion"), "write the whole version of OpenShift, as 4.20.3"))
 	}
@@ -143,6 +146,8 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 	wrong = append(wrong, checkRollout(&s.Rollout, at.Child("rollout"))...)
 	told, wrongCapabilities := checkCapabilities(s, at.Child("config", "capabilities"))
 	warnings = append(append(warnings, told...), unknownOperators(s.Config.Operators, at.Child("config", "operators"))...)
+	warnings = append(warnings, unknownValidations(s.Config.IgnoreValidations, at.Child("config", "ignoreValidations"))...)
+	warnings = append(warnings, unusualChannel(s.Upgrade.Channel, at.Child("upgrade", "channel"))...)
 	return warnings, append(wrong, wrongCapabilities...)
 }
 

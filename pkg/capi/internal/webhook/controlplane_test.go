@@ -26,7 +26,7 @@ func compact() *controlplanev1.OpenshiftAssistedControlPlane {
 	c.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
 		APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "Metal3MachineTemplate", Name: "lab",
 	}
-	c.Spec.Config.BaseDomain = "example.com"
+	c.Spec.Config.BaseDomain, c.Spec.Config.PullSecretRef = "example.com", &corev1.LocalObjectReference{Name: "pull-secret"}
 	c.Spec.Config.APIVIPs = []string{"192.168.127.100"}
 	c.Spec.Config.IngressVIPs = []string{"192.168.127.101"}
 	c.Spec.Config.MachineNetwork = []controlplanev1.MachineNetworkEntry{{CIDR: "192.168.127.0/24"}}
@@ -88,6 +88,10 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"network with host bits", func(c plane) { c.Spec.Config.MachineNetwork[0].CIDR = "192.168.127.1/24" }, "spec.config.machineNetwork[0].cidr", "192.168.127.0/24"},
 		{"no network", func(c plane) { c.Spec.Config.ServiceNetwork = []string{"172.30.0.0"} }, "spec.config.serviceNetwork[0]", "172.30.0.0"},
 		{"networks overlap", func(c plane) { c.Spec.Config.ServiceNetwork = []string{"192.168.0.0/16"} }, "spec.config.serviceNetwork[0]", "overlaps the machine network"},
+		{"addresses among the services", func(c plane) {
+			c.Spec.Config.MachineNetwork, c.Spec.Config.ServiceNetwork = nil, []string{"192.168.127.96/28"}
+			c.Spec.Config.IngressVIPs = []string{"192.168.127.200"}
+		}, "spec.config.apiVIPs[0]", "192.168.127.100 is in the service network 192.168.127.96/28"},
 		{"host prefix", func(c plane) {
 			c.Spec.Config.ClusterNetwork = []controlplanev1.ClusterNetworkEntry{{CIDR: "10.128.0.0/14", HostPrefix: 27}}
 		}, "spec.config.clusterNetwork[0].hostPrefix", "use at most 25"},
@@ -206,6 +210,9 @@ func TestControlPlanesThatAreAdmitted(t *testing.T) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = new(int32(1)), nil, nil
 		},
 		// The Cluster says its pods' and services' networks.
+		"addresses among the default services": func(c plane) {
+			c.Spec.Config.MachineNetwork, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = nil, []string{"172.30.0.100"}, []string{"172.30.0.101"}
+		},
 		"IPv6": func(c plane) {
 			c.Spec.Config.MachineNetwork[0].CIDR, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = "2001:db8::/64", []string{"2001:db8::100"}, []string{"2001:db8::101"}
 		},
@@ -259,6 +266,31 @@ func TestControlPlaneWarnings(t *testing.T) {
 	}
 }
 
+// TestControlPlaneDoubts warns of what is taken and most likely does nothing, or not what was meant.
+func TestControlPlaneDoubts(t *testing.T) {
+	type plane = *controlplanev1.OpenshiftAssistedControlPlane
+	for name, test := range map[string]struct {
+		change func(plane)
+		says   string
+	}{
+		"no pull secret":          {func(c plane) { c.Spec.Config.PullSecretRef = nil }, "spec.config.pullSecretRef: is missing"},
+		"a channel":               {func(c plane) { c.Spec.Upgrade.Channel = "stable" }, `spec.upgrade.channel: the public update service has no channel "stable"`},
+		"a validation of a host":  {func(c plane) { c.Spec.Config.IgnoreValidations.Hosts = []string{"all", "has-luck"} }, "spec.config.ignoreValidations.hosts[1]: no validation of a host"},
+		"one of the wrong list":   {func(c plane) { c.Spec.Config.IgnoreValidations.Cluster = []string{"has-min-cpu-cores"} }, "spec.config.ignoreValidations.cluster[0]: no validation of a cluster"},
+		"OKD without pull secret": {func(c plane) { c.Spec.Config.PullSecretRef, c.Spec.DistributionVersion = nil, "4.19.0-okd-scos.5" }, ""},
+		"known ones": {func(c plane) {
+			c.Spec.Upgrade.Channel, c.Spec.Config.IgnoreValidations.Hosts = "eus-4.20", []string{"has-min-cpu-cores"}
+		}, ""},
+	} {
+		object := compact()
+		test.change(object)
+		warnings, err := controlPlanes().ValidateCreate(t.Context(), object)
+		if err != nil || (len(warnings) == 1) != (test.says != "") || test.says != "" && !strings.HasPrefix(warnings[0], test.says) {
+			t.Errorf("%s: %q, %v", name, warnings, err)
+		}
+	}
+}
+
 func TestControlPlaneDefaults(t *testing.T) {
 	c := &controlplanev1.OpenshiftAssistedControlPlane{}
 	c.Spec.Version = "1.33.4"
@@ -267,6 +299,11 @@ func TestControlPlaneDefaults(t *testing.T) {
 	}
 	if *c.Spec.Replicas != 3 || c.Spec.Version != "v1.33.4" {
 		t.Errorf("defaults are %d replicas and version %s", *c.Spec.Replicas, c.Spec.Version)
+	}
+	banana := c.DeepCopy()
+	banana.Spec.Version = "banana"
+	if err := (controlPlaneDefaulter{}).Default(t.Context(), banana); err != nil || banana.Spec.Version != "banana" {
+		t.Errorf("what is no version becomes %s: %v", banana.Spec.Version, err)
 	}
 	again := c.DeepCopy()
 	if err := (controlPlaneDefaulter{}).Default(t.Context(), again); err != nil || *again.Spec.Replicas != 3 || again.Spec.Version != c.Spec.Version {

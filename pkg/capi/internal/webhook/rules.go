@@ -110,7 +110,7 @@ func (w *wanted) leftToOthers(p spec.Problem) bool {
 		return true // ConfigMaps may have them
 	case strings.HasPrefix(p.Field, "spec.network.cluster") && len(n.Cluster) == 0, strings.HasPrefix(p.Field, "spec.network.service") && len(n.Service) == 0:
 		return true // the Cluster says them
-	case strings.Contains(p.Message, "overlaps the default cluster network"), strings.Contains(p.Message, "overlaps the default service network"):
+	case strings.Contains(p.Message, " the default cluster network"), strings.Contains(p.Message, " the default service network"):
 		return true
 	}
 	return false
