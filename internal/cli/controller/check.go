@@ -71,7 +71,9 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err := o.Print(printer.Result{Data: documentOf(report), Names: namesOf(report), Text: func() string { return o.text(report) }}); err != nil {
 		return err
 	}
-	fault := &install.Fault{Code: install.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true}
+	fault := &install.Fault{
+		Code: install.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true,
+	}
 	missing := report.MissingHub()
 	switch {
 	case len(report.Running) > 0:
@@ -79,7 +81,8 @@ func (o *checkOptions) run(ctx context.Context) error {
 		fault.Next = "do what is said above, as " + capi.Migration + " says; then {controller check}"
 	case o.Backend == base.BackendHub && len(missing) > 0:
 		fault.Err = fmt.Errorf("it is no hub: these kinds of the assisted-service and of Hive are not there: %s", strings.Join(missing, ", "))
-		fault.Next = "install their operators first, or give the kubeconfig of a hub; providers for a service without a hub: {controller check --backend rest}"
+		fault.Next = "install their operators first, or give the kubeconfig of a hub; " +
+			"providers for a service without a hub: {controller check --backend rest}"
 	default:
 		return nil
 	}

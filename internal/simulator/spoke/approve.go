@@ -12,6 +12,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,11 +49,14 @@ const reasonApproved = "NodeCSRApprove"
 
 type approvalMemory struct {
 	seen          map[types.UID]time.Time // when a request was first seen, on the simulation's clock
+	answered      map[types.UID]time.Time // when it was first seen to be answered, on the same clock
 	agent, dayOne time.Time               // when they have last looked
 	overLimit     bool
 }
 
-func newApprovalMemory() approvalMemory { return approvalMemory{seen: map[types.UID]time.Time{}} }
+func newApprovalMemory() approvalMemory {
+	return approvalMemory{seen: map[types.UID]time.Time{}, answered: map[types.UID]time.Time{}}
+}
 
 // asked is a request with what it asks for.
 type asked struct {
@@ -108,6 +112,31 @@ func (p *operators) approve(ctx context.Context, w *world) error {
 			if err := p.sign(ctx, r, "This CSR was approved by the assisted-installer-controller"); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// answeredFor is how long a request is kept that was approved or denied.
+const answeredFor = time.Hour
+
+// removeAnswered is kube-controller-manager's cleaner of requests, for those that were answered: what a machine was given
+// before it is installed again is not there any more.
+func (p *operators) removeAnswered(ctx context.Context, w *world) error {
+	for i := range w.requests {
+		r, m := &w.requests[i], &p.approvals
+		if isPending(r) {
+			continue
+		}
+		if _, known := m.answered[r.UID]; !known {
+			m.answered[r.UID] = w.now.Time
+		}
+		if w.now.Sub(m.answered[r.UID]) < answeredFor {
+			continue
+		}
+		err := p.core.CertificatesV1().CertificateSigningRequests().Delete(ctx, r.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return again(err, "remove the answered request "+r.Name)
 		}
 	}
 	return nil

@@ -109,10 +109,10 @@ func (p *operators) look(ctx context.Context) error {
 	var first error
 	parts := []part{
 		{"nodes", p.watchNodes}, {"pods", p.runPods}, {"machine configs", p.configure}, {"version", p.keepVersion}, {"etcd", p.keepEtcd},
-		{"machines", p.keepMachines}, {"requests", p.makeTrouble}, {"approvals", p.approve},
+		{"machines", p.keepMachines}, {"requests", p.makeTrouble}, {"approvals", p.approve}, {"answered requests", p.removeAnswered},
 	}
 	if p.config.Shared {
-		parts = []part{{"nodes", p.watchNodes}, {"approvals", p.approve}}
+		parts = []part{{"nodes", p.watchNodes}, {"approvals", p.approve}, {"answered requests", p.removeAnswered}}
 	}
 	for _, part := range parts {
 		if err := part.do(ctx, w); err != nil {

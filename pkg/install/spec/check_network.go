@@ -316,8 +316,8 @@ func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 	}
 	if len(machine) == 0 { // otherwise networks that overlap are told
 		for _, taken := range k.innerNetworks() {
-			k.ReportIf(taken.Prefix.Contains(address.ip), address.field, fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix),
-				"use an unused address of the network that the machines are in")
+			k.ReportIf(taken.Prefix.Contains(address.ip), address.field,
+				fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix), "use an unused address of the network that the machines are in")
 		}
 	}
 	for _, network := range machine {

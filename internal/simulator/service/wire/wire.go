@@ -197,7 +197,9 @@ const (
 func Form() Parameter {
 	return Parameter{"", func(c *Call) error {
 		if kind := c.bodyType(); len(c.Content) > 0 && kind != formType && kind != jsonType {
-			return &FrameError{http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [%s %s] are allowed", kind, formType, jsonType)}
+			return &FrameError{
+				http.StatusUnsupportedMediaType, fmt.Sprintf("unsupported media type %q, only [%s %s] are allowed", kind, formType, jsonType),
+			}
 		}
 		return nil
 	}}

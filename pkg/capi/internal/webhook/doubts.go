@@ -21,7 +21,8 @@ func unknownValidations(ignored controlplanev1.IgnoreValidations, at *field.Path
 	look := func(subject catalogue.Subject, name string, ids []string) {
 		for i, id := range ids {
 			if _, known := catalogue.Validation(subject, id); !known && id != allValidations {
-				warnings = append(warnings, fmt.Sprintf("%s: no validation of a %s is called %q here: if the service does not know it either, nothing is ignored",
+				warnings = append(warnings, fmt.Sprintf(
+					"%s: no validation of a %s is called %q here: if the service does not know it either, nothing is ignored",
 					at.Child(name).Index(i), subject, id))
 			}
 		}
@@ -39,13 +40,16 @@ func unusualChannel(channel string, at *field.Path) admission.Warnings {
 	if channel == "" || usualChannel.MatchString(channel) {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("%s: the public update service has no channel %q: write it as stable-4.20, unless an update service of your own has it", at, channel)}
+	return admission.Warnings{fmt.Sprintf(
+		"%s: the public update service has no channel %q: write it as stable-4.20, unless an update service of your own has it", at, channel)}
 }
 
 // missingPullSecret warns of an OpenShift without the credentials that its images need.
 func missingPullSecret(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) admission.Warnings {
-	if s.Config.PullSecretRef != nil && s.Config.PullSecretRef.Name != "" || strings.Contains(s.DistributionVersion, "okd") || s.Config.ReleaseImage != "" {
+	named := s.Config.PullSecretRef != nil && s.Config.PullSecretRef.Name != ""
+	if named || strings.Contains(s.DistributionVersion, "okd") || s.Config.ReleaseImage != "" {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("%s: is missing: without the credentials of a pull secret only OKD, or a mirror that asks for none, can be installed", at)}
+	return admission.Warnings{fmt.Sprintf(
+		"%s: is missing: without the credentials of a pull secret only OKD, or a mirror that asks for none, can be installed", at)}
 }
