@@ -70,6 +70,9 @@ func (o *labOptions) run(ctx context.Context) error {
 	defer stop(nil)
 	if o.Hub || !o.WithoutNodes {
 		starter, err := newStarter(ctx, "run a lab", o.Assets, o.IO.Err)
+		if fault, is := errors.AsType[*install.Fault](err); is && !o.Hub {
+			fault.Next = "leave the nodes out with --without-nodes, which needs no API server; or " + fault.Next
+		}
 		if err != nil {
 			return o.ended(ctx, err)
 		}
@@ -103,7 +106,7 @@ func (o *labOptions) run(ctx context.Context) error {
 
 // config is what the files and flags say.
 func (o *labOptions) config(ctx context.Context) (management.LabConfig, error) {
-	config := management.LabConfig{Listen: o.Listen, Clock: clock.Scaled(max(o.Speed, 0)), Seed: o.Seed, Logf: o.note, Report: o.Say}
+	config := management.LabConfig{Listen: o.Listen, Clock: clock.Scaled(max(o.Speed, 0)), Reader: o.Clock, Seed: o.Seed, Logf: o.note, Report: o.Say}
 	var err error
 	if config.Scenario, err = o.trouble(); err != nil {
 		return config, err

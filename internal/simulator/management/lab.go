@@ -31,6 +31,8 @@ type LabConfig struct {
 	Later []*spec.Cluster
 	// Clock is the time of the simulation.
 	Clock clock.Clock
+	// Reader is the clock of the commands that read the hub: see hub.Config.
+	Reader clock.Clock
 	// Seed decides on everything that would be chance.
 	Seed int64
 	// Scenario is the trouble that is made; nil for none.
@@ -85,7 +87,7 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 		}
 		boots.Images = hub.Images(config.Hub, "")
 		l.play("hub", func() error {
-			return hub.Run(ctx, hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Logf: l.says("hub")})
+			return hub.Run(ctx, hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Reader: config.Reader, Logf: l.says("hub")})
 		})
 	}
 	for _, file := range config.Later {
