@@ -74,6 +74,7 @@ func newShrinking(t *testing.T) *shrinking {
 	if err := clientcmd.WriteToFile(*out, s.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir(t.TempDir()) // what is removed is written down there
 	c := install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "installed", Owned: true}, State: model.ClusterInstalled, OpenShiftID: id}
 	s.clusters = []install.Cluster{c}
 	s.infraEnvs = []install.InfraEnv{{ID: "e1", Name: "lab", ClusterID: "c1"}}
@@ -175,7 +176,13 @@ func TestRemoveNode(t *testing.T) {
 			t.Errorf("%q is not in\n%s", words, got.errors)
 		}
 	}
-	s.hosts = s.hosts[:3] // which the service has forgotten
+	s.hosts = s.hosts[:4] // the service has forgotten it
+	for line, says := range map[string]string{"w-1": "node w-1 gone already", "w-1 w-0 --dry-run": "w-1 is gone from lab.example.com already"} {
+		if got := s.run(t, "", "remove-node --yes --cluster lab "+line+to); got.code != 0 || !strings.Contains(got.out, says) {
+			t.Errorf("once more, %s: code %d\n%s%s", line, got.code, got.out, got.errors)
+		}
+	}
+	s.hosts = s.hosts[:3]
 	if got := s.run(t, "", "remove-node w-0 --cluster lab --yes --progress json"+to); got.code != 0 || s.nodes(t) != "cp-0, cp-1, cp-2" || !strings.Contains(got.out, `"key":"run/end","state":"installed","severity":"info","message":"removed: w-0`) {
 		t.Errorf("code %d, nodes %s\n%s%s", got.code, s.nodes(t), got.out, got.errors)
 	}

@@ -10,6 +10,8 @@ import (
 type Removal struct {
 	// Nodes are the names of nodes, or of their hosts in the file or in the service.
 	Nodes []string
+	// Begun are those of these names that a run before has begun to remove: one that nothing has any more is gone.
+	Begun []string
 	// UIDs are those of the nodes that a person has agreed to remove, by name; one that is not
 	// among them may be any.
 	UIDs  map[string]string

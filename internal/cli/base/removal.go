@@ -1,9 +1,12 @@
 package base
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +55,56 @@ func (r *Removing) Check() error {
 }
 
 // Of are the options of a run that removes these nodes of a cluster.
-func (r *Removing) Of(cluster install.ClusterRef, nodes ...string) install.Options {
+func (r *Removing) Of(ctx context.Context, cluster install.ClusterRef, nodes ...string) (install.Options, error) {
+	begun, err := r.begun(ctx, cluster)
 	return install.Options{Adopt: cluster.ID, Remove: &install.Removal{
-		Nodes: nodes, Drain: r.Drain, KeepRunning: r.KeepRunning, AcceptDataLoss: r.AcceptLoss, ReturnToPool: r.ToPool,
-	}}
+		Nodes: nodes, Begun: begun, Drain: r.Drain, KeepRunning: r.KeepRunning, AcceptDataLoss: r.AcceptLoss, ReturnToPool: r.ToPool,
+	}}, err
+}
+
+// removedFile is the name of the file with the nodes that oaictl has begun to remove. Once a node is gone, neither the
+// cluster nor the service knows its name, and a run that goes on after that reads here that it was one.
+const removedFile = "removed-nodes.jsonl"
+
+// removedLine is one line of it.
+type removedLine struct {
+	Time      time.Time `json:"time"`
+	ClusterID string    `json:"clusterID"`
+	Node      string    `json:"node"` // by the name that was given
+}
+
+// begun are the names of the nodes that runs before have begun to remove from a cluster.
+func (r *Removing) begun(ctx context.Context, cluster install.ClusterRef) ([]string, error) {
+	data, err := install.NewFiles(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for text := range bytes.Lines(data) {
+		var line removedLine
+		if json.Unmarshal(text, &line) == nil && line.ClusterID == cluster.ID {
+			names = append(names, line.Node)
+		}
+	}
+	return names, nil
+}
+
+// noteBegun writes down which nodes a run begins to remove.
+func (r *Removing) noteBegun(ctx context.Context, desired *install.Desired) error {
+	cluster := install.ClusterRef{ID: desired.Options.Adopt, Name: desired.Spec.Metadata.Name}
+	for _, name := range desired.Options.Remove.Nodes {
+		if slices.Contains(desired.Options.Remove.Begun, name) {
+			continue
+		}
+		line, err := json.Marshal(removedLine{Time: r.Clock.Now().UTC(), ClusterID: cluster.ID, Node: name})
+		if err == nil {
+			err = install.NewFiles(r.ToCluster.Dir).Append(ctx, cluster, removedFile, append(line, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // declareDrain declares the flags of kubectl drain, with its meanings and defaults.
@@ -129,6 +178,9 @@ func RemovalText(desired *install.Desired, plan install.Plan) string {
 
 // Run removes the nodes, and prints which.
 func (r *Removing) Run(ctx context.Context, client *install.Client, desired *install.Desired) error {
+	if err := r.noteBegun(ctx, desired); err != nil {
+		return err
+	}
 	shown := r.Progress(ctx, r.Clock)
 	result, failed := client.With(install.WithEvents(func(e install.Event) {
 		if e.Type != model.EventWarning || !r.told[e.Key] || r.Globals.Progress == ProgressJSON {

@@ -152,7 +152,9 @@ func (o *replaceOptions) look(ctx context.Context) (*replacement, error) {
 		found.Spec = o.whole
 	}
 	p.leave = found.Desired()
-	p.leave.Options = o.removing.Of(found.Ref, o.old)
+	if p.leave.Options, err = o.removing.Of(ctx, found.Ref, o.old); err != nil {
+		return nil, err
+	}
 	p.leave.Options.Remove.ReplacedBy = p.with
 	if p.leave.Options.Remove.Backup, err = o.hasBackup(ctx, p); err != nil { // which says that it had begun, too
 		return nil, err

@@ -78,7 +78,9 @@ func (o *removeOptions) run(ctx context.Context) error {
 		return err
 	}
 	desired := found.Desired()
-	desired.Options = o.Of(found.Ref, o.nodes...)
+	if desired.Options, err = o.Of(ctx, found.Ref, o.nodes...); err != nil {
+		return err
+	}
 	client, err := o.Client(service, found)
 	if err != nil {
 		return err

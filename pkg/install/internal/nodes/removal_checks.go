@@ -66,7 +66,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
 			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
 			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
-	case t.found(), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
+	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
 	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
 		return nil

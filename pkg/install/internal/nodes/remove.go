@@ -241,7 +241,7 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 		steps = append(steps, string(advice.Sprintf("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))))
 	}
 	if len(named) > 0 {
-		steps = append(steps, string(advice.Sprintf("take %s out of the file: {add-node} would add it again", names.Few(named))))
+		steps = append(steps, string(advice.Sprintf("take %s out of the file: {add-node -f FILE} would add it again", names.Few(named))))
 	}
 	return message, model.Advice(strings.Join(steps, "; "))
 }
