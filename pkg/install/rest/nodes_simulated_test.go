@@ -73,4 +73,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if _, writes, _ := wire.take(); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}
+	if end := run(&install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}); len(end.Plan.Added) > 0 {
+		t.Errorf("a file that does not name %v says that they were added", end.Plan.Added)
+	}
 }

@@ -182,7 +182,7 @@ func (p *planner) allAdded() {
 		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: advice.Command("why cluster", p.name())})
 	}
 	for _, h := range p.matches.Part {
-		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" // else another file may have added it
+		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
 		if h.Day2 && membershipOf(h) == member && ours {
 			p.plan.Added = append(p.plan.Added, p.hostName(h))
 		}
