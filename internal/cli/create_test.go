@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -325,5 +326,48 @@ func TestInsecureIsLoud(t *testing.T) {
 	got := run(t, lab(), "", "get", "clusters", "--insecure", "--quiet")
 	if !strings.HasPrefix(got.errors, "warning: --insecure: the certificate of fake is not verified") {
 		t.Errorf("stderr %q", got.errors)
+	}
+}
+
+// TestSimulationHasItsOwnFolder: a simulated cluster, and the one after it, leaves the files of the real cluster of its name.
+func TestSimulationHasItsOwnFolder(t *testing.T) {
+	here(t)
+	there := map[string]string{"auth/.cluster": "c9\n", "auth/kubeconfig": "real", "auth/kubeadmin-password": "real", "oaictl.log": "real\n", "media.key": "real"}
+	if err := os.MkdirAll("lab/auth", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range there {
+		if err := os.WriteFile(filepath.Join("lab", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kubeconfig := range []string{"first", "second"} {
+		service := lab()
+		service.looks = looksOf(model.ClusterInstalled)
+		service.kubeconfigs = map[string][]byte{service.looks[0].Cluster.ID: []byte(kubeconfig)}
+		var out, problems strings.Builder
+		a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate")), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
+		a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
+			return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
+		}
+		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+		if code := execute(t.Context(), a); code != 0 {
+			t.Fatalf("code %d: %s", code, problems.String())
+		}
+		if text, err := os.ReadFile("_simulated/lab/auth/kubeconfig"); err != nil || string(text) != kubeconfig || !strings.Contains(out.String(), "_simulated/lab/auth/kubeconfig") {
+			t.Errorf("its kubeconfig is %q: %v\n%s", text, err, out.String())
+		}
+		simulated, err := filepath.Glob("_simulated/lab/*")
+		if want := []string{"_simulated/lab/auth", "_simulated/lab/oaictl.log"}; err != nil || !slices.Equal(simulated, want) {
+			t.Errorf("it left %q: %v", simulated, err)
+		}
+	}
+	for name, text := range there {
+		if is, err := os.ReadFile(filepath.Join("lab", name)); err != nil || string(is) != text {
+			t.Errorf("%s of the real cluster is %q: %v", name, is, err)
+		}
+	}
+	if aside, _ := filepath.Glob("lab/*.1"); len(aside) > 0 {
+		t.Errorf("put aside: %q", aside)
 	}
 }

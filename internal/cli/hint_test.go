@@ -156,7 +156,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
 	}
-	const around = "to look around in a simulated cluster: oaictl simulator lab -f cluster.yaml"
+	const around = "to look around in a simulated cluster: oaictl simulator lab -f cluster.yaml --without-nodes"
 	if strings.Count(problems.String(), around) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}

@@ -42,7 +42,7 @@ func asksService(command string) bool {
 
 // SimulateAdvice is what to type where the service that a hint is about was
 // simulated, and is gone.
-const SimulateAdvice install.Advice = "to look around in a simulated cluster: {simulator lab -f FILE}"
+const SimulateAdvice install.Advice = "to look around in a simulated cluster: {simulator lab -f FILE --without-nodes}"
 
 // Hint is what to type next, so that it works as it stands: by the name that the program was
 // called by, which says what it speaks to; with the connection that was typed, and without a

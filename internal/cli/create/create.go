@@ -73,6 +73,9 @@ func (o *createOptions) run(ctx context.Context) error {
 	if !o.Simulate {
 		return o.carryOut(ctx, desired, o.dial)
 	}
+	if err := o.resultsApart(cluster); err != nil {
+		return err
+	}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 		return o.simulate(ctx, o.simulation, cluster, log)
 	})

@@ -2,6 +2,8 @@ package create
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -12,6 +14,27 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
+
+// simulatedFolder is the folder below --dir for the results of simulated clusters. The name of no cluster has an
+// underscore, so that this is never the folder of a real one.
+const simulatedFolder = "_simulated"
+
+// resultsApart has the results of a simulated cluster written into a folder of their own, in place of those of
+// the simulation before: that cluster is gone.
+func (o *createOptions) resultsApart(cluster *spec.Cluster) error {
+	o.Dir = filepath.Join(o.Dir, simulatedFolder)
+	if o.DryRun {
+		return nil
+	}
+	before := filepath.Join(o.clusterDir(cluster), "auth")
+	if err := os.RemoveAll(before); err != nil {
+		return &install.Fault{
+			Code: install.CodeFailure, Permanent: true, Op: "remove the results of the simulation before in", On: before, Err: err,
+			Next: "remove them yourself, or give another folder with --dir",
+		}
+	}
+	return nil
+}
 
 // simulation is what is played in place of a service and machines.
 type simulation struct {
