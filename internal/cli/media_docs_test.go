@@ -73,6 +73,24 @@ func TestMediaDocs(t *testing.T) {
 	if ran < 6 {
 		t.Errorf("only %d commands were found", ran)
 	}
+	extracts(t, string(page))
+}
+
+// extracts runs the commands of the page's table, which print files or their content.
+func extracts(t *testing.T, page string) {
+	t.Helper()
+	rows := regexp.MustCompile("(?m)^\\| `(oaictl iso extract [^`]*)` \\|").FindAllStringSubmatch(page, -1)
+	for _, row := range rows {
+		command := strings.Replace(row[1], "URL", "http://192.0.2.1/rootfs.img", 1)
+		var out, problems bytes.Buffer
+		a := base.New(base.Identify(strings.Fields(command)), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
+		if code := execute(t.Context(), a); code != 0 && !strings.Contains(problems.String(), "--force") || out.Len() == 0 && code == 0 {
+			t.Errorf("%s ends with %d:\n%s", command, code, problems.String())
+		}
+	}
+	if len(rows) != 5 {
+		t.Errorf("%d commands were found", len(rows))
+	}
 }
 
 // typed is what a terminal shows of a command.
