@@ -20,7 +20,8 @@ import (
 )
 
 // quiet keeps what a server answers out of errors, which are shown: of an answer that is none of the API the HTTP status
-// stays, and the reason that Kubernetes has for it.
+// stays, and the reason that Kubernetes has for it. No redirect is followed: an API server sends none, and it would carry a
+// request that writes to where the kubeconfig does not lead. Of an answer no more is read than longestAnswer.
 type quiet struct{ next http.RoundTripper }
 
 // RoundTrip is of http.RoundTripper.
@@ -29,9 +30,13 @@ func (q *quiet) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, quietError(err)
 	}
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		response.Body = &bounded{ReadCloser: response.Body, left: longestAnswer}
+	}
 	switch {
-	case response.StatusCode >= http.StatusMultipleChoices:
+	case response.StatusCode >= http.StatusBadRequest:
 		return response, withoutWords(response)
+	case response.StatusCode >= http.StatusMultipleChoices:
 	case isObject(response), strings.HasSuffix(r.URL.Path, "/readyz"):
 		return response, nil
 	}
@@ -53,14 +58,32 @@ func (n *notAPI) Error() string {
 	return fmt.Sprintf("it answers %d %s, and not as an API server does", n.status, http.StatusText(n.status))
 }
 
+// longestAnswer is how many bytes of an answer are read at most, unpacked: the objects that are made of them take several
+// times as much memory. A watch that has brought as much begins anew.
+const longestAnswer = 32 << 20
+
+// bounded is the body of an answer that may be endless.
+type bounded struct {
+	io.ReadCloser
+
+	left int
+}
+
+// Read is of io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("it answers with more than %d MiB", longestAnswer>>20)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
 // longestStatus is how much of an answer is read for its reason.
 const longestStatus = 64 << 10
 
 // withoutWords leaves of the body of an error the reason that Kubernetes has for it.
 func withoutWords(response *http.Response) error {
-	if response.StatusCode < http.StatusBadRequest && response.Header.Get("Location") != "" { // a redirect is followed
-		return nil
-	}
 	var said metav1.Status
 	text, err := io.ReadAll(io.LimitReader(response.Body, longestStatus))
 	if err == nil {

@@ -67,7 +67,7 @@ const (
 	keepAlive   = 30 * time.Second
 )
 
-// control checks the address that is about to be dialled: after name resolution, and for each redirect.
+// control checks the address that is about to be dialled, after name resolution.
 func (c Connector) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

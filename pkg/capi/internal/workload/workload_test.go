@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,32 +97,68 @@ func TestAddresses(t *testing.T) {
 	_ = connection.Close()
 }
 
-// TestRedirects: an address that a redirect leads to is checked, too.
+// TestRedirects: no request is sent on to where a server redirects it, with or without a body.
 func TestRedirects(t *testing.T) {
-	var asked bool
-	inner, _ := serve(t, func(http.ResponseWriter, *http.Request) { asked = true })
-	to, err := url.Parse(inner.URL)
-	if err != nil {
-		t.Fatal(err)
+	var asked atomic.Int32
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(inner.Close)
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		outer, ca := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/elsewhere", code) })
+		config, err := local().Config(kubeconfigOf(outer.URL, "", ca), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		over, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPatch} {
+			request, err := http.NewRequestWithContext(t.Context(), method, outer.URL+"/api/v1/nodes/a", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := over.Do(request)
+			if err == nil {
+				_ = response.Body.Close()
+			}
+			if says := fmt.Sprintf("it answers %d %s, and not as an API server does", code, http.StatusText(code)); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s, %d: %v", method, code, err)
+			}
+		}
 	}
-	outer, ca := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "https://127.0.0.2:"+to.Port()+"/", http.StatusFound)
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d requests were sent on", n)
+	}
+}
+
+// TestEndlessAnswers: of an answer that is small on the wire and large once it is unpacked, as much is read as a list of a large
+// cluster has.
+func TestEndlessAnswers(t *testing.T) {
+	server, ca := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		_, _ = io.WriteString(packed, `{"kind":"NodeList","apiVersion":"v1","items":[],"x":"`)
+		for range 200 {
+			if _, err := io.WriteString(packed, strings.Repeat("a", 1<<20)); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(packed, `"}`)
+		_ = packed.Close()
 	})
-	of := workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	config, err := of.Config(kubeconfigOf(outer.URL, "", ca), time.Second)
+	config, err := local().Config(kubeconfigOf(server.URL, "", ca), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	http, err := rest.HTTPClientFor(config)
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+	c, err := client.New(config, client.Options{Mapper: mapper})
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.Get(outer.URL + "/readyz")
-	if err == nil {
-		_ = response.Body.Close()
-	}
-	if err == nil || asked || !strings.Contains(err.Error(), "127.0.0.2 is a loopback") {
-		t.Errorf("the server was asked: %t, %v", asked, err)
+	if err := c.List(t.Context(), &corev1.NodeList{}); err == nil || !strings.Contains(err.Error(), "it answers with more than 32 MiB") {
+		t.Errorf("the list: %.200v", err)
 	}
 }
 
@@ -160,7 +197,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 		"exists":                {status(409, "AlreadyExists"), "409 Conflict, AlreadyExists", apierrors.IsAlreadyExists},
 		"an unknown reason":     {status(400, secretText), "400 Bad Request", nil},
 		"many requests":         {status(429, "TooManyRequests"), "429 Too Many Requests", apierrors.IsTooManyRequests},
-		"a redirect to nowhere": {body(302, "text/plain", secretText), "302 Found", nil},
+		"a redirect to nowhere": {body(302, "text/plain", secretText), "302 Found, and not as an API server does", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ca := serve(t, test.answer)
