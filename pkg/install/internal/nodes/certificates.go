@@ -59,9 +59,9 @@ func contradicted(want *spec.Host, have *model.Host) bool {
 }
 
 // recently is how long after the reboot of a host its first request is approved without a
-// question. Approved requests are removed after an hour, and nodes may be removed: what was
-// installed long ago may well have had its certificate.
-const recently = 24 * time.Hour
+// question. Kubernetes removes approved requests after an hour, and nodes may be removed: after
+// that nothing shows that the host has not had its certificate.
+const recently = time.Hour
 
 // ReasonLongAgo is the reason of a first request that comes long after the host's reboot.
 const ReasonLongAgo = "RebootedLongAgo"
@@ -92,6 +92,9 @@ func knownTo(q Question) csr.Cluster {
 	}
 	for i := range q.Observed.Hosts {
 		have := &q.Observed.Hosts[i]
+		if asked[have.ID] == nil && have.State == model.HostUnbound {
+			continue // it is in no cluster: what it calls itself proves and disproves nothing of this one
+		}
 		host := csr.Host{Hostname: have.Hostname, Name: have.DisplayName(), Addresses: addressesOf(have)}
 		host.Named = namesHost(q.Desired.Spec, have)
 		host.Unasked = host.Named
@@ -99,9 +102,14 @@ func knownTo(q Question) csr.Cluster {
 			host.Name, host.Named, host.Unasked = h.Name, true, false
 			host.Installed = have.HasRebooted() || have.State == model.HostAdded || have.State == model.HostInstalled
 			host.Rebooted = rebooted(q, have)
-			if host.Rebooted.IsZero() && joinedBefore(have) {
-				// The service has seen its node, and does not say when it rebooted: not before it registered.
-				host.Rebooted, host.Joined = have.Registered, true
+			switch {
+			case have.Progress.Stage == "Joined": // the service has seen its node
+				host.Joined = true
+			case host.Rebooted.IsZero() && have.Progress.Stage == "Done": // which a day-2 host also comes to by its reboot
+				host.Joined = true
+			}
+			if host.Joined && host.Rebooted.IsZero() {
+				host.Rebooted = have.Registered // not before that
 			}
 			host.Allowed = allowed(q, h)
 			if h.Want != nil && h.Want.Net != nil {
@@ -125,11 +133,6 @@ func namesHost(c *spec.Cluster, have *model.Host) bool {
 		}
 	}
 	return false
-}
-
-// joinedBefore reports whether the service itself has seen a host as a node.
-func joinedBefore(have *model.Host) bool {
-	return have.Progress.Stage == "Joined" || have.Progress.Stage == "Done"
 }
 
 // rebooted is when a host was booted from the disk that it was installed on, zero where that is

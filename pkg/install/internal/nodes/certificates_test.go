@@ -167,3 +167,46 @@ func TestJoinedByTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstRequestAfterItsEvidence: Kubernetes removes approved requests after an hour. A first request that comes later, or of
+// a host whose node the service has seen, is not approved without a question, also where the node is gone.
+func TestFirstRequestAfterItsEvidence(t *testing.T) {
+	for name, test := range map[string]struct {
+		rebooted time.Duration // ago
+		stage    string
+		want     csr.Decision
+	}{
+		"after the reboot":        {20 * time.Minute, "Rebooting", csr.Approve},
+		"done after the reboot":   {20 * time.Minute, "Done", csr.Approve},
+		"when approvals are gone": {61 * time.Minute, "Rebooting", csr.Ask},
+		"the next day":            {20 * time.Hour, "Rebooting", csr.Ask},
+		"its node was seen":       {10 * time.Minute, "Joined", csr.Refuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verdicts := Judge(asked(func(q *Question) {
+				h := &q.Observed.Hosts[0]
+				h.State, h.Progress.Stage, h.Rebooted = model.HostInstalling, test.stage, now.Add(-test.rebooted)
+				q.Observed.Spoke.Requests = asksAnew(t, "w-1", 1)
+			}))
+			if len(verdicts) != 1 || verdicts[0].Decision != test.want {
+				t.Errorf("got %+v", verdicts)
+			}
+		})
+	}
+}
+
+// TestUnboundHost: a host of a pool that is in no cluster does not stop the requests of a host by calling itself as it does.
+func TestUnboundHost(t *testing.T) {
+	q := asked(func(q *Question) {
+		q.Observed.Hosts = append(q.Observed.Hosts, model.Host{
+			ID: "stranger", Hostname: "W-1", State: model.HostUnbound,
+			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{Addresses: []string{"192.0.2.12/24"}}}},
+		})
+		q.Hosts[0].Have = &q.Observed.Hosts[0]
+		q.Observed.Hosts[0].Rebooted = now.Add(-20 * time.Minute)
+		q.Observed.Spoke.Requests = asksAnew(t, "w-1", 1)
+	})
+	if got := Judge(q); len(got) != 1 || got[0].Decision != csr.Approve {
+		t.Errorf("got %+v", got)
+	}
+}
