@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -153,9 +152,8 @@ func shellWords(text string) []string {
 	return words
 }
 
-// TestHelpIsQuick holds help and version to touching nothing: no configuration,
-// no service, no catalogue of explanations.
-func TestHelpIsQuick(t *testing.T) {
+// TestHelpTouchesNothing has help and version read no configuration, no service, and no catalogue of explanations.
+func TestHelpTouchesNothing(t *testing.T) {
 	for _, text := range []string{"--help", "version", "help environment", "create cluster --help", "completion fish"} {
 		var out, problems strings.Builder
 		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
@@ -164,12 +162,8 @@ func TestHelpIsQuick(t *testing.T) {
 			t.Errorf("%s reaches for the service", text)
 			return nil, context.Canceled
 		}
-		began := time.Now()
 		if code := execute(t.Context(), a); code != 0 || out.Len() == 0 {
 			t.Errorf("%s ends with %d:\n%s", text, code, problems.String())
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("%s takes %v", text, took)
 		}
 	}
 }

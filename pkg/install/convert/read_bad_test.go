@@ -66,7 +66,6 @@ func TestReadRefusals(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			began := time.Now()
 			_, err := convert.Read(t.Context(), "in", convert.Options{Env: test.files.env()})
 			var problems *spec.Problems
 			if !errors.As(err, &problems) {
@@ -76,9 +75,6 @@ func TestReadRefusals(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in\n%v", want, err)
 				}
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %s", took)
 			}
 		})
 	}
