@@ -205,7 +205,7 @@ func scrub(text, dir string) string {
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"},
 		{`( )\d\d:\d\d:\d\d([, ]|$)`, " TIME$2"},
 		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \+0000 UTC`, "TIME"},
-		{`oaictl: (read|list) [A-Za-z ID-]+: Failed to parse token`, "oaictl: WHAT WAS READ THEN: Failed to parse token"}, // the token may expire before any request
+		{`oaictl: (read|list|find) [A-Za-z ID-]+: Failed to parse token`, "oaictl: WHAT WAS READ THEN: Failed to parse token"}, // the token may expire before any request
 		{`wwn-0x[0-9a-f]+`, "WWN"},
 		{`(  Install took: +)\S+`, "${1}TIME"},
 		{`/[^ ]*/(oaictl|e2e\.test)\b`, "oaictl"},

@@ -209,12 +209,16 @@ func TestControlPlaneIsKept(t *testing.T) {
 	x.says(controlplanev1.CertificatesAvailableCondition, metav1.ConditionTrue, controlplanev1.CertificatesAvailableCondition)
 	x.says(clusterv1.MachinesReadyCondition, metav1.ConditionTrue, clusterv1.ReadyReason)
 
-	// Another kubeconfig of the service's is handed out at the next look.
+	// Where the one in the Secret is broken, the service's is handed out at the next look.
 	x.set(func() { x.kube = append(slices.Clone(x.kube), "\n# renewed\n"...) })
-	x.touch()
 	kubeconfig := &corev1.Secret{}
 	x.get(kubeconfig, "lab-kubeconfig")
 	was := kubeconfig.UID
+	kubeconfig.Data["value"] = []byte("{")
+	if err := x.client.Update(t.Context(), kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	x.touch()
 	x.eventually("the kubeconfig to be renewed", func() (bool, string) {
 		x.get(kubeconfig, "lab-kubeconfig")
 		return strings.HasSuffix(string(kubeconfig.Data["value"]), "# renewed\n") && kubeconfig.UID == was, ""

@@ -102,7 +102,9 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	}
 	kept := have.Data[secret.KubeconfigDataName]
 	known, id, now := s.known.examine(s.key(), kept), cluster.ID+"/"+which, s.Clock.Now()
-	if known.problem == nil && known.copyOf == id && now.Sub(known.compared) < copyAgain {
+	spoke := s.view.Observed.Spoke
+	taken := spoke == nil || spoke.TroubleKind != model.SpokeCredentials
+	if known.problem == nil && taken && known.copyOf == id && now.Sub(known.compared) < copyAgain {
 		return kept, nil
 	}
 	data, err := s.serviceCopy(ctx, cluster.ID, which)
