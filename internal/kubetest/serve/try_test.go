@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 )
 
-// TestTryIt types what docs/hub.md says under "Try it", line by line: all but the last
-// go on until they are stopped, and the next is typed once they have printed something.
+// TestTryIt runs an API server, the operators of a hub on it, and an installation: all but the last
+// go on until they are stopped, and the next begins once they have printed something.
 // The programs are built once and not run by go, which passes no signals on.
 func TestTryIt(t *testing.T) {
 	if testing.Short() {
@@ -29,9 +29,10 @@ func TestTryIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	havePrograms(t)
-	lines := tryIt(t, filepath.Join(tree, "docs", "hub.md"))
-	if len(lines) != 3 {
-		t.Fatalf("%d commands: %q", len(lines), lines)
+	lines := []string{
+		"go run ./internal/kubetest/serve --kubeconfig hub.kubeconfig",
+		"go run ./cmd/oaictl simulator hub --kubeconfig hub.kubeconfig -f examples/compact/cluster.yaml --speed 60",
+		"go run ./cmd/oaictl create cluster -f examples/compact/cluster.yaml --backend hub --kubeconfig hub.kubeconfig",
 	}
 	d := folder(t, tree)
 	var running []*exec.Cmd
@@ -94,22 +95,6 @@ func havePrograms(t *testing.T) {
 	case err != nil:
 		t.Fatal(err)
 	}
-}
-
-// tryIt are the commands of the first block under "Try it".
-func tryIt(t *testing.T, file string) []string {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(content), "\n## Try it\n")
-	_, block, _ := strings.Cut(section, "\n```\n")
-	block, _, found := strings.Cut(block, "\n```\n")
-	if !found {
-		t.Fatalf("%s has no commands under Try it", file)
-	}
-	return strings.Split(block, "\n")
 }
 
 // desk is a folder that looks like that of the sources, as far as the commands see it,
