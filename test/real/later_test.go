@@ -77,6 +77,11 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 				r.writesNothing(t)
 				r.nodes = false
 				r.writesNothing(t)
+				for _, stage := range joining() {
+					if told := slices.Contains(added.trace.Hosts[worker].Stages, stage); told != b.hub && b.simulated() {
+						t.Errorf("that %s is %s is told: %t", worker, stage, told)
+					}
+				}
 				both := first.trace
 				both.Hosts[worker], both.Later = withoutJoining(added.trace.Hosts[worker]), added.trace.Kinds
 				return both
@@ -85,11 +90,14 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 	}
 }
 
-// withoutJoining is the way of an added host without the stages in which its node joins: the service that a hub has
-// follows them, and any other says that the host is done once it has rebooted.
+// joining are the stages in which the node of an added host joins: the service behind a hub follows them, and any other
+// says that the host is done once it has rebooted.
+func joining() []string { return []string{"Waiting for ignition", "Configuring", "Joined"} }
+
+// withoutJoining is the way of an added host without those stages.
 func withoutJoining(way fixture.HostTrace) fixture.HostTrace {
 	way.Stages = slices.DeleteFunc(slices.Clone(way.Stages), func(stage string) bool {
-		return slices.Contains([]string{"Waiting for ignition", "Configuring", "Joined"}, stage)
+		return slices.Contains(joining(), stage)
 	})
 	return way
 }

@@ -309,7 +309,13 @@ func TestClustersShareAServer(t *testing.T) {
 	server := kubetest.Start(t)
 	r := open(t, management.Config{Shared: server.Config})
 	_, east := r.installed("east", func(*rest.Config) {})
+	if all, its := r.requests(server.Config), r.requests(east); its < 6 || all != its {
+		t.Errorf("of %d requests the first has %d", all, its)
+	}
 	_, west := r.installed("west", func(*rest.Config) {})
+	if its := r.requests(west); its < 6 {
+		t.Errorf("the second has %d requests", its)
+	}
 	if east.Host == west.Host {
 		t.Error("both are reached at one address")
 	}
@@ -317,7 +323,7 @@ func TestClustersShareAServer(t *testing.T) {
 	if all := r.ready(east, ""); len(all) != 3 || len(r.ready(east, "rack=west")) > 0 {
 		t.Errorf("the nodes of the one are %v", all)
 	}
-	// Those of the first may have been removed since, as they are after an hour.
+	// Those of the first may have been removed since, as Kubernetes removes them an hour after their answer.
 	r.eventually("each has its own requests", func() bool {
 		east, west := r.requests(east), r.requests(west)
 		return east+west > 0 && r.requests(server.Config) == east+west

@@ -104,7 +104,7 @@ func TestAllocationOfVIPs(t *testing.T) {
 	}
 }
 
-// TestEventsOfAReset come after the states that they tell of, and nobody is asked to reboot a machine.
+// TestEventsOfAReset: each event of a reset comes after the state that it names, and no event asks for a reboot of a machine.
 func TestEventsOfAReset(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
