@@ -37,6 +37,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
@@ -162,6 +163,18 @@ func (o *Options) complete() {
 	}
 }
 
+// reconcileWithin is how long one reconcile may take: none holds a worker for ever. A release that is read takes minutes.
+const reconcileWithin = 10 * time.Minute
+
+// boundedClient is a client that does not wait for a kind that the manager may not list.
+func boundedClient(connection *rest.Config, options client.Options) (client.Client, error) {
+	c, err := client.New(connection, options)
+	if err != nil {
+		return nil, err
+	}
+	return machines.BoundReads(c), nil
+}
+
 func newManager(connection *rest.Config, options *Options) (*controllerManager, error) {
 	options.complete()
 	scheme, err := Scheme()
@@ -195,11 +208,12 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	m, err := ctrl.NewManager(own, ctrl.Options{
 		Scheme: scheme, MapperProvider: newMapper, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks, HealthProbeBindAddress: options.HealthAddress,
+		NewClient:      boundedClient,
 		Client:         client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
 		LeaderElection: options.LeaderElection != "", LeaderElectionID: options.LeaderElection, LeaderElectionNamespace: options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		Controller: config.Controller{
-			MaxConcurrentReconciles: options.Concurrency, UsePriorityQueue: ptr.To(true), SkipNameValidation: ptr.To(true), // several managers may run in one process
+			MaxConcurrentReconciles: options.Concurrency, ReconciliationTimeout: reconcileWithin, UsePriorityQueue: ptr.To(true), SkipNameValidation: ptr.To(true), // several managers may run in one process
 		},
 	})
 	if err != nil {
@@ -221,6 +235,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	c.installations = installation.New(installation.Config{
 		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
+		Forget: c.forget,
 	})
 	if options.MediaURL != "" {
 		c.media = &media.Server{
@@ -229,6 +244,14 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		}
 	}
 	return c, nil
+}
+
+// forget drops what is known of a Cluster, whichever providers run.
+func (c *controllerManager) forget(cluster installation.Key) {
+	c.workloads.Forget(cluster)
+	if c.source.Keys != nil {
+		c.source.Keys.Forget(cluster)
+	}
 }
 
 // connect is the service for the clusters of a namespace.

@@ -143,8 +143,13 @@ func (s *scope) find(ctx context.Context) error {
 }
 
 func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
+	if err := machines.CheckInfrastructure(s.machine); err != nil {
+		s.failData(bootstrapv1.WaitingForClusterInfrastructureReason, err.Error())
+		return ctrl.Result{}, nil // another Machine has another config
+	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
 	if err != nil {
+		s.failData(bootstrapv1.WaitingForClusterInfrastructureReason, err.Error())
 		return ctrl.Result{}, err
 	}
 	s.way = machines.WayOf(s.machine, infrastructure)

@@ -764,3 +764,27 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 		t.Errorf("it has registered again, and %+v", c)
 	}
 }
+
+// TestKindsThatAreNotRead: a config says which field of its Machine names a kind that is no infrastructure, or that the manager
+// may not list, and what to do. What is wrong with the Machine is not tried again.
+func TestKindsThatAreNotRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		group, says string
+		fails       bool
+	}{
+		"no infrastructure": {group: "bootstrap.cluster.x-k8s.io", says: "spec.infrastructureRef: VendorMachine of the API group bootstrap.cluster.x-k8s.io is not read as infrastructure"},
+		"not to be read":    {group: "vendor.example.com", says: "read the VendorMachine x of Machine ", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				o["Machine"].(*clusterv1.Machine).Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: test.group, Kind: "VendorMachine", Name: "x"}
+			})
+			if err := b.reconcile(); (err != nil) != test.fails {
+				t.Errorf("it ends with %v", err)
+			}
+			if c := conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition); c == nil || !strings.Contains(c.Message, test.says) {
+				t.Errorf("it says %+v", c)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -144,7 +145,10 @@ func (s *scope) missingTemplate() string {
 	if s.kept == nil || !s.kept.noTemplate {
 		return ""
 	}
-	ref := &s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
+	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
+	if err := machines.CheckTemplate(ref); err != nil {
+		return err.Error()
+	}
 	return ref.Kind + " " + ref.Name + " does not exist"
 }
 

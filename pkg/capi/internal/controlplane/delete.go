@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,6 +16,7 @@ import (
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -127,16 +129,28 @@ func (s *scope) deleteRecords(ctx context.Context) error {
 	return s.Keys.Delete(ctx, s.Client, s.cluster)
 }
 
+// forget drops what is known of the Cluster that a control plane had. The control plane, or the Cluster, is gone.
+func (r *Reconciler) forget(plane types.NamespacedName) {
+	if cluster, known := r.clusters.take(plane); known {
+		r.forgetCluster(cluster)
+	}
+}
+
+func (r *Reconciler) forgetCluster(cluster installation.Key) {
+	if r.Keys != nil {
+		r.Keys.Forget(cluster)
+	}
+	r.Installations.Forget(cluster)
+	r.Workloads.Forget(cluster)
+	r.known.forget(cluster)
+}
+
 // release lets go of the control plane.
 func (s *scope) release(ctx context.Context) error {
 	if s.cluster != nil {
-		if s.Keys != nil {
-			s.Keys.Forget(s.cluster)
-		}
-		s.Installations.Forget(s.key())
-		s.Workloads.forget(s.key())
-		s.known.forget(s.key())
+		s.forgetCluster(s.key())
 	}
+	s.forget(client.ObjectKeyFromObject(s.plane))
 	s.Status.Forget(s.plane.UID)
 	before := s.plane.DeepCopy()
 	if !controllerutil.RemoveFinalizer(s.plane, controlplanev1.ControlPlaneFinalizer) {

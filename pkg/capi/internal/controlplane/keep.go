@@ -220,10 +220,13 @@ func (s *scope) outdated(ctx context.Context, made *lifecycle.Made) ([]string, e
 	return made.Outdated(&s.plane.Spec, s.domains(), was, is), nil
 }
 
-// template is a template of the kind that the control plane names; nil where there is none.
+// template is a template of the kind that the control plane names; nil where there is none, or it is none that is read.
 func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	ref.Name = name
+	if machines.CheckTemplate(ref) != nil {
+		return nil, nil
+	}
 	template, err := external.GetObjectFromContractVersionedRef(ctx, s.Client, ref, s.plane.Namespace)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read the template %s %s: %w", ref.Kind, ref.Name, err)

@@ -1,8 +1,11 @@
 package controlplane
 
 import (
+	"crypto/sha256"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
@@ -19,8 +22,8 @@ type kubeconfigs struct {
 }
 
 type knownKubeconfig struct {
-	data    string
-	problem error // why no cluster can be reached by it; nil where one can
+	sum     [sha256.Size]byte // of the kubeconfig
+	problem error             // why no cluster can be reached by it; nil where one can
 	ends    time.Time
 	hasEnd  bool // the end of its client certificate is known
 	// copyOf is the service's kubeconfig that the Secret was last compared with, and compared when that was. Both are
@@ -31,12 +34,13 @@ type knownKubeconfig struct {
 
 // examine parses a kubeconfig, unless it is the one that is known.
 func (k *kubeconfigs) examine(cluster installation.Key, data []byte) knownKubeconfig {
+	sum := sha256.Sum256(data)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if known, has := k.of[cluster]; has && known.data == string(data) {
+	if known, has := k.of[cluster]; has && known.sum == sum {
 		return known
 	}
-	known := knownKubeconfig{data: string(data), problem: desired.CheckKubeconfig(cluster, data)}
+	known := knownKubeconfig{sum: sum, problem: desired.CheckKubeconfig(cluster, data)}
 	known.ends, known.hasEnd = certificateEnds(data)
 	if k.of == nil {
 		k.of = map[installation.Key]knownKubeconfig{}
@@ -60,4 +64,32 @@ func (k *kubeconfigs) forget(cluster installation.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.of, cluster)
+}
+
+// clusters are the Clusters of control planes, by the names of the control planes. They say what to forget when a control
+// plane is gone. The zero value is ready. It is safe for concurrent use.
+type clusters struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]installation.Key
+}
+
+// note notes the Cluster of a control plane. former is the Cluster that it had before, where that was another one.
+func (c *clusters) note(plane types.NamespacedName, cluster installation.Key) (former installation.Key, another bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	former, another = c.of[plane]
+	if c.of == nil {
+		c.of = map[types.NamespacedName]installation.Key{}
+	}
+	c.of[plane] = cluster
+	return former, another && former != cluster
+}
+
+// take is the Cluster of a control plane, which is not noted any more then.
+func (c *clusters) take(plane types.NamespacedName) (installation.Key, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cluster, known := c.of[plane]
+	delete(c.of, plane)
+	return cluster, known
 }

@@ -24,6 +24,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 )
 
@@ -201,6 +202,9 @@ func plain(owner metav1.OwnerReference) metav1.OwnerReference {
 func (s *scope) makeInfrastructure(ctx context.Context, name string, labels, annotations map[string]string) (clusterv1.ContractVersionedObjectReference, error) {
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	template, err := s.template(ctx, ref.Name)
+	if err == nil {
+		err = machines.CheckTemplate(ref)
+	}
 	if err == nil && template == nil {
 		err = fmt.Errorf("there is no template %s %s", ref.Kind, ref.Name)
 	}

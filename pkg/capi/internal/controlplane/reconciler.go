@@ -66,6 +66,7 @@ type Reconciler struct {
 
 	writes   writes
 	known    kubeconfigs
+	clusters clusters
 	claiming sync.Mutex // held while a control plane asks for a name
 }
 
@@ -90,6 +91,9 @@ func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.clu
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	plane := &controlplanev1.OpenshiftAssistedControlPlane{}
 	if err := r.Client.Get(ctx, request.NamespacedName, plane); err != nil {
+		if apierrors.IsNotFound(err) { // its finalizers may have been taken away
+			r.forget(request.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !machines.IsWatched(plane, r.WatchFilter) {
@@ -100,6 +104,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("read the Cluster of control plane %s: %w", plane.Name, err)
 	}
 	s := &scope{Reconciler: r, plane: plane, cluster: cluster}
+	if cluster == nil {
+		r.forget(request.NamespacedName)
+	} else if former, another := r.clusters.note(request.NamespacedName, s.key()); another {
+		r.forgetCluster(former)
+	}
 	if machines.IsPaused(cluster, plane) {
 		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, plane)
 		return ctrl.Result{}, err

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,9 +45,9 @@ type Workloads struct {
 }
 
 type reached struct {
-	kubeconfig string
-	client     client.Client
-	asked      map[question]time.Time
+	sum    [sha256.Size]byte // of the kubeconfig
+	client client.Client
+	asked  map[question]time.Time
 }
 
 // question is what an installed cluster is asked now and then.
@@ -62,9 +63,10 @@ const workloadTakes = 20 * time.Second
 
 // Client is a client of a cluster by its kubeconfig.
 func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client, error) {
+	sum := sha256.Sum256(data)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, is := w.of[cluster]; is && known.kubeconfig == string(data) {
+	if known, is := w.of[cluster]; is && known.sum == sum {
 		return known.client, nil
 	}
 	config, err := w.Connector.Config(data, workloadTakes)
@@ -78,7 +80,7 @@ func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client
 	if w.of == nil {
 		w.of = map[installation.Key]reached{}
 	}
-	w.of[cluster] = reached{kubeconfig: string(data), client: c, asked: map[question]time.Time{}}
+	w.of[cluster] = reached{sum: sum, client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 
@@ -94,8 +96,8 @@ func (w *Workloads) isDue(cluster installation.Key, what question, now time.Time
 	return true
 }
 
-// forget drops the client of a cluster that is gone.
-func (w *Workloads) forget(cluster installation.Key) {
+// Forget drops the client of a cluster that is gone.
+func (w *Workloads) Forget(cluster installation.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.of, cluster)

@@ -40,6 +40,8 @@ type Config struct {
 	Nodes func(cluster Key) install.Nodes
 	// Clock is what waits are measured by.
 	Clock install.Clock
+	// Forget is told that a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may be nil.
+	Forget func(cluster Key)
 	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
 	Wake func(cluster Key, scopes []install.Scope)
 }
@@ -225,6 +227,9 @@ func (s *Set) drop(i *installation) {
 	}
 	if stop != nil {
 		stop()
+	}
+	if s.config.Forget != nil {
+		s.config.Forget(i.key)
 	}
 	if closer, has := i.nodes.(interface{ Close() }); has {
 		closer.Close()

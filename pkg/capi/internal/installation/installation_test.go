@@ -408,7 +408,8 @@ func TestUnusedServicesAreClosed(t *testing.T) {
 func TestUnusedInstallationsAreDroppedWithoutLeading(t *testing.T) {
 	s := &service{}
 	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
-	set.config.Clock = now
+	var forgotten []Key
+	set.config.Clock, set.config.Forget = now, func(cluster Key) { forgotten = append(forgotten, cluster) }
 	if _, err := set.View(t.Context(), lab); err != nil {
 		t.Fatal(err)
 	}
@@ -425,6 +426,9 @@ func TestUnusedInstallationsAreDroppedWithoutLeading(t *testing.T) {
 	}
 	after(unusedFor-time.Second, true, 0)
 	after(time.Second, false, 1)
+	if !slices.Equal(forgotten, []Key{lab}) {
+		t.Errorf("what is to be forgotten is %v", forgotten)
+	}
 	if _, err := set.View(t.Context(), lab); err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,11 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 	return UserData
 }
 
-// Infrastructure is the infrastructure object of a Machine, nil where it is not there.
+// Infrastructure is the infrastructure object of a Machine, nil where it is not there, or is of a kind that
+// CheckInfrastructure refuses.
 func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Machine) (*unstructured.Unstructured, error) {
 	ref := machine.Spec.InfrastructureRef
-	if ref.Name == "" {
+	if ref.Name == "" || CheckInfrastructure(machine) != nil {
 		return nil, nil
 	}
 	object, err := external.GetObjectFromContractVersionedRef(ctx, c, ref, machine.Namespace)

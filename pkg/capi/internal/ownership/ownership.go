@@ -30,8 +30,8 @@ import (
 const (
 	// dataKey is the key of the Secret that has the random key.
 	dataKey = "key"
-	// keyLength is how many bytes a new key has, and keyShortest how many one has at least.
-	keyLength, keyShortest = 32, 16
+	// keyLength is how many bytes a new key has. A key has between keyShortest and keyLongest bytes.
+	keyLength, keyShortest, keyLongest = 32, 16, 1 << 10
 	// markLength is how many letters of 5 bits a fingerprint has.
 	markLength = 32
 	// askAgain is how long, in real time, the answer about a Secret counts that the cache does not show.
@@ -96,6 +96,9 @@ func (k *Keys) key(ctx context.Context, cluster *clusterv1.Cluster) ([]byte, err
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	case len(secret.Data[dataKey]) < keyShortest:
 		return nil, fmt.Errorf("the Secret %s has no key of at least %d bytes under %q, by which the cluster in the service is known: restore it from a backup", name, keyShortest, dataKey)
+	case len(secret.Data[dataKey]) > keyLongest:
+		return nil, fmt.Errorf("the key under %q in the Secret %s, by which the cluster in the service is known, has more than %d bytes: restore it from a backup",
+			dataKey, name, keyLongest)
 	}
 	is := known{cluster: cluster.UID, version: secret.ResourceVersion, key: secret.Data[dataKey], asked: now}
 	if is.key == nil && have.cluster == cluster.UID {
@@ -143,7 +146,7 @@ func (k *Keys) Make(ctx context.Context, writer client.Writer, cluster *clusterv
 		Type: corev1.SecretTypeOpaque, Data: map[string][]byte{dataKey: key},
 	}
 	if err := writer.Create(ctx, secret); err != nil {
-		k.Forget(cluster) // it may be there since
+		k.Forget(client.ObjectKeyFromObject(cluster)) // it may be there since
 		return fmt.Errorf("make Secret %s: %w", name, err)
 	}
 	k.keep(name, known{cluster: cluster.UID, version: secret.ResourceVersion, key: key, asked: clock.Real().Now()})
@@ -156,12 +159,12 @@ func (k *Keys) Delete(ctx context.Context, writer client.Writer, cluster *cluste
 	if err := writer.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	k.Forget(cluster)
+	k.Forget(client.ObjectKeyFromObject(cluster))
 	return nil
 }
 
 // Forget drops what is known of the key of a Cluster.
-func (k *Keys) Forget(cluster *clusterv1.Cluster) {
+func (k *Keys) Forget(cluster types.NamespacedName) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.known, types.NamespacedName{Namespace: cluster.Namespace, Name: SecretName(cluster.Name)})

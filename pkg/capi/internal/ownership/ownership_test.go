@@ -133,14 +133,29 @@ func TestLostKey(t *testing.T) {
 	}
 }
 
-// TestBrokenKey: a key that is too short proves nothing.
+// TestBrokenKey: a key that is too short proves nothing, and one that is too long is not kept.
 func TestBrokenKey(t *testing.T) {
-	p, keys := newPlace(t)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab-oaictl-key"}, Data: map[string][]byte{"key": []byte("short")}}
-	if err := p.client.Create(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
-	if mark, err := keys.Mark(t.Context(), clusterOf("ns", "lab", "1")); err == nil || mark != "" || !strings.Contains(err.Error(), "restore it from a backup") {
-		t.Errorf("it is %q, %v", mark, err)
+	for name, test := range map[string]struct {
+		length int
+		says   string
+	}{
+		"too short": {15, "has no key of at least 16 bytes"},
+		"shortest":  {16, ""},
+		"longest":   {1 << 10, ""},
+		"too long":  {1<<10 + 1, "more than 1024 bytes: restore it from a backup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, keys := newPlace(t)
+			secret := &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab-oaictl-key"}, Data: map[string][]byte{"key": []byte(strings.Repeat("k", test.length))},
+			}
+			if err := p.client.Create(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			mark, err := keys.Mark(t.Context(), clusterOf("ns", "lab", "1"))
+			if (err == nil) != (test.says == "") || (mark == "") != (err != nil) || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("it is %q, %v", mark, err)
+			}
+		})
 	}
 }

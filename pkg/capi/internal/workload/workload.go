@@ -26,14 +26,20 @@ type Connector struct {
 	Allow []netip.Prefix
 }
 
-// Check refuses a kubeconfig by which no cluster is called: one that reaches nothing, has programs or files of this machine
+// Check refuses a kubeconfig by which no cluster is called: one that is too large, reaches nothing, has programs or files of this machine
 // used, does not verify the server, or names a proxy.
 func Check(data []byte) error {
 	_, err := read(data, time.Minute)
 	return err
 }
 
+// largest is how many bytes a kubeconfig has at most: certificates take a few thousand of them.
+const largest = 64 << 10
+
 func read(data []byte, timeout time.Duration) (*rest.Config, error) {
+	if len(data) > largest {
+		return nil, fmt.Errorf("it has %d bytes, and may have %d: leave out what does not belong to this cluster", len(data), largest)
+	}
 	config, err := kubeconfig.Connection(data, timeout)
 	if err != nil {
 		return nil, err

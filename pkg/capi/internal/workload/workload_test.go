@@ -49,9 +49,10 @@ func TestWhatIsRefused(t *testing.T) {
 	for says, data := range map[string][]byte{
 		"insecure-skip-tls-verify": []byte(`{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], users: [{name: a, user: {token: t}}],
 clusters: [{name: a, cluster: {server: "https://192.0.2.1:6443", insecure-skip-tls-verify: true}}]}`),
-		"proxy-url":   kubeconfigOf("https://192.0.2.1:6443", `, proxy-url: "http://192.0.2.9:3128"`, nil),
-		"names files": []byte(`{apiVersion: v1, kind: Config, users: [{name: a, user: {tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}}]}`),
-		"by https":    kubeconfigOf("http://192.0.2.1:8080", "", nil),
+		"proxy-url":      kubeconfigOf("https://192.0.2.1:6443", `, proxy-url: "http://192.0.2.9:3128"`, nil),
+		"names files":    []byte(`{apiVersion: v1, kind: Config, users: [{name: a, user: {tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}}]}`),
+		"by https":       kubeconfigOf("http://192.0.2.1:8080", "", nil),
+		"may have 65536": append(kubeconfigOf("https://192.0.2.1:6443", "", nil), "\n#"+strings.Repeat("x", 64<<10)...),
 	} {
 		if err := workload.Check(data); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
