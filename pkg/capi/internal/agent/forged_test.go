@@ -74,14 +74,20 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 }
 
 // TestOthersTakeNoHost: what an AgentMachine of another namespace says of a host does not count, unless the pool is
-// opened to that namespace, too; then the older one has the host.
+// opened to that namespace, too. Then the one has the host whose reservation has held before, as its status says, whatever
+// the age of the other. Without such a status the older one has it.
 func TestOthersTakeNoHost(t *testing.T) {
 	for name, test := range map[string]struct {
 		opened bool
+		held   bool // as its status says
+		theirs bool // as the status of the other says
 		keeps  bool
 	}{
-		"the pool is opened to it alone": {keeps: true},
-		"the pool is opened to both":     {opened: true},
+		"the pool is opened to it alone":        {keeps: true},
+		"the pool is opened to both":            {opened: true},
+		"its reservation has held":              {opened: true, held: true, keeps: true},
+		"the reservation of the other has held": {opened: true, theirs: true},
+		"the reservations of both have held":    {opened: true, held: true, theirs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			older := &agentv1.AgentMachine{
@@ -90,6 +96,10 @@ func TestOthersTakeNoHost(t *testing.T) {
 					Annotations: map[string]string{machines.AnnotationReservedHost: "rack/moved"},
 				},
 				Spec: agentv1.AgentMachineSpec{ProviderID: "agent://moved"},
+			}
+			held := &agentv1.AgentReference{Namespace: "rack", Name: "moved"}
+			if test.theirs {
+				older.Status.AgentRef = held
 			}
 			m := newMoved(t, "rack", older)
 			pools := racks()
@@ -105,6 +115,12 @@ func TestOthersTakeNoHost(t *testing.T) {
 			m.infra.CreationTimestamp = metav1.Unix(2, 0)
 			if err := m.client.Update(t.Context(), m.infra); err != nil {
 				t.Fatal(err)
+			}
+			if test.held {
+				m.infra.Status.AgentRef = held
+				if err := m.client.Status().Update(t.Context(), m.infra); err != nil {
+					t.Fatal(err)
+				}
 			}
 			m.service.hosts = map[string][]install.Host{"rack": {func() install.Host {
 				host := hostOfPool("moved", "x86_64")

@@ -304,23 +304,42 @@ func hostOf(m *agentv1.AgentMachine) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// rival is an AgentMachine that has reserved the same host, and was there before this one; "" for
-// none. Two processes may have reserved at one time, of which one was about to end.
+// rival is an AgentMachine that has reserved the same host, and comes before this one; "" for none. Two processes may have
+// reserved at one time, of which one was about to end.
 func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, error) {
 	others, err := s.others(ctx)
 	if err != nil {
 		return "", err
 	}
+	others = slices.DeleteFunc(others, func(m agentv1.AgentMachine) bool { return hostOf(&m) != host })
+	if len(others) == 0 {
+		return "", nil
+	}
+	own := &agentv1.AgentMachine{}
+	if err := s.Live.Get(ctx, s.me(), own); err != nil {
+		return "", fmt.Errorf("read AgentMachine %s: %w", s.me(), err)
+	}
 	for i := range others {
-		other := &others[i]
-		if hostOf(other) != host {
-			continue
-		}
-		if by := other.CreationTimestamp.Compare(s.object.CreationTimestamp.Time); by < 0 || by == 0 && strings.Compare(string(other.UID), string(s.object.UID)) < 0 {
-			return other.Namespace + "/" + other.Name, nil
+		if comesBefore(&others[i], own, host) {
+			return others[i].Namespace + "/" + others[i].Name, nil
 		}
 	}
 	return "", nil
+}
+
+// comesBefore reports whether one AgentMachine, rather than another, has a host that both say they have reserved. One whose
+// status names the host comes first: the status says so once the reservation has held. Users may usually not write it, while
+// they may write the reservation into an AgentMachine of any age. Else the older one comes first.
+func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bool {
+	holds := func(m *agentv1.AgentMachine) bool {
+		ref := m.Status.AgentRef
+		return ref != nil && types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name} == host
+	}
+	if first := holds(one); first != holds(other) {
+		return first
+	}
+	by := one.CreationTimestamp.Compare(other.CreationTimestamp.Time)
+	return by < 0 || by == 0 && strings.Compare(string(one.UID), string(other.UID)) < 0
 }
 
 // take reserves a host: it is written into the AgentMachine first, so that whoever goes on after a

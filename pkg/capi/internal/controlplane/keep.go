@@ -225,7 +225,7 @@ func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstru
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	ref.Name = name
 	if machines.CheckTemplate(ref) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // a condition says it
 	}
 	template, err := external.GetObjectFromContractVersionedRef(ctx, s.Client, ref, s.plane.Namespace)
 	if client.IgnoreNotFound(err) != nil {

@@ -22,7 +22,7 @@ const groupOfInfrastructure = "infrastructure.cluster.x-k8s.io"
 // kind is read: the manager may not list it, and a cached read would wait for that.
 func CheckInfrastructure(machine *clusterv1.Machine) error {
 	if err := checkKind(machine.Spec.InfrastructureRef, KindAgentMachine); err != nil {
-		return fmt.Errorf("Machine %s: spec.infrastructureRef: %w; delete the Machine, and make another one", machine.Name, err)
+		return fmt.Errorf("spec.infrastructureRef: %w; delete Machine %s, and make another one", err, machine.Name)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestKindsThatAreNoInfrastructure(t *testing.T) {
 					t.Errorf("it is refused with %v", err)
 				}
 			}
-			judge(machines.CheckInfrastructure(m), test.machine, "Machine m: spec.")
+			judge(machines.CheckInfrastructure(m), test.machine, "spec.")
 			judge(machines.CheckTemplate(ref), test.template, "spec.machineTemplate.spec.")
 			read := false
 			object, err := machines.Infrastructure(t.Context(), reading(func(context.Context) error { read = true; return errors.New("no") }), m)
