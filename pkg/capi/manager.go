@@ -79,8 +79,8 @@ type Options struct {
 	AgentNamespace string
 	// Pools are, by namespace, the ids of the InfraEnvs of Service whose hosts AgentMachines of the namespace may take.
 	Pools map[string][]string
-	// AllowEndpoints are addresses at which API servers of installed clusters are called although they are loopback,
-	// link-local or metadata addresses.
+	// AllowEndpoints are addresses at which API servers of installed clusters, and registries of release images, are called
+	// although they are loopback, link-local or metadata addresses.
 	AllowEndpoints []netip.Prefix
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the objects that are
 	// reconciled; "" for all.
@@ -225,7 +225,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	if options.Service != nil {
 		c.source.Keys = &ownership.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
 	}
-	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release}
+	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release, connector: connector}
 	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
 		service, err := c.installations.Service(of.Namespace)
 		if err != nil {

@@ -3,6 +3,7 @@ package capi
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,9 +37,11 @@ type releases struct {
 	clock clock.Clock
 	// read reads a release image.
 	read func(ctx context.Context, image string, o release.Options) (release.Info, error)
+	// connector makes the connections to registries, which users of a namespace name.
+	connector workload.Connector
 
 	mu    sync.Mutex
-	known map[string]found
+	known map[[sha256.Size]byte]found // by the digest of a namespace and an image
 }
 
 type found struct {
@@ -46,8 +50,12 @@ type found struct {
 	at    time.Time
 }
 
-// lookAgain is how long a registry that did not have an image is left alone.
-const lookAgain = time.Minute
+const (
+	// lookAgain is how long a registry that did not have an image is left alone.
+	lookAgain = time.Minute
+	// mostKnown is how many images are kept in mind.
+	mostKnown = 256
+)
 
 // imageOf is the release image of a cluster, "" where the service has one for its version.
 func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desired.Cluster, wanted *spec.Cluster) (string, error) {
@@ -57,7 +65,7 @@ func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desi
 		return "", err
 	}
 	image := tagOf(c, string(wanted.Spec.OpenShift.Arch))
-	key := c.Namespace + " " + image
+	key := sha256.Sum256([]byte(c.Namespace + " " + image))
 	r.mu.Lock()
 	last, known := r.known[key]
 	r.mu.Unlock()
@@ -65,8 +73,8 @@ func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desi
 		last = found{at: r.clock.Now()}
 		last.image, last.err = r.digestOf(ctx, c, image, wanted)
 		r.mu.Lock()
-		if r.known == nil {
-			r.known = map[string]found{}
+		if r.known == nil || len(r.known) >= mostKnown {
+			r.known = map[[sha256.Size]byte]found{}
 		}
 		r.known[key] = last
 		r.mu.Unlock()
@@ -92,7 +100,7 @@ func tagOf(c *desired.Cluster, arch string) string {
 
 // optionsOf say how the registries of a control plane are reached.
 func (r *releases) optionsOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster) (release.Options, error) {
-	options := release.Options{Clock: r.clock, CA: []byte(wanted.TrustBundle())}
+	options := release.Options{Clock: r.clock, CA: []byte(wanted.TrustBundle()), Dial: r.connector.Dial, Proxy: r.connector.Proxy, Quiet: true}
 	if ref := plane.Spec.Config.PullSecretRef; ref != nil && ref.Name != "" {
 		secret := &corev1.Secret{}
 		if err := r.live.Get(ctx, client.ObjectKey{Namespace: plane.Namespace, Name: ref.Name}, secret); err != nil {

@@ -3,10 +3,23 @@ package capi
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -126,5 +139,117 @@ func TestPayloadsAreReadWithWhatTheControlPlaneNames(t *testing.T) {
 	plane.Spec.Config.PullSecretRef.Name = "none"
 	if _, err := r.payloadOf(t.Context(), plane, wanted, image); err == nil || !strings.Contains(err.Error(), "read the pull secret none") {
 		t.Errorf("without a pull secret: %v", err)
+	}
+}
+
+// released is a cluster whose release image is in a repository that its control plane names, and a service without it.
+func released(repository string) (*desired.Cluster, *spec.Cluster, *offers) {
+	c := &desired.Cluster{
+		Cluster:      &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
+		ControlPlane: &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
+	}
+	c.ControlPlane.Spec.DistributionVersion = "4.20.3"
+	c.ControlPlane.Annotations = map[string]string{controlplanev1.ReleaseImageRepositoryOverrideAnnotation: repository}
+	wanted := &spec.Cluster{}
+	wanted.Spec.Registry = spec.Registry{Mirrors: []spec.Mirror{{Source: repository, Mirrors: []string{repository}, Insecure: true}}}
+	return c, wanted, &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no release is of version 4.20.3")}}
+}
+
+// TestReleasesAreReadFromAllowedAddresses: registries, which users of a namespace name, are called by the rule for
+// installed clusters, and so is where they send for a token. What they say is not shown.
+func TestReleasesAreReadFromAllowedAddresses(t *testing.T) {
+	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	asked, realm := []string{}, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked = append(asked, r.Host+r.URL.Path); strings.HasPrefix(r.URL.Path, "/latest/meta-data") {
+			_, _ = io.WriteString(w, `{"Token":"of-the-metadata-service"}`)
+			return
+		}
+		if realm != "" && r.Method == http.MethodGet {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="`+realm+`"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"errors":[{"code":"UNAUTHORIZED","message":"words of a registry"}]}`)
+			return
+		}
+		images.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	at := server.Listener.Addr().String()
+	tag, err := name.ParseReference(at+"/ocp/release:4.20.3-x86_64", name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: "amd64", OS: "linux", Config: v1.Config{Labels: map[string]string{"io.openshift.release": "4.20.3"}}})
+	if err == nil {
+		err = remote.Write(tag, image)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, wanted, service := released(at + "/ocp/release")
+	look := func(allowed ...string) (string, error) {
+		asked = nil
+		r := &releases{live: fake.NewClientBuilder().Build(), clock: clock.Scaled(1000), read: release.Read}
+		for _, prefix := range allowed {
+			r.connector.Allow = append(r.connector.Allow, netip.MustParsePrefix(prefix))
+		}
+		_, payloadErr := r.payloadOf(t.Context(), c.ControlPlane, wanted, tag.Name())
+		image, err := r.imageOf(t.Context(), service, c, wanted)
+		if (payloadErr == nil) != (err == nil) {
+			t.Errorf("the image is found: %v; and read: %v", err, payloadErr)
+		}
+		return image, errors.Join(err, payloadErr)
+	}
+	if _, err := look(); err == nil || len(asked) > 0 || strings.Count(err.Error(), "--allow-endpoint 127.0.0.1/32") != 4 { // of the mirror and the source, read twice
+		t.Errorf("a loopback address: asked is %q, %v", asked, err)
+	}
+	if image, err := look("127.0.0.1/32"); err != nil || !strings.HasPrefix(image, at+"/ocp/release@sha256:") {
+		t.Errorf("an allowed address: %s, %v", image, err)
+	}
+	elsewhere := strings.Replace(server.URL, "127.0.0.1", "127.0.0.2", 1)
+	for _, realm = range []string{elsewhere + "/latest/meta-data/role", strings.Replace(elsewhere, "http:", "https:", 1) + "/latest/meta-data/role"} {
+		_, err := look("127.0.0.1/32")
+		if err == nil || slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "meta-data") }) {
+			t.Errorf("%s: asked is %q, %v", realm, asked, err)
+		}
+	}
+	realm = server.URL + "/latest/meta-data/role" // of the registry's own host, which does not take the token
+	if _, err := look("127.0.0.1/32"); err == nil || strings.Contains(err.Error(), "words of a registry") || !strings.Contains(err.Error(), "401 Unauthorized, UNAUTHORIZED") {
+		t.Errorf("the registry's own words: %v", err)
+	}
+}
+
+// TestReleasesInMindAreFew: what is kept of images does not grow with what users of a namespace write.
+func TestReleasesInMindAreFew(t *testing.T) {
+	const most = 1 << 20
+	r := &releases{live: fake.NewClientBuilder().Build(), clock: clock.Real(), read: release.Read}
+	reads := 0
+	long := strings.Repeat("!", 200<<10)
+	for i := range 2 * mostKnown {
+		c, wanted, service := released(fmt.Sprintf("registry.example.com/%d%s", i, long))
+		wanted.Spec.Registry = spec.Registry{}
+		if _, err := r.imageOf(t.Context(), service, c, wanted); err == nil || !strings.Contains(err.Error(), "at most 512 bytes") {
+			t.Fatalf("%.600v", err)
+		}
+	}
+	kept := 0
+	for key, found := range r.known {
+		kept += len(key) + len(found.image) + len(found.err.Error())
+	}
+	if len(r.known) > mostKnown || kept > most {
+		t.Errorf("%d images are kept, in %d bytes", len(r.known), kept)
+	}
+	r.read = func(context.Context, string, release.Options) (release.Info, error) {
+		reads++
+		return release.Info{Digest: "sha256:abc"}, nil
+	}
+	for range 2 {
+		c, wanted, service := released("registry.example.com/ocp")
+		if image, err := r.imageOf(t.Context(), service, c, wanted); err != nil || image != "registry.example.com/ocp@sha256:abc" {
+			t.Errorf("%s, %v", image, err)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("one image is read %d times", reads)
 	}
 }

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -10,9 +11,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
@@ -52,12 +56,29 @@ func newClient(o Options) (*client, error) {
 		return nil, errors.New("the certificates to trust hold no PEM certificate")
 	}
 	c := &client{clock: o.Clock, logins: all, layers: o.Kubernetes}
-	c.verified = http.DefaultTransport.(*http.Transport).Clone()
-	c.verified.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
-	c.careless = http.DefaultTransport.(*http.Transport).Clone()
+	c.verified = o.transport(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool})
 	// Only for what registries.conf marks as insecure.
-	c.careless.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
+	c.careless = o.transport(&tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true})
 	return c, nil
+}
+
+// transport makes its connections as the options say.
+func (o *Options) transport(trust *tls.Config) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = trust
+	if o.Dial != nil {
+		t.DialContext = o.Dial
+	}
+	if o.Proxy != nil {
+		t.Proxy = func(r *http.Request) (*url.URL, error) {
+			via, err := o.Proxy(r)
+			if err != nil {
+				return nil, &refusedProxy{err}
+			}
+			return via, nil
+		}
+	}
+	return t
 }
 
 func (c *client) read(ctx context.Context, at source) (Info, error) {
@@ -100,55 +121,6 @@ func passing(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-var errPlain = errors.New("it is only reached without TLS, and registries.conf does not say insecure = true for it")
-
-var errTooLarge = errors.New("the registry's answer is larger than a release needs")
-
-// bounded cuts off answers that are too large, and lets nothing go out without TLS
-// unless plain says so: the library would, to private addresses, with the credentials.
-type bounded struct {
-	next  http.RoundTripper
-	plain bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.URL.Scheme != "https" && !b.plain {
-		return nil, errPlain
-	}
-	response, err := b.next.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	limit := int64(largestAnswer)
-	if strings.Contains(request.URL.Path, blobs) || request.Response != nil { // or where a redirect sends for one
-		limit = largestBlob
-	}
-	if response.ContentLength > limit {
-		response.Body.Close()
-		return nil, fmt.Errorf("%w: %d bytes", errTooLarge, response.ContentLength)
-	}
-	response.Body = &boundedBody{ReadCloser: response.Body, left: limit}
-	return response, nil
-}
-
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *boundedBody) Read(data []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(data)) > b.left {
-		data = data[:b.left]
-	}
-	n, err := b.ReadCloser.Read(data)
-	b.left -= int64(n)
-	return n, err
-}
-
 // repository reads from a registry. The library's own reader brings much along that
 // makes images.
 type repository struct {
@@ -166,11 +138,49 @@ func (c *client) open(ctx context.Context, at source) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed, err := transport.NewWithContext(ctx, in.Registry, login, &bounded{next: base, plain: at.insecure}, []string{in.Scope(transport.PullScope)})
+	first := &guard{next: base, registry: in.RegistryStr(), plain: at.insecure}
+	challenge, err := transport.Ping(ctx, in.Registry, first)
 	if err != nil {
 		return nil, distrust(err)
 	}
-	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", in.Scheme(), in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
+	guarded, err := first.answered(challenge)
+	if err != nil {
+		return nil, err
+	}
+	through := transport.NewUserAgent(guarded, "")
+	token, err := tokenOf(ctx, in, login, through, challenge)
+	if err != nil {
+		return nil, distrust(err)
+	}
+	signed, err := transport.FromToken(in.Registry, login, through, challenge, token)
+	if err != nil {
+		return nil, err
+	}
+	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", guarded.scheme, in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
+}
+
+// tokenOf is what a registry wants to be shown for reading, an empty one where it wants none.
+func tokenOf(ctx context.Context, in name.Repository, login authn.Authenticator, through http.RoundTripper, challenge *transport.Challenge) (*transport.Token, error) {
+	if !strings.EqualFold(challenge.Scheme, "bearer") {
+		return &transport.Token{}, nil
+	}
+	config, err := authn.Authorization(ctx, login)
+	if err != nil {
+		return nil, err
+	}
+	if config.RegistryToken != "" {
+		return &transport.Token{Token: config.RegistryToken}, nil
+	}
+	token, err := transport.Exchange(ctx, in.Registry, login, through, []string{in.Scope(transport.PullScope)}, challenge)
+	if err != nil {
+		_, answered := errors.AsType[*transport.Error](err)
+		if _, asked := errors.AsType[*url.Error](err); answered || asked {
+			return nil, err
+		}
+		return nil, errNoToken // the cause could quote an answer with a secret
+	}
+	token.Token = cmp.Or(token.AccessToken, token.Token)
+	return token, nil
 }
 
 // content is a manifest or a part of an image.
@@ -207,7 +217,7 @@ func (r *repository) get(ctx context.Context, path, identifier string) (content,
 	data, err := io.ReadAll(response.Body)
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(data))
 	if err == nil && strings.Contains(identifier, ":") && digest != identifier {
-		err = fmt.Errorf("the registry answers with %s when asked for %s", digest, identifier)
+		err = finding(fmt.Sprintf("the registry answers with %s when asked for %s", digest, identifier))
 	}
 	return content{data: data, kind: types.MediaType(response.Header.Get("Content-Type")), digest: digest}, err
 }

@@ -29,6 +29,7 @@ const (
 	metadataFile    = "release-manifests/release-metadata"
 	imagesFile      = "release-manifests/image-references"
 
+	longestVersion  = 128
 	largestConfig   = 4 << 20
 	largestLayer    = 64 << 20  // compressed
 	largestContents = 1 << 30   // of a layer, unpacked
@@ -54,11 +55,11 @@ func (r *repository) describe(ctx context.Context, identifier string, layers boo
 		}
 	}
 	if !found.kind.IsImage() {
-		return Info{}, fmt.Errorf("it is a %s and no image", found.kind)
+		return Info{}, fmt.Errorf("%w: it is a %s", finding("it is no image"), found.kind)
 	}
 	image, err := v1.ParseManifest(bytes.NewReader(found.data))
 	if err != nil {
-		return Info{}, fmt.Errorf("read its manifest: %w", err)
+		return Info{}, fmt.Errorf("%w: %w", finding("cannot read its manifest"), err)
 	}
 	config, err := r.configOf(ctx, image)
 	if err != nil {
@@ -69,7 +70,7 @@ func (r *repository) describe(ctx context.Context, identifier string, layers boo
 	}
 	info.Version = config.Config.Labels[versionLabel]
 	if info.Version != "" && !layers {
-		return info, nil
+		return info.bounded()
 	}
 	files, err := r.filesOf(ctx, image)
 	if err != nil {
@@ -77,9 +78,18 @@ func (r *repository) describe(ctx context.Context, identifier string, layers boo
 	}
 	info.Version, info.Kubernetes = cmp.Or(info.Version, files.version), files.kubernetes
 	if info.Version == "" {
-		return Info{}, errors.New("it is no OpenShift release: it has neither the label " + versionLabel + " nor the file " + metadataFile)
+		return Info{}, finding("it is no OpenShift release: it has neither the label " + versionLabel + " nor the file " + metadataFile)
 	}
-	return info, nil
+	return info.bounded()
+}
+
+// bounded is the Info without the files that its texts are parts of, which would stay in memory with them.
+func (i Info) bounded() (Info, error) {
+	if max(len(i.Version), len(i.Kubernetes)) > longestVersion {
+		return Info{}, errLong
+	}
+	i.Version, i.Kubernetes = strings.Clone(i.Version), strings.Clone(i.Kubernetes)
+	return i, nil
 }
 
 // oneOf is an image of a manifest list, any of which says the version, and the
@@ -88,7 +98,7 @@ func (r *repository) describe(ctx context.Context, identifier string, layers boo
 func oneOf(list []byte) (one string, arch []string, err error) {
 	index, err := v1.ParseIndexManifest(bytes.NewReader(list))
 	if err != nil {
-		return "", nil, fmt.Errorf("read its list of manifests: %w", err)
+		return "", nil, fmt.Errorf("%w: %w", finding("cannot read its list of manifests"), err)
 	}
 	for _, entry := range index.Manifests {
 		if entry.Platform == nil || entry.Platform.OS != "linux" || !entry.MediaType.IsImage() {
@@ -102,7 +112,7 @@ func oneOf(list []byte) (one string, arch []string, err error) {
 		}
 	}
 	if one == "" {
-		return "", nil, errors.New("its list of manifests names no image for linux")
+		return "", nil, finding("its list of manifests names no image for linux")
 	}
 	slices.Sort(arch)
 	return one, arch, nil
@@ -118,10 +128,10 @@ func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.Conf
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(found.data))
 	if err != nil {
-		return nil, fmt.Errorf("read its configuration: %w", err)
+		return nil, fmt.Errorf("%w: %w", finding("cannot read its configuration"), err)
 	}
 	if config.Architecture == "" {
-		return nil, errors.New("its configuration names no architecture")
+		return nil, finding("its configuration names no architecture")
 	}
 	return config, nil
 }
@@ -166,7 +176,7 @@ func unpacked(layer []byte) (io.ReadCloser, error) {
 func filesIn(layer []byte) (files, error) {
 	content, err := unpacked(layer)
 	if err != nil {
-		return files{}, fmt.Errorf("unpack a layer: %w", err)
+		return files{}, fmt.Errorf("%w: %w", finding("cannot unpack a layer"), err)
 	}
 	defer content.Close()
 	archive := tar.NewReader(io.LimitReader(content, largestContents))
@@ -179,7 +189,7 @@ func filesIn(layer []byte) (files, error) {
 			return said, nil
 		}
 		if err != nil {
-			return files{}, fmt.Errorf("read a layer: %w", err)
+			return files{}, fmt.Errorf("%w: %w", finding("cannot read a layer"), err)
 		}
 		switch strings.TrimPrefix(path.Clean("/"+header.Name), "/") {
 		case metadataFile:
@@ -239,7 +249,7 @@ func readJSON(file io.Reader, name string, into any) error {
 		err = json.Unmarshal(data, into)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		return fmt.Errorf("%w: %w", finding("cannot read "+name), err)
 	}
 	return nil
 }

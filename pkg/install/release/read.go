@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -68,8 +69,15 @@ type Options struct {
 	CA []byte
 	// Kubernetes has the version of Kubernetes read, for which a layer of the image is.
 	Kubernetes bool
-	// OC is the path of the program oc, asked where no registry answers; "" for none.
+	// OC is the path of the program oc, asked where no registry answers; "" for none. It makes connections its own way.
 	OC string
+	// Dial makes the connections, and Proxy names the proxy of a request: also of those that a registry sends elsewhere,
+	// for a token or a part of an image. Nil for those of http.DefaultTransport.
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	Proxy func(*http.Request) (*url.URL, error)
+	// Quiet keeps what registries say out of errors, but for the HTTP status and the standard code of a registry's error:
+	// for references that others have written than those who run the program.
+	Quiet bool
 	// Clock is what is waited by between attempts.
 	Clock clock.Clock
 }
@@ -101,6 +109,9 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			return Info{}, cause
 		}
+		if o.Quiet {
+			err = quiet(err)
+		}
 		failures = append(failures, fmt.Errorf("%s: %w", at.image, err))
 	}
 	if o.OC != "" {
@@ -122,6 +133,9 @@ func parse(ref string) (name.Reference, error) {
 	if ref == "" {
 		return nil, errors.New("it is empty")
 	}
+	if err := tooLong(ref); err != nil {
+		return nil, err
+	}
 	host, _, hasPath := strings.Cut(ref, "/")
 	if !hasPath || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		return nil, errors.New("it names no registry; write REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@sha256:…")
@@ -129,9 +143,25 @@ func parse(ref string) (name.Reference, error) {
 	return name.ParseReference(ref, name.WithDefaultTag("latest"))
 }
 
+// longestReference is in bytes: of a name 255, of a tag 128, and of a digest 71.
+const longestReference = 512
+
+func tooLong(ref string) error {
+	if len(ref) <= longestReference {
+		return nil
+	}
+	return fmt.Errorf("the reference of an image has at most %d bytes, and this one has %d: it begins with %s", longestReference, len(ref), oneLine(ref[:40]))
+}
+
 func refused(ref string, err error) error {
+	if len(ref) > longestReference {
+		ref = ""
+	}
 	return &install.Fault{Code: install.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
 }
+
+// mostFailures is how many places an error names.
+const mostFailures = 16
 
 // unreadable is the error for a release that no place gave. A refusal of credentials
 // counts most: registries answer so for images that they have.
@@ -139,8 +169,12 @@ func unreadable(ref string, failures []error) error {
 	fault := &install.Fault{Code: install.CodeFailure, Op: "read release image", On: ref}
 	texts := make([]string, 0, len(failures))
 	missing := len(failures) > 0
-	for _, failure := range failures {
-		texts = append(texts, plain(failure))
+	for i, failure := range failures {
+		if i < mostFailures {
+			texts = append(texts, plain(failure))
+		} else if i == len(failures)-1 {
+			texts = append(texts, fmt.Sprintf("and so on, at %d places in all", len(failures)))
+		}
 		status := 0
 		if answer, is := errors.AsType[*transport.Error](failure); is {
 			status = answer.StatusCode
@@ -178,6 +212,9 @@ func distrust(err error) error {
 // plain is a failure in one line, without the query of the address, which may hold a
 // token, and without a page of text for an answer.
 func plain(err error) string {
+	if _, is := errors.AsType[*quieted](err); is {
+		return err.Error()
+	}
 	answer, is := errors.AsType[*transport.Error](err)
 	if !is {
 		text := err.Error()

@@ -113,6 +113,9 @@ func sourcesOf(image name.Reference, o Options) ([]source, error) {
 		if insecure {
 			options = append(options, name.Insecure)
 		}
+		if err := tooLong(ref); err != nil {
+			return err
+		}
 		parsed, err := name.ParseReference(ref, options...)
 		if err != nil {
 			return err

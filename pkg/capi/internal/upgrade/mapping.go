@@ -131,7 +131,7 @@ type failure struct {
 const (
 	// againAfter is how long an image that could not be read is left alone.
 	againAfter = 10 * time.Minute
-	// mostReadings is how many images are kept in mind.
+	// mostReadings is how many images are kept in mind, and how many that could not be read.
 	mostReadings = 256
 	// readingTakes is how long reading an image may take, in real time: somebody waits for it, who can go by
 	// the rule. Where somebody has waited in vain, others wait for less: they may have a mirror, which answers at once.
@@ -257,7 +257,13 @@ func (m *Mapping) remember(who attempt, payload Payload, err error, late bool) {
 	}
 	maps.DeleteFunc(m.failed, func(_ attempt, f failure) bool { return now.Sub(f.at) >= againAfter })
 	maps.DeleteFunc(m.silent, func(_ string, at time.Time) bool { return now.Sub(at) >= againAfter })
+	if len(m.failed) >= mostReadings {
+		clear(m.failed)
+	}
 	m.failed[who] = failure{err, now}
+	if len(m.silent) >= mostReadings {
+		clear(m.silent)
+	}
 	if late {
 		m.silent[who.digest] = now
 	}

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -210,5 +211,16 @@ func TestMappingIsSafe(t *testing.T) {
 	group.Wait()
 	if len(m.read) > mostReadings {
 		t.Errorf("%d images are remembered", len(m.read))
+	}
+}
+
+// TestFailuresInMindAreFew: what could not be read of images does not grow with the images that users name.
+func TestFailuresInMindAreFew(t *testing.T) {
+	m := &Mapping{Clock: &still{}}
+	for i := range 2 * mostReadings {
+		m.remember(attempt{fmt.Sprint(i), "lab"}, Payload{}, errors.New("no route to host"), true)
+	}
+	if len(m.failed) > mostReadings || len(m.silent) > mostReadings || m.failed[attempt{fmt.Sprint(2*mostReadings - 1), "lab"}].err == nil {
+		t.Errorf("%d failures and %d silent images are kept", len(m.failed), len(m.silent))
 	}
 }

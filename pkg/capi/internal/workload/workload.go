@@ -1,5 +1,6 @@
-// Package workload connects to installed clusters. Their kubeconfigs are in Secrets, which users of a namespace may write: they
-// must not have the manager call what is within its own machine or network segment, nor show what another server answers.
+// Package workload connects to installed clusters, and checks the addresses of other servers that users of a namespace
+// name. The kubeconfigs of clusters are in Secrets, which these users may write: they must not have the manager call
+// what is within its own machine or network segment, nor show what another server answers.
 package workload
 
 import (
@@ -61,9 +62,8 @@ func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, err
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, ControlContext: c.control}
-	config.Dial = dialer.DialContext
-	config.Proxy = c.proxy // without this function, client-go keeps the transport for ever
+	config.Dial = c.Dial
+	config.Proxy = c.Proxy // without this function, client-go keeps the transport for ever
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &quiet{next} })
 	return config, nil
 }
@@ -72,6 +72,12 @@ const (
 	dialTimeout = 30 * time.Second
 	keepAlive   = 30 * time.Second
 )
+
+// Dial makes a connection, to an address that may be called.
+func (c Connector) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, ControlContext: c.control}
+	return dialer.DialContext(ctx, network, address)
+}
 
 // control checks the address that is about to be dialled, after name resolution.
 func (c Connector) control(_ context.Context, _, address string, _ syscall.RawConn) error {
@@ -82,8 +88,8 @@ func (c Connector) control(_ context.Context, _, address string, _ syscall.RawCo
 	return c.check(at.Addr())
 }
 
-// proxy is the one of the manager's own environment. What a proxy would dial is checked as far as it is an address.
-func (c Connector) proxy(r *http.Request) (*url.URL, error) {
+// Proxy is the one of the manager's own environment. What a proxy would dial is checked as far as it is an address.
+func (c Connector) Proxy(r *http.Request) (*url.URL, error) {
 	via, err := http.ProxyFromEnvironment(r)
 	if via == nil || err != nil {
 		return via, err
@@ -98,7 +104,7 @@ func (c Connector) proxy(r *http.Request) (*url.URL, error) {
 	return via, nil
 }
 
-// check refuses an address that is no cluster's.
+// check refuses an address that is no cluster's, and no registry's.
 func (c Connector) check(address netip.Addr) error {
 	address = plain(address)
 	if slices.ContainsFunc(c.Allow, func(p netip.Prefix) bool { return p.Contains(address) }) {
