@@ -12,6 +12,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/simulator/spoke"
 )
 
 const (
@@ -86,7 +88,7 @@ func TestWorkerJoins(t *testing.T) {
 
 // TestUnanswered has a kubelet ask again with another key, and leave the first request, as it does after 15 minutes.
 func TestUnanswered(t *testing.T) {
-	st := play(t, nil)
+	st := play(t, func(c *spoke.Config) { c.AnswerSoon = time.Millisecond })
 	st.join(machine("worker-0", "192.168.127.50"))
 	first := st.awaitRequest(client)
 	if err := st.clock.Sleep(t.Context(), 14*time.Minute); err != nil {

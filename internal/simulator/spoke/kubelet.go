@@ -1,6 +1,7 @@
 package spoke
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -20,8 +21,10 @@ import (
 
 // How long things take a kubelet, in simulated time.
 const (
-	// answerTimeout is how long it waits for a certificate before it asks anew, with another key.
+	// answerTimeout is how long it waits for a certificate before it asks anew, with another key: an approver is
+	// another process, which a simulation is not to outrun.
 	answerTimeout = 15 * time.Minute
+	answerSoon    = 2 * time.Minute // real time, without Config.AnswerSoon
 	// networkTime is from its registration until its network provider has started.
 	networkTime = 75 * time.Second
 	// reportEvery is how often it reports a status that has not changed, leaseEvery how often it renews its lease.
@@ -223,7 +226,7 @@ func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pendin
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case cert == nil && now.Sub(r.asked) >= answerTimeout:
+	case cert == nil && now.Sub(r.asked) >= k.spoke.atLeast(answerTimeout, cmp.Or(k.spoke.config.AnswerSoon, answerSoon)):
 		k.logf("gets no answer: %s", r.name)
 		*pending = nil
 		return nil, nil

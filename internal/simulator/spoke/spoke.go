@@ -46,10 +46,13 @@ type Config struct {
 	// Trouble is what goes wrong.
 	Trouble Trouble
 	// Shared says that the nodes of many clusters are on the API server, of which none has operators:
-	// only nodes and requests of kubelets are looked after.
+	// only nodes and requests of kubelets are played.
 	Shared bool
 	// LeaseEvery is how often a kubelet renews its lease at most, in real time; a second and less if zero.
 	LeaseEvery time.Duration
+	// AnswerSoon is how long a kubelet waits at least for a certificate before it asks anew, in real time; two
+	// minutes if zero. In simulated time it is never less than a quarter of an hour.
+	AnswerSoon time.Duration
 	// Logf takes a line about what happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 }
