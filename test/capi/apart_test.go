@@ -37,18 +37,23 @@ type apartConfig struct {
 	Port                           int
 	Service                        string // the URL of the service that they reach over REST; "" for a hub
 	SyncPeriod                     time.Duration
-	Reads                          bool          // requests that read are counted, too
 	Follows                        bool          // the clock of the process that has started it
 	Ahead                          time.Duration // of the machine's clock, which it goes by else
 }
 
-// apart is such a process.
-type apart struct {
+// program is a process that is measured.
+type program struct {
 	t       testing.TB
 	command *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Scanner
 	stderr  bytes.Buffer
+}
+
+// apart is such a process that runs the providers.
+type apart struct {
+	program
+
+	in  io.WriteCloser
+	out *bufio.Scanner
 
 	mu sync.Mutex // of in
 }
@@ -64,7 +69,10 @@ const (
 // begins with the time that this shows.
 func (r *rig) startApart(config apartConfig) *apart {
 	r.t.Helper()
-	config.Kubeconfig, config.Namespace, config.CertDir, config.Port = r.Kubeconfig(r.t), r.namespace, r.webhooks.CertDir, r.webhooks.Port
+	if config.Kubeconfig == "" {
+		config.Kubeconfig = r.Kubeconfig(r.t)
+	}
+	config.Namespace, config.CertDir, config.Port = r.namespace, r.webhooks.CertDir, r.webhooks.Port
 	config.Ahead = r.clock.Now().Sub(clock.Real().Now())
 	if r.overREST {
 		config.Service = r.site.ServiceURL()
@@ -77,7 +85,7 @@ func (r *rig) startApart(config apartConfig) *apart {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	p := &apart{t: r.t, command: exec.Command(self)}                                  // which is stopped by the end of its input
+	p := &apart{program: program{t: r.t, command: exec.Command(self)}}                // which is stopped by the end of its input
 	p.command.Env = append(os.Environ(), environmentApart+"="+string(how), "GOGC=30") // as in their Deployment
 	p.command.Stderr = &p.stderr
 	if p.in, err = p.command.StdinPipe(); err != nil {
@@ -124,7 +132,7 @@ func (p *apart) say(line string) {
 
 // account is what such a process has done.
 type account struct {
-	Writes     map[string]int // since it was last asked, by request, resource and name; with requests that read where they are counted
+	Writes     map[string]int // since it was last asked, by request, resource and name
 	Reconciles int            // since it began
 }
 
@@ -143,7 +151,7 @@ func (p *apart) take() account {
 }
 
 // cpu is how much of the processor it has had.
-func (p *apart) cpu() time.Duration {
+func (p *program) cpu() time.Duration {
 	p.t.Helper()
 	fields := strings.Fields(p.proc("stat"))
 	if len(fields) < 15 {
@@ -162,7 +170,7 @@ func (p *apart) cpu() time.Duration {
 
 // kilobytes is what the kernel says of the memory of the process: VmHWM is the most that it has had, RssFile what it has
 // of its program.
-func (p *apart) kilobytes(name string) int64 {
+func (p *program) kilobytes(name string) int64 {
 	p.t.Helper()
 	for line := range strings.Lines(p.proc("status")) {
 		if text, is := strings.CutPrefix(line, name+":"); is {
@@ -177,7 +185,7 @@ func (p *apart) kilobytes(name string) int64 {
 	return 0
 }
 
-func (p *apart) proc(name string) string {
+func (p *program) proc(name string) string {
 	p.t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.command.Process.Pid, name))
 	if err != nil {
@@ -197,7 +205,7 @@ func runApart(how string) error {
 		return err
 	}
 	connection.QPS, connection.Burst = 100, 200 // as oaictl controller has them
-	counted := &writes{count: map[string]int{}, named: true, reads: config.Reads}
+	counted := &writes{count: map[string]int{}, named: true}
 	connection.Wrap(counted.through)
 	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
 	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod, Release: management.Release, AllowEndpoints: loopback()}

@@ -42,44 +42,6 @@ func BenchmarkManyClusters(b *testing.B) {
 	}
 }
 
-// BenchmarkOneCluster installs one cluster of three control plane machines and two workers, and tells what the providers
-// need for it: requests of all kinds for each Machine, processor time, and memory.
-func BenchmarkOneCluster(b *testing.B) {
-	for b.Loop() {
-		f := newFleet(b, 1, 2, hasty)
-		p := f.startApart(apartConfig{Follows: true, Reads: true})
-		p.take()
-		started := p.cpu()
-		f.report(started.Seconds(), "cpu-s/start")
-		f.orderAll()
-		f.untilInstalled()
-		reads, written := map[string]int{}, p.take().Writes
-		requests, discovery := 0, 0
-		for what, n := range written {
-			if strings.HasPrefix(what, "GET apis/") {
-				discovery += n
-			} else {
-				requests += n
-			}
-			if strings.HasPrefix(what, "GET ") {
-				reads[what] = n
-				delete(written, what)
-			}
-		}
-		f.report(float64(requests)/5, "requests/Machine")
-		f.report(float64(discovery), "requests/start")
-		f.report((p.cpu() - started).Seconds(), "cpu-s")
-		f.reportMemory(p, "")
-		f.reportWrites(written)
-		for _, all := range []map[string]int{reads, written} {
-			for _, what := range slices.Sorted(maps.Keys(all)) {
-				b.Logf("%4d %s", all[what], what)
-			}
-		}
-		f.stop()
-	}
-}
-
 // BenchmarkSteadyState has the providers look after five hundred Machines of twenty clusters that stand still, on a
 // hub and over REST.
 func BenchmarkSteadyState(b *testing.B) {
@@ -213,13 +175,19 @@ const (
 // newFleet makes ready for so many clusters of three control plane machines and some workers.
 func newFleet(b *testing.B, clusters, workers int, speed float64) *fleet {
 	b.Helper()
+	return newFleetOf(b, clusters, workers, speed, (*rig).connect, management.Config{})
+}
+
+// newFleetOf does so for providers whose kinds connect installs, amid a site with more than the usual.
+func newFleetOf(b *testing.B, clusters, workers int, speed float64, connect func(*rig), around management.Config) *fleet {
+	b.Helper()
 	if goruntime.GOOS != "linux" {
 		b.Skip("what a process has of memory and processor is asked of Linux")
 	}
 	m := kubetest.StartManagement(b, kubetest.ManagementConfig{}) // where nothing is left of others
 	r := &rig{Management: m, t: b, namespace: m.Namespace(b), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	f := &fleet{rig: r, b: b, workers: workers}
-	r.connect()
+	connect(r)
 	network := host.Network{V4: netip.MustParsePrefix("192.168.0.0/16")}
 	for i := range clusters {
 		f.names = append(f.names, fmt.Sprintf("c%02d", i))
@@ -227,7 +195,8 @@ func newFleet(b *testing.B, clusters, workers int, speed float64) *fleet {
 			network.Avoid = append(network.Avoid, netip.MustParseAddr(vip))
 		}
 	}
-	r.site = r.surround(management.Config{Seed: 1, Shared: m.Config, Network: network})
+	around.Seed, around.Shared, around.Network = 1, m.Config, network
+	r.site = r.surround(around)
 	if err := management.MakeHosts(b.Context(), m.Config, r.namespace, "rack", clusters*(3+workers)); err != nil {
 		b.Fatal(err)
 	}
@@ -307,8 +276,8 @@ func (f *fleet) rest(d time.Duration) {
 	}
 }
 
-// reportWrites says how much was written for each Machine of either kind, and for each cluster besides.
-func (f *fleet) reportWrites(written map[string]int) {
+// reportWrites says how much was written for each Machine of either kind, which it returns, and for each cluster besides.
+func (f *fleet) reportWrites(written map[string]int) (master, worker float64) {
 	f.b.Helper()
 	masters, workers := f.namesOfMachines()
 	var forMasters, forWorkers, forClusters int
@@ -317,7 +286,7 @@ func (f *fleet) reportWrites(written map[string]int) {
 	for what, count := range written {
 		words := strings.Fields(what) // POST secrets, or PATCH agents NAME
 		switch {
-		case len(words) == 2 && words[1] == "secrets": // one for each Machine, the others are kubeconfigs
+		case len(words) == 2 && count >= machines && (words[1] == "secrets" || words[1] == "infraenvs"): // the others are kubeconfigs
 			forMasters, forWorkers = forMasters+3*len(f.names), forWorkers+f.workers*len(f.names)
 			forClusters += count - machines
 		case len(words) == 2: // the control plane makes Machines and what they refer to
@@ -332,11 +301,13 @@ func (f *fleet) reportWrites(written map[string]int) {
 		}
 	}
 	clusters := float64(len(f.names))
-	f.report(float64(forMasters)/clusters/3, "writes/control-plane-Machine")
-	f.report(float64(forWorkers)/clusters/float64(f.workers), "writes/worker-Machine")
+	master, worker = float64(forMasters)/clusters/3, float64(forWorkers)/clusters/float64(f.workers)
+	f.report(master, "writes/control-plane-Machine")
+	f.report(worker, "writes/worker-Machine")
 	f.report(float64(forClusters)/clusters, "writes/cluster")
 	f.report(float64(forMasters+forWorkers+forClusters)/float64(machines), "writes/Machine-in-all")
 	f.b.Logf("written for clusters: %v", left)
+	return master, worker
 }
 
 // namesOfMachines are those of what is made for Machines of control planes, and for workers.
@@ -359,7 +330,8 @@ func (f *fleet) namesOfMachines() (masters, workers map[string]bool) {
 	f.list(agents)
 	for i := range agents.Items {
 		hostname, _, _ := unstructured.NestedString(agents.Items[i].Object, "spec", "hostname")
-		if masters[hostname] {
+		role, _, _ := unstructured.NestedString(agents.Items[i].Object, "spec", "role")
+		if masters[hostname] || role == "master" {
 			masters[agents.Items[i].GetName()] = true
 		} else {
 			workers[agents.Items[i].GetName()] = true

@@ -138,6 +138,20 @@ func (r *rig) beside() *rig {
 // connect makes a client, and installs the kinds and webhooks of the providers.
 func (r *rig) connect() {
 	r.t.Helper()
+	r.dial()
+	var err error
+	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	manifests := filepath.Join("..", "..", "pkg", "capi", "manifests")
+	if err := r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// dial makes a client.
+func (r *rig) dial() {
+	r.t.Helper()
 	scheme, err := capi.Scheme()
 	if err != nil {
 		r.t.Fatal(err)
@@ -145,13 +159,6 @@ func (r *rig) connect() {
 	unlimited := rest.CopyConfig(r.Config)
 	unlimited.QPS = -1
 	if r.client, err = client.New(unlimited, client.Options{Scheme: scheme}); err != nil {
-		r.t.Fatal(err)
-	}
-	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
-	manifests := filepath.Join("..", "..", "pkg", "capi", "manifests")
-	if err := r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")); err != nil {
 		r.t.Fatal(err)
 	}
 }

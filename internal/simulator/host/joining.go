@@ -26,6 +26,8 @@ type Joining struct {
 	Pool string
 	// Installation tells one installation of its disk from the next.
 	Installation string
+	// MetaData are the texts of its config drive, by their keys; nil without one.
+	MetaData map[string]string
 	// Became is to be called when its node is there, and when that becomes Ready.
 	Became func(ready bool)
 }
@@ -71,6 +73,11 @@ func (l *life) joins(ctx context.Context, args *installArgs) {
 		}
 		l.node.there, l.node.ready = false, false
 		l.mu.Unlock()
+		if disk, is := l.spec.Chassis.(DiskWriter); is {
+			if _, system := disk.Written(); system != nil {
+				j.MetaData = system.MetaData
+			}
+		}
 		l.node.running.Go(func() {
 			if err := l.fleet.cfg.Joins(ctx, j); err != nil && ctx.Err() == nil {
 				l.logf("cannot join its cluster: %v", err)

@@ -107,7 +107,7 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
 	image := objects.Nested(set, "spec", "releaseImage")
-	release, ok := versions.ReleaseByImage(image)
+	release, ok := versions.ReleaseByImage(cmp.Or(h.config.Images[image], image))
 	if !ok {
 		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
 	}

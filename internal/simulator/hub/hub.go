@@ -56,6 +56,9 @@ type Config struct {
 	Reclaim func(hostID, imageURL string)
 	// Metal3 says that somebody else plays the operator of bare metal.
 	Metal3 bool
+	// Images are the release images of registries that the hub reads, by their digests: REPOSITORY@DIGEST is the same as
+	// REPOSITORY:TAG. The digests of versions.DigestOf need no registry.
+	Images map[string]string
 	// Trouble is what goes wrong.
 	Trouble Trouble
 	// Logf takes a line about what happens; nil drops them.

@@ -56,13 +56,7 @@ func setBy(script string, metadata map[string]string) string {
 	if variable == nil {
 		return ""
 	}
-	for key, value := range metadata {
-		// As a script has it that makes variables of a config drive: upper case, without dashes.
-		if strings.ReplaceAll(strings.ToUpper(key), "-", "_") == variable[1] {
-			return value
-		}
-	}
-	return ""
+	return metadataOf(metadata, variable[1])
 }
 
 // firstWith is a text that a pattern fits, or "".

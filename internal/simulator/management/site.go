@@ -38,6 +38,8 @@ type Config struct {
 	Hive, Webhooks bool
 	// Auth is how the service knows its callers; empty is not at all.
 	Auth auth.Mode
+	// Images are release images of registries, by their digests: see hub.Config.
+	Images map[string]string
 	// Network is where the machines sit; the zero value is 192.168.127.0/24, which has room for 200.
 	Network host.Network
 	// Scenario is the trouble that is made; nil for none.
@@ -103,7 +105,7 @@ func (s *Site) start(ctx context.Context) error {
 	s.play("hub", func() error {
 		return hub.Run(ctx, hub.Config{
 			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Hive: s.config.Hive,
-			Webhooks: s.config.Webhooks, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
+			Webhooks: s.config.Webhooks, Images: s.config.Images, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
 		})
 	})
 	s.play("metal3", func() error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/live"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -117,6 +119,7 @@ type (
 		Hostname   string `json:"requested_hostname"`
 		Inventory  string `json:"inventory"`
 		NodeLabels string `json:"node_labels"`
+		Ignition   string `json:"ignition_config_overrides"`
 	}
 )
 
@@ -131,6 +134,10 @@ func (c *Workload) join(ctx context.Context, j host.Joining) error {
 	if err != nil {
 		return err
 	}
+	labels, err := c.kubeletLabels(ctx, j)
+	if err != nil {
+		return err
+	}
 	c.count(1)
 	defer c.count(-1)
 	c.state.Lock()
@@ -138,12 +145,29 @@ func (c *Workload) join(ctx context.Context, j host.Joining) error {
 	c.state.Unlock()
 	machine := spoke.Machine{
 		Hostname: j.Hostname, Role: j.Role, Pool: j.Pool, Addresses: j.Machine.Addresses(), UUID: j.Machine.UUID, Installation: j.Installation,
-		Became: j.Became,
+		Labels: labels, Became: j.Became,
 	}
 	if c.view != nil {
 		machine.Cluster = c.id
 	}
 	return played.Join(ctx, machine)
+}
+
+// kubeletLabels are those that the machine's installed system gives its kubelet, by what was laid over its Ignition.
+func (c *Workload) kubeletLabels(ctx context.Context, j host.Joining) (map[string]string, error) {
+	var hosts []record
+	if err := c.service.Do(ctx, "GET", "/v2/clusters/"+j.ClusterID+"/hosts?with-inventory=false", nil, &hosts); err != nil {
+		return nil, fmt.Errorf("read the Ignition of %s: %w", j.Hostname, err)
+	}
+	at := slices.IndexFunc(hosts, func(h record) bool { return h.ID == j.Machine.UUID })
+	if at < 0 || hosts[at].Ignition == "" {
+		return nil, nil
+	}
+	labels, err := live.KubeletLabelsIn(j.MetaData, []byte(hosts[at].Ignition))
+	if err != nil {
+		return nil, fmt.Errorf("read the labels of the kubelet on %s: %w", j.Hostname, err)
+	}
+	return labels, nil
 }
 
 func (c *Workload) count(more int) {
