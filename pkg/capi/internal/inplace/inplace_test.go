@@ -2,11 +2,13 @@ package inplace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -19,6 +21,7 @@ import (
 	runtimecatalog "sigs.k8s.io/cluster-api/api/runtime/catalog"
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
 	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -270,5 +273,53 @@ func TestManifest(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// deadline is a connection that keeps until when it is read.
+type deadline struct {
+	*httptest.ResponseRecorder
+
+	until time.Time
+}
+
+// SetReadDeadline is called by http.ResponseController.
+func (d *deadline) SetReadDeadline(until time.Time) error {
+	d.until = until
+	return nil
+}
+
+// late answers nothing before a hook is given up.
+type late struct {
+	client.Reader
+
+	until time.Time
+}
+
+func (l *late) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	l.until, _ = ctx.Deadline()
+	return context.DeadlineExceeded
+}
+
+// TestRequestsTakeNoLongerThanCoreWaits bounds how long a request is read, and how long its answer is made.
+func TestRequestsTakeNoLongerThanCoreWaits(t *testing.T) {
+	management := &late{}
+	s := serve(t, &Extension{Management: management, Clock: &still{at: noon()}})
+	body, err := json.Marshal(&runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+		Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	hour, _ := ctx.Deadline()
+	answer := &deadline{ResponseRecorder: httptest.NewRecorder()}
+	const path = "/hooks.runtime.cluster.x-k8s.io/v1alpha1/updatemachine/update-machine"
+	s.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body)))
+	for what, until := range map[string]time.Time{"the request is read": answer.until, "the answer is made": management.until} {
+		if until.IsZero() || hour.Sub(until) < 59*time.Minute {
+			t.Errorf("%s until %s, an hour ends at %s", what, until, hour)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/external"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 )
@@ -39,16 +40,18 @@ func (e *Extension) progress(ctx context.Context, desired *clusterv1.Machine) an
 	if desired.Spec.Version == "" {
 		return isDone("Machine %s has no version to come to", desired.Name)
 	}
+	// The hook may be called by others than Cluster API: only what the live Machine says is acted on, and what does not
+	// exist is answered as what is not being updated. Cluster API asks about no Machine that is gone.
 	machine := &clusterv1.Machine{}
-	switch err := e.Management.Get(ctx, types.NamespacedName{Namespace: desired.Namespace, Name: desired.Name}, machine); {
-	case apierrors.IsNotFound(err):
-		return isDone("Machine %s is gone", desired.Name)
-	case err != nil:
+	switch err := e.Management.Get(ctx, client.ObjectKeyFromObject(desired), machine); {
+	case err != nil && !apierrors.IsNotFound(err):
 		return goesOn("Machine %s cannot be read: %v", desired.Name, err)
+	case err != nil || !updatesTo(machine, desired.Spec.Version):
+		return goesOn("No update of Machine %s to %s is in progress", desired.Name, desired.Spec.Version)
 	case machine.Status.NodeRef.Name == "":
-		return goesOn("Machine %s has no node yet", desired.Name)
+		return goesOn("Machine %s has no node yet", machine.Name)
 	}
-	cluster := types.NamespacedName{Namespace: desired.Namespace, Name: desired.Spec.ClusterName}
+	cluster := types.NamespacedName{Namespace: machine.Namespace, Name: machine.Spec.ClusterName}
 	want, err := e.want(ctx, cluster)
 	if err != nil {
 		return goesOn("What Cluster %s is to run is not known: %v", cluster.Name, err)
@@ -57,7 +60,14 @@ func (e *Extension) progress(ctx context.Context, desired *clusterv1.Machine) an
 	if err != nil {
 		return goesOn("Cluster %s does not answer, as it does not for a while in an upgrade of its control plane: %v", cluster.Name, err)
 	}
-	return judge(s, &want, machine.Status.NodeRef.Name, desired.Spec.Version)
+	return judge(s, &want, machine.Status.NodeRef.Name, machine.Spec.Version)
+}
+
+// updatesTo reports whether a Machine is one of ours that Cluster API has begun to update in place to a version.
+func updatesTo(machine *clusterv1.Machine, version string) bool {
+	_, updating := machine.Annotations[clusterv1.UpdateInProgressAnnotation]
+	config := machine.Spec.Bootstrap.ConfigRef
+	return updating && machine.Spec.Version == version && config.APIGroup == bootstrapGroup && config.Kind == bootstrapKind
 }
 
 // judge says how far a node is on its way to a version of Kubernetes.

@@ -45,6 +45,7 @@ type cluster struct {
 	noNode         bool
 	noNodeRef      bool
 	otherPlane     bool
+	edit           func(*clusterv1.Machine) // of the Machine that exists
 	noPlane        bool
 	away           error
 	workloadsAsked int
@@ -79,8 +80,13 @@ func builder(t *testing.T) *fake.ClientBuilder {
 func (c *cluster) management(t *testing.T) client.Reader {
 	t.Helper()
 	m := machine(spec("v1.33.5"), nil)
+	m.Annotations = map[string]string{clusterv1.UpdateInProgressAnnotation: ""}
+	m.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: bootstrapGroup, Kind: bootstrapKind, Name: "m"}
 	if !c.noNodeRef {
 		m.Status.NodeRef.Name = "w-0"
+	}
+	if c.edit != nil {
+		c.edit(&m)
 	}
 	of := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
 	of.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: controlPlaneGroup, Kind: controlPlaneKind, Name: "plane"}
@@ -220,13 +226,6 @@ func TestUpdateMachine(t *testing.T) {
 			t.Errorf("it is %+v", got)
 		}
 	})
-	t.Run("a Machine that is gone", func(t *testing.T) {
-		m := machine(spec("v1.33.5"), nil)
-		m.Name = "gone"
-		if got := update(t, well.extension(t), m, ourConfig); got.Status != runtimehooksv1.ResponseStatusSuccess || got.RetryAfterSeconds != 0 {
-			t.Errorf("it is %+v", got)
-		}
-	})
 	t.Run("a Machine of another provider", func(t *testing.T) {
 		if got := update(t, well.extension(t), machine(spec("v1.33.5"), nil), raw("bootstrap/KubeadmConfig")); got.Status != runtimehooksv1.ResponseStatusFailure || !strings.Contains(got.Message, "OpenshiftAssistedConfig") {
 			t.Errorf("it is %+v", got)
@@ -242,6 +241,49 @@ func TestUpdateMachine(t *testing.T) {
 		e.UpdateMachine(ctx, &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig}}, &response)
 		if response.Status != runtimehooksv1.ResponseStatusSuccess || response.RetryAfterSeconds == 0 {
 			t.Errorf("it is %+v", response)
+		}
+	})
+}
+
+// TestOnlyLiveUpdatesAreAnswered asks as a pod may that is not Cluster API. It learns nothing of Machines, Clusters and
+// nodes of which no update is in progress, and not whether they exist.
+func TestOnlyLiveUpdatesAreAnswered(t *testing.T) {
+	const none = "No update of Machine m to v1.33.5 is in progress"
+	for name, c := range map[string]struct {
+		edit func(*clusterv1.Machine)
+	}{
+		"it does not exist":              {func(m *clusterv1.Machine) { m.Name = "another" }},
+		"it is in another namespace":     {func(m *clusterv1.Machine) { m.Namespace = "another" }},
+		"Cluster API does not update it": {func(m *clusterv1.Machine) { m.Annotations = nil }},
+		"it goes to another version":     {func(m *clusterv1.Machine) { m.Spec.Version = "v1.33.6" }},
+		"it is another provider's":       {func(m *clusterv1.Machine) { m.Spec.Bootstrap.ConfigRef.Kind = "KubeadmConfig" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			well := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled(), edit: c.edit}
+			e := well.extension(t)
+			got := update(t, e, machine(spec("v1.33.5"), nil), ourConfig)
+			if got.Status != runtimehooksv1.ResponseStatusSuccess || got.RetryAfterSeconds != 30 || got.Message != none {
+				t.Errorf("it is %+v", got)
+			}
+			if well.workloadsAsked != 0 || len(e.looks.of) != 0 {
+				t.Errorf("the cluster was asked %d times, and %d are remembered", well.workloadsAsked, len(e.looks.of))
+			}
+		})
+	}
+	t.Run("another cluster is named", func(t *testing.T) {
+		well := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled()}
+		e := well.extension(t)
+		ask := e.Workload
+		var asked types.NamespacedName
+		e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+			asked = key
+			return ask(ctx, key)
+		}
+		forged := machine(spec("v1.33.5"), nil)
+		forged.Spec.ClusterName = "victim"
+		update(t, e, forged, ourConfig)
+		if asked.Name != "c" {
+			t.Errorf("cluster %q was asked", asked)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -89,7 +90,8 @@ type responseTo[R any] interface {
 	runtimehooksv1.ResponseObject
 }
 
-// serving serves a hook over HTTP. A request that cannot be read is answered as one that fails: the
+// serving serves a hook over HTTP. Cluster API gives up after hookTimeout, and so is the rest of a request not waited for
+// longer, nor an answer made. A request that cannot be read is answered as one that fails: the
 // status of HTTP is for what is no hook at all.
 func serving[Q, R any, P responseTo[R]](hook func(context.Context, *Q, P)) func(schema.GroupVersionKind) http.Handler {
 	return func(kind schema.GroupVersionKind) http.Handler {
@@ -98,6 +100,11 @@ func serving[Q, R any, P responseTo[R]](hook func(context.Context, *Q, P)) func(
 				http.Error(w, "hooks are called by POST", http.StatusMethodNotAllowed)
 				return
 			}
+			ctx, cancel := context.WithTimeout(r.Context(), hookTimeout*time.Second)
+			defer cancel()
+			if until, bounded := ctx.Deadline(); bounded {
+				_ = http.NewResponseController(w).SetReadDeadline(until) // a server without deadlines is a test's
+			}
 			var request Q
 			response := P(new(R))
 			response.GetObjectKind().SetGroupVersionKind(kind)
@@ -105,7 +112,7 @@ func serving[Q, R any, P responseTo[R]](hook func(context.Context, *Q, P)) func(
 				response.SetStatus(runtimehooksv1.ResponseStatusFailure)
 				response.SetMessage(fmt.Sprintf("the request cannot be read: %v", err))
 			} else {
-				hook(r.Context(), &request, response)
+				hook(ctx, &request, response)
 			}
 			data, err := json.Marshal(response)
 			if err != nil {
