@@ -69,7 +69,8 @@ type Options struct {
 	// Service reaches an assisted-service over REST; nil for the objects of the management cluster
 	// itself, which is a hub then.
 	Service install.Backend
-	// HTTPClient reads what a hub hands out by URL. Nil for one that trusts the system's certificates.
+	// HTTPClient reads what a hub hands out by URL, from addresses that may be called: see AllowEndpoints. Its Transport is
+	// an *http.Transport or nil. Nil for a client that trusts the system's certificates.
 	HTTPClient *http.Client
 	// Release reads a release image from its registry: release.Read if nil.
 	Release func(ctx context.Context, image string, o release.Options) (release.Info, error)
@@ -79,8 +80,8 @@ type Options struct {
 	AgentNamespace string
 	// Pools are, by namespace, the ids of the InfraEnvs of Service whose hosts AgentMachines of the namespace may take.
 	Pools map[string][]string
-	// AllowEndpoints are addresses at which API servers of installed clusters, and registries of release images, are called
-	// although they are loopback, link-local or metadata addresses.
+	// AllowEndpoints are addresses at which API servers of installed clusters, registries of release images, and the servers
+	// of images that a hub's objects name are called although they are loopback, link-local or metadata addresses.
 	AllowEndpoints []netip.Prefix
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the objects that are
 	// reconciled; "" for all.
@@ -133,6 +134,7 @@ type controllerManager struct {
 	workloads     *controlplane.Workloads
 	media         *media.Server // nil where machines read the service's own
 	releases      *releases
+	urls          *http.Client // reads what a hub's objects name by URL
 }
 
 const (
@@ -222,6 +224,9 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	connector := workload.Connector{Allow: options.AllowEndpoints}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{Connector: connector}}
 	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools, Connector: connector}
+	if c.urls, err = connector.Client(options.HTTPClient); err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
 	if options.Service != nil {
 		c.source.Keys = &ownership.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
 	}
@@ -259,7 +264,7 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 	if c.options.Service != nil {
 		return c.options.Service, nil
 	}
-	return hub.New(hub.Config{Kube: c.connection, Namespace: namespace, Clock: c.options.Clock, HTTPClient: c.options.HTTPClient})
+	return hub.New(hub.Config{Kube: c.connection, Namespace: namespace, Clock: c.options.Clock, HTTPClient: c.urls})
 }
 
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.

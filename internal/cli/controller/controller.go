@@ -82,7 +82,7 @@ func newController(o *options) *cobra.Command {
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAMESPACE` whose objects are reconciled, and no others (default: WATCH_NAMESPACE, else all)")
 	flags.StringVar(&o.AgentNamespace, "agent-namespace", "", "`NAMESPACE` of the Agents that AgentMachines take (default: AGENTS_NAMESPACE, else that of each AgentMachine)")
 	flags.StringSliceVar(&o.Pools, "pool", nil, "with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated (default: none)")
-	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil, "`CIDR` of API servers of installed clusters, and of registries of release images, that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
+	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil, "`CIDR` of API servers of installed clusters, of registries of release images, and of the servers of images that a hub's objects name, that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
 	flags.StringVar(&o.CredentialsDir, "credentials-dir", "", "`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what is not there is not used")
 	flags.StringVar(&o.WatchFilter, "watch-filter", "", "reconcile objects with this `VALUE` of the label cluster.x-k8s.io/watch-filter only")
 	flags.IntVar(&o.Concurrency, "concurrency", 10, "`N` objects of a kind that are reconciled at once")
