@@ -28,6 +28,7 @@ type given struct {
 	caFile     string
 	auth       rest.TokenSource
 	hostToken  string
+	images     string  // the address of the image service that the tests play for a service that has none
 	pullSecret string  // the path of one, "" for that of the examples
 	speed      float64 // of the machines
 	monitor    time.Duration
@@ -40,7 +41,7 @@ const stockMonitor = 10 * time.Second
 func fromEnvironment() (given, error) {
 	g := given{
 		service: os.Getenv("OAICTL_REAL_SERVICE"), pullSecret: os.Getenv("OAICTL_REAL_PULL_SECRET"), caFile: os.Getenv("OAICTL_CA_FILE"),
-		kubeconfig: os.Getenv("OAICTL_REAL_HUB"), speed: 60, monitor: stockMonitor,
+		kubeconfig: os.Getenv("OAICTL_REAL_HUB"), images: os.Getenv("OAICTL_REAL_IMAGE_SERVICE"), speed: 60, monitor: stockMonitor,
 	}
 	if g.service == "" {
 		if g.kubeconfig != "" {

@@ -66,8 +66,8 @@ func TestInstallLate(t *testing.T) {
 func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late bool) fixture.Trace {
 	t.Helper()
 	b.differs(t, name)
-	if name == "redfish" && !b.simulated() && os.Getenv("OAICTL_REAL_IMAGES") == "" {
-		t.Skip("machines with a BMC boot the discovery image itself: set OAICTL_REAL_IMAGES=1 if the service has an image service")
+	if name == "redfish" && !b.simulated() && os.Getenv("OAICTL_REAL_IMAGES") == "" && b.images == "" {
+		t.Skip("machines with a BMC boot the discovery image itself: set OAICTL_REAL_IMAGES=1 if the service has an image service, or OAICTL_REAL_IMAGE_SERVICE")
 	}
 	x := b.open(t, cluster, nil)
 	first := x.start(t, late).installs(t)

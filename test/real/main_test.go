@@ -44,6 +44,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	if environment.service != "" && environment.images != "" {
+		if err := environment.serveImages(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/internal/simulator/metal3"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
@@ -40,6 +41,7 @@ type backend struct {
 	name string
 	hub  bool
 	hive bool // the simulated operator plays Hive's, too
+	bmhs bool // the operator of bare metal is played beside it
 	given
 }
 
@@ -91,6 +93,7 @@ type site struct {
 	// Of a hub only.
 	client    dynamic.Interface
 	namespace string
+	hardware  *metal3.Hardware // the machines of its BareMetalHosts; nil where they are not played
 
 	fixture.Calls
 }
@@ -192,7 +195,10 @@ func (x *site) simulate(t testing.TB) {
 	if x.hub {
 		c := hubsim.Config{
 			Kube: x.kube, Namespace: x.cluster.Metadata.Name, Service: address, Callers: service.Callers(), Clock: x.time, Hive: x.hive,
-			Logf: func(format string, args ...any) { t.Logf("operator: "+format, args...) },
+			Metal3: x.bmhs, Logf: func(format string, args ...any) { t.Logf("operator: "+format, args...) },
+		}
+		if x.bmhs {
+			c.Reclaim = func(uuid, image string) { x.hardware.Reclaim(uuid, image) }
 		}
 		running.Go(func() {
 			if err := hubsim.Run(ctx, c); err != nil && ctx.Err() == nil {

@@ -136,7 +136,7 @@ func (h *bareMetal) save(ctx context.Context) error {
 	for _, required := range []struct {
 		name  string
 		value any
-	}{{"errorCount", int64(0)}, {"errorMessage", ""}, {"poweredOn", false}, {"operationalStatus", "OK"}} {
+	}{{"errorCount", int64(0)}, {"errorMessage", ""}, {"poweredOn", false}, {"operationalStatus", "OK"}, {"hardwareProfile", "unknown"}} {
 		if _, has, _ := unstructured.NestedFieldNoCopy(h.Object, "status", required.name); !has {
 			_ = unstructured.SetNestedField(h.Object, required.value, "status", required.name) // an object, as the schema has it
 		}

@@ -24,8 +24,10 @@ import (
 type Config struct {
 	// Kube is the management cluster's API server, with the kinds of Cluster API and of Metal3.
 	Kube *rest.Config
-	// Namespace limits what is looked after to one namespace; "" is all of them.
+	// Namespace limits the operators to one namespace; "" is all of them.
 	Namespace string
+	// HostsOnly leaves CAPM3 out, for a hub without the kinds of Cluster API.
+	HostsOnly bool
 	// Hardware are the machines of its BareMetalHosts.
 	Hardware *Hardware
 	// Clock is the time of the simulation.

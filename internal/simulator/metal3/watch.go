@@ -78,7 +78,11 @@ func newStore(config *rest.Config) (*store, error) {
 func (s *store) open(ctx context.Context, o *operator) error {
 	var informers []cache.SharedIndexInformer
 	var synced []cache.InformerSynced
-	for name, resource := range resources() {
+	watched := resources()
+	if o.config.HostsOnly {
+		watched = map[string]schema.GroupVersionResource{hosts: watched[hosts]}
+	}
+	for name, resource := range watched {
 		informer, err := s.informer(ctx, name, resource, o)
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", name, err)
