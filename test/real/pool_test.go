@@ -98,10 +98,10 @@ func (x *site) provisions(t testing.TB) {
 	})
 }
 
-// beside does something until the test's end.
+// beside does something until the test's end, and while what was made later is cleaned up.
 func beside(t testing.TB, do func(context.Context)) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { do(ctx) })
 	t.Cleanup(func() {
