@@ -113,8 +113,8 @@ func startPeer(t testing.TB, path, kubeconfig string, at *kubetest.Webhooks) *pr
 	}
 }
 
-// serveRelease serves the release image of the version from a registry on loopback: the repository, and for the hub what
-// the image's digest stands for.
+// serveRelease serves the release image of the version from a registry on loopback. It gives the repository, and for the
+// hub the image's tag by its digest: see hub.Config.
 func serveRelease(t testing.TB) (repository string, images map[string]string) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -39,7 +40,8 @@ func (g given) serveImages(ctx context.Context) error {
 
 // discoveryIgnition is what the service puts into the discovery image of an InfraEnv.
 func (g given) discoveryIgnition(ctx context.Context, id string) ([]byte, error) {
-	address := g.service + "/api/assisted-install/v2/infra-envs/" + url.PathEscape(id) + "/downloads/files?file_name=discovery.ign"
+	base := strings.TrimSuffix(strings.TrimSuffix(g.service, "/"), "/api/assisted-install")
+	address := base + "/api/assisted-install/v2/infra-envs/" + url.PathEscape(id) + "/downloads/files?file_name=discovery.ign"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err

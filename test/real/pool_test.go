@@ -50,7 +50,8 @@ func TestPoolOfHosts(t *testing.T) {
 	}
 }
 
-// giveBack has all hosts leave their cluster for the pool. They would be left out of it with the cluster: its nodes run on.
+// giveBack returns all hosts to the pool. They leave the cluster before it is deleted: the nodes of a deleted cluster run on,
+// and the hub deletes their Agents.
 func (x *site) giveBack(t testing.TB) {
 	t.Helper()
 	plane := x.plane(t)
