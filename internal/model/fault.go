@@ -43,6 +43,8 @@ type Fault struct {
 	Permanent bool
 	// Ambiguous says that the request may have been carried out nevertheless.
 	Ambiguous bool
+	// Foreign says that what answered is not the service: a proxy, a login page, another server.
+	Foreign bool
 	// RetryAfter is the service's own wish, zero if it had none.
 	RetryAfter time.Duration
 	Status     int // HTTP status, 0 if none

@@ -50,6 +50,8 @@ type Observed struct {
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string
+	// StaleFault is the error behind Stale, nil where the plane has no Fault for it.
+	StaleFault *Fault `json:"-"`
 
 	// Detailed is when everything was read anew, on the loop's own clock, and Known what
 	// the loop has read and saved of the service's results.

@@ -29,6 +29,7 @@ const (
 	checked        = time.Minute      // within which a service has looked at what was written
 	firstContact   = 45 * time.Second // a service that has never answered
 	firstAttempts  = 8                // and as often, of one that answers with errors
+	wrongAnswers   = 10 * time.Minute // answers in a row that are not the service's: a proxy gives some while the service starts
 	detailInterval = 10 * time.Minute // everything is read anew this often
 )
 
@@ -234,12 +235,16 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 // observePatiently observes, and puts up with a service that does not answer for a while.
 func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
+	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
 		observed, err := r.observe(ctx, r.desired, prior, r.soon())
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
 			// on it would write it again.
 			err = &Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			if observed.StaleFault != nil && observed.StaleFault.Foreign {
+				err = observed.StaleFault
+			}
 		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
@@ -260,6 +265,14 @@ func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed,
 		answers := fault != nil && fault.Status != 0
 		if prior == nil && since >= firstContact && (!answers || attempts >= firstAttempts) {
 			return nil, err
+		}
+		switch now := r.clock.Now(); {
+		case fault == nil || !fault.Foreign:
+			wrongSince = time.Time{}
+		case wrongSince.IsZero():
+			wrongSince = now
+		case now.Sub(wrongSince) >= wrongAnswers:
+			return nil, r.notTheService(fault, now.Sub(wrongSince))
 		}
 		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {
 			return nil, fmt.Errorf("%w; the service does not answer: %w", r.outOfTime(), err)

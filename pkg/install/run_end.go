@@ -90,6 +90,19 @@ func (r *run) outOfTimeAs(text string) *Fault {
 	return decide.OutOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.memory, text)
 }
 
+// notTheService is the end of a run after something else than the service has answered for that time.
+func (r *run) notTheService(fault *Fault, since time.Duration) *Fault {
+	own := *fault
+	own.Permanent = true
+	text := "for " + spanText(since)
+	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State.Running() {
+		text += "; the installation goes on without oaictl"
+	}
+	own.Err = fmt.Errorf("%w, %s", fault.Err, text)
+	own.Next = fault.Next + "; then run the same command again, which goes on from here"
+	return &own
+}
+
 // Interrupt causes a context to end with a signal's exit code.
 type Interrupt struct {
 	Signal string // "interrupt", "terminated"

@@ -32,7 +32,10 @@ func newWatcher(report func(Event)) *watcher {
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
-		w.report(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err)})
+		w.report(Event{
+			Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable",
+			Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err),
+		})
 	}
 }
 

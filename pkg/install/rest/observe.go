@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -76,6 +77,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	}
 	observed := w.observation()
 	observed.Stale = err.Error()
+	_ = errors.As(err, &observed.StaleFault)
 	return observed, nil
 }
 

@@ -78,9 +78,15 @@ func (p *parted) Read(data []byte) (int, error) {
 // Incomplete is the error for an answer that lacks what every such answer has.
 func (c *Connection) Incomplete(op, on string) *install.Fault {
 	return &install.Fault{
-		Code: install.CodeFailure, Op: op, On: on, Err: errors.New("the answer is not what the service sends: it has no id or status"),
+		Code: install.CodeFailure, Op: op, On: on, Foreign: true,
+		Err:  c.foreign(errors.New("the answer is not what the service sends: it has no id or status")),
 		Next: advice.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
 	}
+}
+
+// foreign says of an answer that is not the service's where it comes from.
+func (c *Connection) foreign(answer error) error {
+	return fmt.Errorf("%s answers wrongly: %w", c.URL(), answer)
 }
 
 // counted counts what is passed on, so that a download that has begun is not

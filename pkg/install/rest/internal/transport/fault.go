@@ -134,14 +134,14 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 		c.noAnswer(f, method, try, err)
 		return f
 	}
-	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
+	f.Status, f.Err, f.RetryAfter, f.Foreign = answer.status, answer, answer.retryAfter, answer.kind == notAnAnswer
 	switch {
 	case isElsewhere(operation, answer):
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
 		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", c.URL(), answer)
 		f.Next = "check --service-url"
 	case answer.kind >= notAnAnswer:
-		f.Ambiguous, f.Permanent = method == http.MethodPost, answer.kind == tooLarge
+		f.Ambiguous, f.Permanent, f.Err = method == http.MethodPost, answer.kind == tooLarge, c.foreign(answer)
 		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
 	case passing(answer.status):
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
@@ -249,7 +249,7 @@ func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err
 		f.Err = fmt.Errorf("the name %s cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check --service-url and DNS"
 	case errors.As(err, &shape):
-		f.Err = fmt.Errorf("the answer is not what the service sends: %w", f.Err)
+		f.Foreign, f.Err = true, c.foreign(fmt.Errorf("the answer is not what the service sends: %w", f.Err))
 		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service", c.URL())
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
