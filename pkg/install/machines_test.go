@@ -60,6 +60,28 @@ func TestBootSteps(t *testing.T) {
 	}
 }
 
+// TestWhySaysWhoAsksTheBMC: a look that writes nothing does not learn what a BMC answers, and says which command does.
+func TestWhySaysWhoAsksTheBMC(t *testing.T) {
+	for _, test := range []struct {
+		box  box
+		want string
+	}{
+		{box{power: model.PowerIsOff}, "insert the discovery image into the virtual drive of cp-0"},
+		{box{power: model.PowerIsOff, media: imageOf("cp-0"), once: true}, "switch on cp-0"},
+	} {
+		r := ready(t, 1, 0)
+		r.boxes["cp-0"] = &test.box
+		plan, _, err := install.New(service{r}, install.WithMachines(bmcs{r})).Explain(t.Context(), r.desired, &r.observed, "")
+		want := "cp-0 to be booted: create cluster has still to " + test.want + ", and says what its BMC answers"
+		if err != nil || len(plan.Waits) != 1 || plan.Waits[0].For != want || plan.Waits[0].Next != "{create cluster -f FILE}" {
+			t.Errorf("want %q: %v, %+v", want, err, plan.Waits)
+		}
+		if plan, _, _ = r.plan(); len(plan.Waits) != 0 || len(plan.Actions) != 1 {
+			t.Errorf("create is told to wait: %+v", plan)
+		}
+	}
+}
+
 // TestRunningMachine leaves a machine that runs something alone, unless that is
 // allowed, and never touches one that boots already.
 func TestRunningMachine(t *testing.T) {

@@ -123,7 +123,21 @@ func (b *booting) act(kind model.Kind, reason string) {
 		b.wait("to be booted, once the service has all that its image is made of")
 		return
 	}
-	b.planner.act(machineAction(kind, b.want.Name, reason))
+	action := machineAction(kind, b.want.Name, reason)
+	b.planner.act(action)
+	if b.explains {
+		b.asksNext(action)
+	}
+}
+
+// asksNext names, in a look that writes nothing, what the BMC is asked next: only what asks it learns its answer.
+func (b *booting) asksNext(action model.Action) {
+	verb := "create cluster"
+	if b.desired.Options.AddNodes {
+		verb = "add-node"
+	}
+	b.waiting.Who, b.waiting.Next = model.WhoUser, advice.Text("{"+verb+" -f FILE}")
+	b.wait("to be booted: " + verb + " has still to " + action.Task() + ", and says what its BMC answers")
 }
 
 // machineAction is an action on a host's machine. Only switching off what runs
