@@ -58,10 +58,8 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 			break
 		}
 		now := linesOf(message)
-		for _, line := range now {
-			if !slices.Contains(last, line) {
-				says(line)
-			}
+		for _, line := range changedLines(last, now) {
+			says(line)
 		}
 		last = now
 		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
@@ -90,6 +88,46 @@ func linesOf(message string) []string {
 		}
 	}
 	return lines
+}
+
+// longestLine is how many characters of a change are shown.
+const longestLine = 120
+
+// changedLines says what is new in a message, a short line for each condition or Machine: its first sentence that was not
+// there before, and how many more there are.
+func changedLines(before, now []string) []string {
+	var lines []string
+	for _, line := range now {
+		subject, sentences := sentencesOf(line)
+		var known []string
+		for _, old := range before {
+			if of, those := sentencesOf(old); of == subject {
+				known = append(known, those...)
+			}
+		}
+		sentences = slices.DeleteFunc(sentences, func(s string) bool { return slices.Contains(known, s) })
+		if len(sentences) == 0 {
+			continue
+		}
+		text, more := []rune(subject+sentences[0]), ""
+		if len(text) > longestLine {
+			text = append(text[:longestLine-1], '…')
+		}
+		if len(sentences) > 1 {
+			more = fmt.Sprintf(" (and %d more)", len(sentences)-1)
+		}
+		lines = append(lines, string(text)+more)
+	}
+	return lines
+}
+
+// sentencesOf is what a line is about, and what it says of that.
+func sentencesOf(line string) (subject string, sentences []string) {
+	subject, text, _ := strings.Cut(line, ": ")
+	if text == "" {
+		return "", []string{line}
+	}
+	return subject + ": ", strings.Split(text, "; ")
 }
 
 // makeSoon makes an object as soon as the webhooks answer that it is shown to, unless it is there.
