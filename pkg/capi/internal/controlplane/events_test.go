@@ -22,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 )
 
@@ -75,6 +76,29 @@ func TestChangesOfAvailableAreTold(t *testing.T) {
 				t.Errorf("it was told %q, and not %q", told, test.told)
 			}
 		})
+	}
+}
+
+// TestAvailableSaysWhyThereAreNoMachines: once the infrastructure is there, Available no longer says that it is waited for,
+// but what keeps the Machines from being made.
+func TestAvailableSaysWhyThereAreNoMachines(t *testing.T) {
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "plane"}}
+	plane.Spec.MachineTemplate.Spec.InfrastructureRef.Kind = "Machines" // which is no template's
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
+	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, plane).Build()
+	set := installation.New(installation.Config{Clock: clock.Real()})
+	s := &scope{Reconciler: &Reconciler{Client: c, Live: c, Clock: clock.Real(), Installations: set}, plane: plane, cluster: cluster}
+	if _, err := s.reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	says := func() string { return conditions.GetMessage(plane, clusterv1.AvailableCondition) }
+	if says() != "waiting for the infrastructure of Cluster lab" {
+		t.Errorf("without infrastructure: %q", says())
+	}
+	cluster.Status.Initialization.InfrastructureProvisioned = new(true)
+	cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "api.lab.example.com", Port: 6443}
+	if _, err := s.reconcile(t.Context()); err == nil || says() != "the Machines of the control plane cannot be made: "+err.Error() {
+		t.Errorf("with it: %q, %v", says(), err)
 	}
 }
 

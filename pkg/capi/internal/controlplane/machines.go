@@ -94,6 +94,9 @@ func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err 
 		}
 		if reason, err := s.makeMachine(ctx, s.machineName(made), instead); err != nil {
 			s.set(controlplanev1.MachinesCreatedCondition, metav1.ConditionFalse, reason, err.Error())
+			if s.phase() == lifecycle.Before { // what was waited for before is there
+				s.notAvailable(controlplanev1.ControlPlaneInstallingReason, "the Machines of the control plane cannot be made: "+err.Error())
+			}
 			return false, err
 		}
 		made++
