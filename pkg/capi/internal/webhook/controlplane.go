@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -91,6 +92,9 @@ func replicasFor(config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec)
 
 func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedControlPlane) (admission.Warnings, field.ErrorList) {
 	w := newWanted()
+	if name := c.Labels[clusterv1.ClusterNameLabel]; name != "" { // what the cluster is called without config.clusterName
+		w.cluster.Metadata.Name = name
+	}
 	replicas := defaultReplicas
 	if c.Spec.Replicas != nil {
 		replicas = int(*c.Spec.Replicas)

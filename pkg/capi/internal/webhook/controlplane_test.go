@@ -55,6 +55,12 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"domain of one part", func(c plane) { c.Spec.Config.BaseDomain = "example" }, "spec.config.baseDomain", "use a domain of at least two parts"},
 		{"name with underscore", func(c plane) { c.Spec.Config.ClusterName = "my_lab" }, "spec.config.clusterName", "cannot be a part of a DNS name"},
 		{"name with dot", func(c plane) { c.Spec.Config.ClusterName = "my.lab" }, "spec.config.clusterName", "which only platform None allows"},
+		{"Cluster's name with dot", func(c plane) {
+			c.Labels = map[string]string{clusterv1.ClusterNameLabel: "my.lab"}
+		}, "spec.config.clusterName", `"my.lab" has a dot`},
+		{"Cluster's name too long", func(c plane) {
+			c.Labels = map[string]string{clusterv1.ClusterNameLabel: strings.Repeat("a", 60)}
+		}, "spec.config.clusterName", "is 60 characters long: use at most 54"},
 		{"no machines", func(c plane) { c.Spec.Replicas = new(int32(0)) }, "spec.replicas", "use 1, 2 with an arbiter or fencing, 3, 4 or 5"},
 		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "6 control plane machines make no cluster"},
 		{"two machines", func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "set config.arbiterReplicas: 1, or config.fencing"},
@@ -208,6 +214,9 @@ func TestControlPlanesThatAreAdmitted(t *testing.T) {
 		"no disks": func(c plane) { c.Spec.Config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "none"} },
 		"single node": func(c plane) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = new(int32(1)), nil, nil
+		},
+		"Cluster of a name that the cluster does not have": func(c plane) {
+			c.Labels, c.Spec.Config.ClusterName = map[string]string{clusterv1.ClusterNameLabel: "my.lab"}, "lab"
 		},
 		// The Cluster says its pods' and services' networks.
 		"addresses among the default services": func(c plane) {
