@@ -311,6 +311,30 @@ spec:
   machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
   config: {baseDomain: example.com}
 `, "set type to RollingUpdate"},
+		"a wait that is no duration": {`
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: OpenshiftAssistedControlPlane
+metadata: {name: refused}
+spec:
+  distributionVersion: 4.20.3
+  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
+  config: {baseDomain: example.com, workerWait: soon}
+`, `spec.config.workerWait: Invalid value: "soon": write a duration, as 10m or 1h30m`},
+		"a number that is a word": {`
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: OpenshiftAssistedControlPlane
+metadata: {name: refused}
+spec:
+  distributionVersion: 4.20.3
+  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
+  config: {baseDomain: example.com, mtu: large}
+`, "spec.config.mtu: Invalid value"},
+		"a delay that is no duration": {`
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: OpenshiftAssistedConfigTemplate
+metadata: {name: refused}
+spec: {template: {spec: {networkDelay: a while}}}
+`, "spec.template.spec.networkDelay: Invalid value: \"a while\": write a duration, as 30s"},
 		"a config's kernel argument": {`
 apiVersion: bootstrap.cluster.x-k8s.io/v1alpha1
 kind: OpenshiftAssistedConfig

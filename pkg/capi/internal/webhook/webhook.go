@@ -16,11 +16,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/cluster-api/util/topology"
@@ -42,19 +44,21 @@ func Register(mgr ctrl.Manager) error {
 
 // RegisterBootstrap has a manager serve the webhooks of the bootstrap provider.
 func RegisterBootstrap(mgr ctrl.Manager) error {
+	setDefaults(mgr, "/mutate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate", configTemplateDefaulter{})
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfig{}).
 			WithValidator(configs()).WithConverter(convert.Config()).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfigTemplate{}).
-			WithDefaulter(configTemplateDefaulter{}).WithValidator(configTemplates()).WithConverter(convert.ConfigTemplate()).Complete(),
+			WithValidator(configTemplates()).WithConverter(convert.ConfigTemplate()).Complete(),
 	)
 }
 
 // RegisterControlPlane has a manager serve the webhooks of the control plane provider.
 func RegisterControlPlane(mgr ctrl.Manager) error {
+	setDefaults(mgr, "/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane", controlPlaneDefaulter{})
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}).
-			WithDefaulter(controlPlaneDefaulter{}).WithValidator(controlPlanes()).WithConverter(convert.ControlPlane()).Complete(),
+			WithValidator(controlPlanes()).WithConverter(convert.ControlPlane()).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlaneTemplate{}).
 			WithValidator(controlPlaneTemplates()).Complete(),
 	)
@@ -72,6 +76,25 @@ func RegisterInfrastructure(mgr ctrl.Manager) error {
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentMachineTemplate{}).
 			WithValidator(agentMachineTemplates()).WithConverter(convert.AgentMachineTemplate()).Complete(),
 	)
+}
+
+// setDefaults has a manager serve what fills in the objects of a kind.
+func setDefaults[T runtime.Object](mgr ctrl.Manager, path string, defaulter admission.Defaulter[T]) {
+	hook := admission.WithDefaulter(mgr.GetScheme(), defaulter)
+	hook.Handler = leftToSchema{hook.Handler}
+	mgr.GetWebhookServer().Register(path, hook)
+}
+
+// leftToSchema admits what cannot be decoded. The API server asks the schema next, which names the field.
+type leftToSchema struct{ admission.Handler }
+
+// Handle answers a request.
+func (h leftToSchema) Handle(ctx context.Context, request admission.Request) admission.Response {
+	response := h.Handler.Handle(ctx, request)
+	if response.Result != nil && response.Result.Code == http.StatusBadRequest {
+		return admission.Allowed("")
+	}
+	return response
 }
 
 // validator admits the objects of a kind.

@@ -77,6 +77,7 @@ type OpenshiftAssistedConfigSpec struct {
 	// networkDelay is how long the booted machine waits for its network before it is
 	// discovered, as 30s. Default is not to wait.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('^-?([0-9]+([.][0-9]+)?(h|m|s|ms|us|ns))+$|^0$')",message="write a duration, as 30s"
 	NetworkDelay *metav1.Duration `json:"networkDelay,omitempty"`
 
 	// preBootstrapCommands are run by a shell as root, once, before the kubelet of the

@@ -96,6 +96,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 	// plane's hosts are ready, as 30m. Then the installation starts with those that are
 	// ready, and the others join it later. Default is 10m.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('^-?([0-9]+([.][0-9]+)?(h|m|s|ms|us|ns))+$|^0$')",message="write a duration, as 10m or 1h30m"
 	WorkerWait *metav1.Duration `json:"workerWait,omitempty"`
 
 	// requiredWorkers is how many workers have to be ready for the installation to start.
