@@ -113,6 +113,10 @@ func capi() page {
 	)
 	const upgrade = `kubectl patch openshiftassistedcontrolplane lab --type merge -p '{"spec": {"distributionVersion": "4.20.33"}}'`
 	const five = "kubectl wait --for=jsonpath='{.status.readyReplicas}'=5 machinedeployment/lab-workers --timeout=4m"
+	// A command in another process has the same times as the providers.
+	const newest = "$(kubectl get machines --sort-by .metadata.creationTimestamp -o name | tail -n 1 | cut -d/ -f 2)"
+	const fine = "oaictl --backend hub why machine " + newest + " | grep 'nothing stands in the way'"
+	const scale = "kubectl scale machinedeployment lab-workers --replicas 5 && "
 	const available = "kubectl wait --for=condition=Available cluster/lab --timeout=4m"
 	return page{
 		name: "capi", file: "capi.md", part: "A cluster, step by step",
@@ -120,7 +124,7 @@ func capi() page {
 			play + "simulator management --hosts 10":                                  "oaictl simulator management --hosts 10",
 			play + "controller manifests --layout repository --output-dir repository": "oaictl controller manifests --layout repository --output-dir repository",
 			"kubectl get openshiftassistedcontrolplane lab --watch":                   available,
-			"kubectl scale machinedeployment lab-workers --replicas 5":                "kubectl scale machinedeployment lab-workers --replicas 5 && " + five,
+			"kubectl scale machinedeployment lab-workers --replicas 5":                scale + five + " && " + fine,
 			upgrade: upgrade + " && kubectl wait --for=jsonpath='{.status.distributionVersion}'=4.20.33 openshiftassistedcontrolplane/lab --timeout=4m",
 		},
 		left: map[string]string{

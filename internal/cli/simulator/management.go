@@ -114,9 +114,9 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	}
 	log := o.log()
 	capi.SetLogger(log) // before anything speaks to an API server
-	time := clock.Scaled(o.Speed)
 	site, err := management.Start(ctx, management.Config{
-		Kube: servers.management, Servers: servers.workloads, Shared: servers.shared, Clock: time, Seed: o.Seed, Scenario: trouble, Logf: o.note,
+		Kube: servers.management, Servers: servers.workloads, Shared: servers.shared, Clock: clock.Scaled(o.Speed), Reader: o.Clock,
+		Seed: o.Seed, Scenario: trouble, Logf: o.note,
 	})
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 		})
 	}
 	return errors.Join(o.provide(ctx, servers, site, capi.Options{
-		Clock: time, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
+		Clock: o.Clock, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
 	}), site.Close())
 }
 

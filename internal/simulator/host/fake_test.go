@@ -42,6 +42,7 @@ type fakeService struct {
 	refuse  func(method, path string) int
 	version string // of the agent that registered last
 	day2    bool   // hosts join an installed cluster
+	late    bool   // on a hub, where a host that rebooted has timed out already
 }
 
 type fakeHost struct {
@@ -361,6 +362,9 @@ func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) 
 	h.stage = p.CurrentStage
 	if f.day2 && p.CurrentStage == models.HostStageRebooting {
 		h.status = "added-to-existing-cluster"
+		if f.late {
+			h.status = "installing-pending-user-action"
+		}
 	}
 	if p.CurrentStage == models.HostStageDone {
 		h.status = "installed"

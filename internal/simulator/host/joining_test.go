@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openshift/assisted-service/models"
+
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
@@ -73,6 +75,36 @@ func TestAddedMachineJoins(t *testing.T) {
 	}
 	if len(ended) == 0 || ended[0] != list[0].Name+" is part of the cluster" {
 		t.Errorf("ends told: %q", ended)
+	}
+}
+
+// TestLateMachineIsReported: a hub reports the node of a host that the service has given up waiting for.
+func TestLateMachineIsReported(t *testing.T) {
+	fake := newFake(t, 3, 1)
+	fake.status, fake.kind, fake.day2, fake.late = "adding-hosts", "AddHostsCluster", true, true
+	synctest.Test(t, func(t *testing.T) {
+		httpClient, stop := serve(fake)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer cancel()
+		_ = Run(ctx, Config{
+			ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Boot: Day2,
+			Joins: func(ctx context.Context, machine Joining) error {
+				for _, ready := range []bool{false, true} {
+					if err := clock.Real().Sleep(ctx, time.Hour); err != nil {
+						return err
+					}
+					machine.Became(ready)
+				}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			},
+		})
+	})
+	for _, h := range fake.hosts {
+		if last := h.stages[len(h.stages)-2:]; !slices.Equal(last, []models.HostStage{models.HostStageJoined, models.HostStageDone}) || h.status != "installed" {
+			t.Errorf("%s after %v", h.status, h.stages)
+		}
 	}
 }
 

@@ -342,7 +342,7 @@ func (l *life) attend(ctx context.Context) {
 	}
 	l.know(h)
 	switch h.Status {
-	case "installing-in-progress":
+	case "installing-in-progress", "installing-pending-user-action":
 		l.reportNode(ctx, h)
 	case "resetting-pending-user-action", "unbinding-pending-user-action":
 		if l.spec.Chassis != nil {

@@ -205,6 +205,14 @@ func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 // dated is a time of the simulation, and when it was by the clock of those who read it.
 type dated struct{ simulated, read time.Time }
 
+// present is the present moment by the clock of those who read the hub.
+func (h *hub) present() time.Time {
+	if h.config.Reader == nil {
+		return h.clock.Now()
+	}
+	return h.config.Reader.Now()
+}
+
 // date is a time of the simulation by the clock of those who read it. What was dated once keeps its date.
 func (h *hub) date(of string, at time.Time) time.Time {
 	if h.config.Reader == nil || at.Unix() <= 0 {
@@ -212,7 +220,7 @@ func (h *hub) date(of string, at time.Time) time.Time {
 	}
 	if !h.dates[of].simulated.Equal(at) {
 		ago := h.clock.Wall(h.clock.Now().Sub(at))
-		h.dates[of] = dated{at, h.config.Reader.Now().Add(-ago)}
+		h.dates[of] = dated{at, h.present().Add(-ago)}
 	}
 	return h.dates[of].read
 }

@@ -359,7 +359,7 @@ func statusOf(o *objects.Object) map[string]any {
 // setConditions puts conditions among those of a status; with heartbeat they have lastProbeTime, too.
 func (h *hub) setConditions(status map[string]any, heartbeat bool, want ...condition.Condition) {
 	have, _ := status["conditions"].([]any)
-	status["conditions"] = condition.Set(have, want, h.clock.Now(), heartbeat)
+	status["conditions"] = condition.Set(have, want, h.present(), heartbeat)
 }
 
 func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {

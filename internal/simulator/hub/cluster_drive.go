@@ -295,7 +295,7 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 		status["installStartedTimestamp"] = condition.Since(aci, hubapi.ConditionRequirementsMet)
 	}
 	if isTrue(aci, hubapi.ConditionCompleted) && status["installedTimestamp"] == nil {
-		status["installedTimestamp"] = h.clock.Now().UTC().Format(time.RFC3339)
+		status["installedTimestamp"] = h.present().UTC().Format(time.RFC3339)
 	}
 	return h.writeStatus(ctx, cd, status)
 }

@@ -44,8 +44,8 @@ type Config struct {
 	Callers *auth.Service
 	// Clock is the time of the simulation.
 	Clock clock.Clock
-	// Reader is the clock of those who read the hub, where that is another one: the stages of hosts are
-	// dated by it, as the API server dates its objects. Nil is the time of the simulation.
+	// Reader is the clock of those who read the hub, where that is another one: conditions and the stages of hosts
+	// are dated by it, as the API server dates its objects. Nil is the time of the simulation.
 	Reader clock.Clock
 	// Hive says that Hive's operator is there, which copies and records for the ClusterDeployment.
 	Hive bool

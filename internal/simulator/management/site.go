@@ -32,6 +32,8 @@ type Config struct {
 	Namespace string
 	// Clock is the time of the simulation.
 	Clock clock.Clock
+	// Reader is the clock of those who read the hub, where that is another one: see hub.Config.
+	Reader clock.Clock
 	// Seed decides on everything that would be chance.
 	Seed int64
 	// Hive plays Hive's operator, too, and Webhooks registers the hub's admission, on loopback.
@@ -104,7 +106,7 @@ func (s *Site) start(ctx context.Context) error {
 	}
 	s.play("hub", func() error {
 		return hub.Run(ctx, hub.Config{
-			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Hive: s.config.Hive,
+			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Reader: s.config.Reader, Hive: s.config.Hive,
 			Webhooks: s.config.Webhooks, Images: s.config.Images, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
 		})
 	})

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // Approvers are those of a cluster that approve requests of kubelets.
@@ -121,7 +123,8 @@ func (p *operators) approve(ctx context.Context, w *world) error {
 const answeredFor = time.Hour
 
 // removeAnswered is kube-controller-manager's cleaner of requests, for those that were answered: what a machine was given
-// before it is installed again is not there any more.
+// before it is installed again is not there any more. What a node that is there was given stays for an hour of its API
+// server, too: those who read it know nodes and requests by these dates alone.
 func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 	for i := range w.requests {
 		r, m := &w.requests[i], &p.approvals
@@ -131,7 +134,7 @@ func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 		if _, known := m.answered[r.UID]; !known {
 			m.answered[r.UID] = w.now.Time
 		}
-		if w.now.Sub(m.answered[r.UID]) < answeredFor {
+		if w.now.Sub(m.answered[r.UID]) < answeredFor || w.isOfNode(r) && clock.Real().Now().Sub(r.CreationTimestamp.Time) < answeredFor {
 			continue
 		}
 		err := p.core.CertificatesV1().CertificateSigningRequests().Delete(ctx, r.Name, metav1.DeleteOptions{})
@@ -140,6 +143,13 @@ func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 		}
 	}
 	return nil
+}
+
+// isOfNode reports whether the node that made a request is there.
+func (w *world) isOfNode(r *certificatesv1.CertificateSigningRequest) bool {
+	name, is := strings.CutPrefix(r.Spec.Username, nodePrefix)
+	node := w.node(name)
+	return is && node != nil && !r.CreationTimestamp.Before(&node.CreationTimestamp)
 }
 
 // sign approves a request, unless somebody else has.

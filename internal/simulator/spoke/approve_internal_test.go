@@ -6,12 +6,13 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestAnsweredRequestsAreRemoved an hour after they were answered, and what is pending stays.
+// TestAnsweredRequestsAreRemoved an hour after they were answered, and what is pending stays, as does what a node has.
 func TestAnsweredRequestsAreRemoved(t *testing.T) {
 	request := func(name string, conditions ...certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequest {
 		r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
@@ -23,19 +24,25 @@ func TestAnsweredRequestsAreRemoved(t *testing.T) {
 	all := []certificatesv1.CertificateSigningRequest{
 		*request("approved", certificatesv1.CertificateApproved), *request("denied", certificatesv1.CertificateDenied), *request("pending"),
 	}
-	client := fake.NewClientset(&all[0], &all[1], &all[2])
+	held := request("serving", certificatesv1.CertificateApproved) // which a node that is there was given by today's date
+	held.CreationTimestamp, held.Spec.Username = metav1.Now(), nodePrefix+"w-0"
+	before := request("before", certificatesv1.CertificateApproved) // by a node of that name that is gone
+	before.CreationTimestamp, before.Spec.Username = metav1.NewTime(held.CreationTimestamp.Add(-time.Minute)), nodePrefix+"w-0"
+	all = append(all, *held, *before)
+	nodes := []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "w-0", CreationTimestamp: held.CreationTimestamp}}}
+	client := fake.NewClientset(&all[0], &all[1], &all[2], &all[3], &all[4])
 	p := &operators{Spoke: &Spoke{core: client}, approvals: newApprovalMemory()}
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, step := range []struct {
 		after time.Duration
 		want  []string
 	}{
-		{0, []string{"approved", "denied", "pending"}},
-		{answeredFor - time.Second, []string{"approved", "denied", "pending"}},
-		{answeredFor, []string{"pending"}},
-		{2 * answeredFor, []string{"pending"}}, // of which those that are gone are no trouble
+		{0, []string{"approved", "before", "denied", "pending", "serving"}},
+		{answeredFor - time.Second, []string{"approved", "before", "denied", "pending", "serving"}},
+		{answeredFor, []string{"pending", "serving"}},
+		{2 * answeredFor, []string{"pending", "serving"}}, // of which those that are gone are no trouble
 	} {
-		if err := p.removeAnswered(t.Context(), &world{now: metav1.NewTime(began.Add(step.after)), requests: all}); err != nil {
+		if err := p.removeAnswered(t.Context(), &world{now: metav1.NewTime(began.Add(step.after)), requests: all, nodes: nodes}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := client.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
