@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -116,27 +115,11 @@ func (w *wanted) leftToOthers(p spec.Problem) bool {
 	return false
 }
 
-// wording are advices for people who write cluster.yaml, and what is done here instead.
-var wording = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer(
-		"write arbiters: 1, or fencing: true with fencing credentials for both hosts", "set config.arbiterReplicas: 1, or config.fencing",
-		"write topology.required: {workers: 0} and add them with `oaictl add-node` once it is installed, or use 3 control plane machines", "leave config.requiredWorkers out, so that they join later, or set replicas: 3",
-		"write platform: none, or leave it out", "set config.platform.type: None, or leave it out",
-		"write platform: none", "set config.platform.type: None",
-		"for a load balancer of your own write loadBalancer: user-managed", "for a load balancer of your own set config.loadBalancer.type: UserManaged",
-		"use another address, unless loadBalancer is user-managed", "use another address, unless config.loadBalancer.type is UserManaged",
-		"write an unused address of the machine network each for api and ingress", "set config.apiVIPs and config.ingressVIPs to unused addresses of the machine network",
-		"write fencing: {address: redfish+https://HOST/redfish/v1/Systems/ID}", "name the machine in config.fencing.credentials, with such an address in the Secret: redfish+https://HOST/redfish/v1/Systems/ID",
-		"write tpm, or tang", "write tpmv2, or tang",
-		"which only platform none allows", "which only platform None allows",
-	)
-})
-
 var fileFields = regexp.MustCompile(`\b(spec|metadata)(\.[a-zA-Z]+(\[\d+\])?)+`)
 
 // inObjects is a text about cluster.yaml, with the fields of the objects in place of its own.
 func (w *wanted) inObjects(text string) string {
-	return fileFields.ReplaceAllStringFunc(wording().Replace(text), func(path string) string {
+	return fileFields.ReplaceAllStringFunc(places.Reword(text), func(path string) string {
 		place, below, ok := places.LookUp(path)
 		switch {
 		case !ok:

@@ -52,8 +52,8 @@ func fieldOf(path string) string {
 // paths finds fields of cluster.yaml in a text.
 var paths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec\.[a-z][A-Za-z.]*[A-Za-z]`) })
 
-// Text is a text with the fields of the objects in place of those of cluster.yaml.
-func Text(text string) string { return paths().ReplaceAllStringFunc(text, fieldOf) }
+// Text is a text with the fields of the objects, and advice that they take, in place of those of cluster.yaml.
+func Text(text string) string { return paths().ReplaceAllStringFunc(places.Reword(text), fieldOf) }
 
 // kubeconfigFlag gives the command line a kubeconfig of the installed cluster, whatever else an advice says beside it. The
 // providers have it of a Secret.

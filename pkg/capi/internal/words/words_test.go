@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestSentence(t *testing.T) {
@@ -24,6 +25,27 @@ func TestSentence(t *testing.T) {
 	} {
 		if got := Sentence(test.message, test.remedy); got != test.want {
 			t.Errorf("%q\nwant %q", got, test.want)
+		}
+	}
+}
+
+// TestProblemsAdviseWhatObjectsTake: what a condition says to write is what the webhooks take.
+func TestProblemsAdviseWhatObjectsTake(t *testing.T) {
+	for text, wants := range map[string][]string{
+		"platform: {type: baremetal}, topology: {controlPlane: 1}": {"config.platform.type: None"},
+		"platform: {type: nutanix}, network: {userManaged: true}":  {"set config.loadBalancer.type: UserManaged"},
+		"topology: {controlPlane: 2}":                              {"set config.arbiterReplicas: 1, or config.fencing"},
+	} {
+		file := "apiVersion: oaictl.io/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec: {baseDomain: example.com, " + text + "}\n"
+		_, err := spec.Parse(t.Context(), "cluster.yaml", []byte(file), spec.Env{})
+		said := strings.Join(Problems(err), "\n")
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %q is not said: %s", text, want, said)
+			}
+		}
+		if strings.Contains(said, "platform: none") || strings.Contains(said, ": user-managed") || strings.Contains(said, "arbiters: 1") {
+			t.Errorf("%s: %s", text, said)
 		}
 	}
 }
