@@ -81,11 +81,22 @@ func TestDeleteHostThatRuns(t *testing.T) {
 // What an earlier deletion did not get to is deleted by the file alone.
 func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	here(t)
-	service := onAHub()
-	service.clusters = nil
-	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--backend", "hub", "-n", "elsewhere", "--yes")
-	if got.code != 0 || !slices.Contains(service.calls, "delete cluster elsewhere/lab") {
-		t.Errorf("%+v, %v", got, service.calls)
+	for says, left := range map[string]int{
+		"cluster lab gone, with what was left of it\n": 1,
+		"cluster lab not there: nothing was deleted\n": 0,
+	} {
+		service := onAHub()
+		service.clusters, service.left = nil, left
+		got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--backend", "hub", "-n", "elsewhere", "--yes")
+		if got.code != 0 || got.out != says || strings.Contains(got.errors, "Waiting") || !slices.Contains(service.calls, "delete cluster elsewhere/lab") {
+			t.Errorf("%+v, %v", got, service.calls)
+		}
+	}
+	rest := lab()
+	rest.clusters = nil
+	if got := run(t, rest, "", "delete", "cluster", "-f", "cluster.yaml", "--yes"); got.code != 5 || len(rest.calls) > 0 ||
+		!strings.Contains(got.errors, "find cluster lab.example.com: there is none that oaictl made, and nothing was deleted\n") {
+		t.Errorf("over REST: %+v, %v", got, rest.calls)
 	}
 }
 

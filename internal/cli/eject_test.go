@@ -65,7 +65,7 @@ func TestDeleteEjectsFirst(t *testing.T) {
 			[]string{"-f", "cluster.yaml"}, "", false, 1, nil, []string{"clear the virtual drives of lab.example.com: ", "Next: check --bmc-proxy, "},
 		},
 		"gone, no key": {
-			[]string{"-f", "cluster.yaml"}, "", true, 5, nil, []string{"No discovery image was taken out", "the service has none that oaictl made"},
+			[]string{"-f", "cluster.yaml"}, "", true, 5, nil, []string{"No discovery image was taken out", "there is none that oaictl made, and nothing was deleted"},
 		},
 		"gone, by its name": {[]string{"lab"}, "", false, 5, nil, []string{"the service has none of that name"}},
 	} {

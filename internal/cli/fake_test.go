@@ -29,6 +29,7 @@ type fake struct {
 	events    []install.ServiceEvent
 	// looks are what Observe returns, one after the other; the last one stays.
 	looks []*install.Observed
+	left  int      // objects that a deletion finds
 	calls []string // changes, in their order
 	image string
 	fails error // what Observe returns instead
@@ -175,6 +176,9 @@ func (f *fake) DeleteCluster(_ context.Context, id string, options install.Delet
 		return nil
 	}
 	f.note("delete cluster " + id)
+	for range f.left {
+		options.Found()
+	}
 	return nil
 }
 

@@ -91,6 +91,8 @@ type DeleteOptions struct {
 	// it leaves, and why. It is called from the goroutine that deletes. No sentence holds a
 	// secret.
 	Report func(text string)
+	// Found, if not nil, is called for each object that a hub has to delete, in the same goroutine.
+	Found func()
 }
 
 // ServiceEvent is an entry of the service's event log.

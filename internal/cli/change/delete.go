@@ -224,7 +224,7 @@ func (o *changeOptions) orphanCluster(ctx context.Context) error {
 // deleteGone cleans up after a cluster that is gone: images in drives, objects on a hub.
 func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client, gone error) error {
 	if o.Globals.Backend != base.BackendHub {
-		return o.ejectOfGone(ctx, gone)
+		return nothingDeleted(o.ejectOfGone(ctx, gone))
 	}
 	cluster, err := o.Load(ctx, o.File)
 	if err != nil {
@@ -234,13 +234,30 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
 		return err
 	}
-	if err := service.DeleteCluster(ctx, id, o.clusterDeletion(id)); err != nil {
+	how, left := o.deletion(), false
+	how.Found = func() { left = true }
+	if err := service.DeleteCluster(ctx, id, how); err != nil {
 		return err
 	}
 	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {
 		return err
 	}
-	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: "gone, with what was left of it"})
+	done := "gone, with what was left of it"
+	if !left {
+		done = "not there: nothing was deleted"
+	}
+	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: done})
+}
+
+// nothingDeleted says of a cluster that was not there that nothing was deleted.
+func nothingDeleted(err error) error {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || !errors.Is(err, install.ErrNoCluster) {
+		return err
+	}
+	said := *fault
+	said.Err = fmt.Errorf("%w, and nothing was deleted", fault.Err)
+	return &said
 }
 
 // deletion is what else is done about what is deleted, and told of it.

@@ -56,7 +56,7 @@ func (p *Plane) deleter(
 		return nil, "", err
 	}
 	return &teardown.Deleter{
-		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report, ImageSetNames: hubobjects.ImageSetNames,
+		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report, Found: options.Found, ImageSetNames: hubobjects.ImageSetNames,
 	}, name, nil
 }
 

@@ -27,8 +27,14 @@ func TestDeleteGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	for run, some := range []bool{true, false} {
+		found := 0
+		if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}); err != nil {
+			t.Fatal(err)
+		}
+		if found > 0 != some {
+			t.Errorf("run %d found %d objects", run, found)
+		}
 	}
 	if list, err := s.client(kube.AgentClusterInstalls).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d are left, %v", len(list.Items), err)

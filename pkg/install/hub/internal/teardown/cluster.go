@@ -24,6 +24,7 @@ import (
 type Deleter struct {
 	kube.Writer
 	Report func(text string) // told what a deletion waits for and what it leaves; nil for nobody
+	Found  func()            // called for each object that was there to delete; nil: not called
 	// ImageSetNames are what the ClusterImageSet that is made for a cluster is called, and
 	// was called formerly.
 	ImageSetNames func(namespace, cluster string) (name, former string)
@@ -33,6 +34,21 @@ func (w *Deleter) report(text string) {
 	if w.Report != nil {
 		w.Report(text)
 	}
+}
+
+func (w *Deleter) found() {
+	if w.Found != nil {
+		w.Found()
+	}
+}
+
+// remove deletes an object that is not waited for.
+func (w *Deleter) remove(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+	err := w.Remove(ctx, k, u)
+	if err == nil {
+		w.found()
+	}
+	return err
 }
 
 // DeleteCluster deletes the objects of a cluster; its ClusterDeployment is nil where it

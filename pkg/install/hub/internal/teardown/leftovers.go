@@ -27,7 +27,7 @@ func (w *Deleter) leftovers(ctx context.Context, made *unstructured.Unstructured
 		return err
 	}
 	for i := range secrets {
-		if err := w.Remove(ctx, kube.Secrets, &secrets[i]); err != nil {
+		if err := w.remove(ctx, kube.Secrets, &secrets[i]); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func imageSetOf(made *unstructured.Unstructured) string {
 func (w *Deleter) removeImageSet(ctx context.Context, name string, made *unstructured.Unstructured) error {
 	u, err := w.ownImageSet(ctx, name, made)
 	if err == nil && u != nil {
-		err = w.Remove(ctx, kube.ClusterImageSets, u)
+		err = w.remove(ctx, kube.ClusterImageSets, u)
 	}
 	if kube.NotAllowed(err) {
 		w.report(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
@@ -141,7 +141,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 		stays(why)
 		return nil
 	}
-	if err = w.Remove(ctx, kube.Namespaces, u); kube.NotAllowed(err) {
+	if err = w.remove(ctx, kube.Namespaces, u); kube.NotAllowed(err) {
 		stays("these credentials may not delete it")
 		return nil
 	}

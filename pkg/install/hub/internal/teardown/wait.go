@@ -26,6 +26,9 @@ const (
 // are noted with what holds them, as they become fewer and when ctx ends, and are
 // named in the error, unless the hub itself is not heard of.
 func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) error {
+	for range all {
+		w.found()
+	}
 	began := w.Clock.Now()
 	last, said := began, ""
 	for {
