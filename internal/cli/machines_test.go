@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,19 @@ import (
 // machineOf is a Machine of a pool in namespace default, whose AgentMachine says what keeps it; host is the one that is
 // reserved for it, nil for none.
 func machineOf(name string, host *install.Host) machines.Machine {
+	if host != nil {
+		return machineWith(name, host, [3]string{"AgentValidated", "ValidationsFailing", host.Validations[1].Message})
+	}
+	return poolMachineThat(name, "2 Agents: 2 with too little memory")
+}
+
+// poolMachineThat is one without a host, with what its AgentMachine says of that.
+func poolMachineThat(name, message string) machines.Machine {
+	return machineWith(name, nil, [3]string{"AgentReserved", "NoSuitableAgents", message})
+}
+
+// machineWith has one condition of its AgentMachine that is False: type, reason and message.
+func machineWith(name string, host *install.Host, says [3]string) machines.Machine {
 	object := func(kind string, conditions ...any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"kind": kind, "metadata": map[string]any{"name": name, "namespace": "default"},
@@ -34,10 +48,9 @@ func machineOf(name string, host *install.Host) machines.Machine {
 	condition := func(kind, status, reason, message string) any {
 		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message}
 	}
-	agentMachine := object("AgentMachine", condition("AgentReserved", "False", "NoSuitableAgents", "2 Agents: 2 with too little memory"))
+	agentMachine := object("AgentMachine", condition(says[0], "False", says[1], says[2]))
 	var hosts []machines.Host
 	if host != nil {
-		agentMachine = object("AgentMachine", condition("AgentValidated", "False", "ValidationsFailing", host.Validations[1].Message))
 		hosts = []machines.Host{{Host: *host, Namespace: "default", AgentMachine: "default/" + name}}
 	}
 	return machines.Of(object("Machine", condition("Ready", "False", "NotReady", "")), func(_ string, ref machines.Ref) (*unstructured.Unstructured, bool) {
@@ -62,12 +75,12 @@ No host has come for it.
 `, ""},
 		"why host w-1":                    {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", "No host has the name w-1; this is the Machine.\n"},
 		"why machine default/w-1":         {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", ""},
-		"why machine w-2":                 {0, "Machine default/w-2 is Pending: 2 things in the way.\nIts host is node-1, which is Blocked.\n", ""},
+		"why machine w-2":                 {0, "Machine default/w-2 is Pending: 1 thing in the way.\nIts host is node-1, which is Blocked.\n", ""},
 		"why machine w-3":                 {5, "", "find Machine w-3: there is none of that name; there are w-1, w-2, twice, twice\nNext: oaictl get machines\n"},
-		"why host w-3":                    {5, "", "find host w-3: the service has none of that name, id or MAC address\nNext: oaictl get hosts\n"},
+		"why host w-3":                    {5, "", "find host w-3: there is none of that name, id or MAC address\nNext: oaictl get hosts\n"},
 		"why machine twice":               {5, "", "find Machine twice: there are several: default/twice, other/twice\nNext: use the id, NAMESPACE/NAME\n"},
 		"why host twice":                  {5, "", "find Machine twice: there are several: default/twice, other/twice\n"},
-		"why host w-1 --cluster lab":      {5, "", "find host w-1: the service has none of that name"},
+		"why host w-1 --cluster lab":      {5, "", "find host w-1: there is none of that name"},
 		"why machine":                     {2, "", "why needs the NAME or ID of a machine"},
 		"why machine w-1 --cluster lab":   {2, "", "--cluster says where a host is looked for"},
 		"why machine w-1 -f cluster.yaml": {2, "", "why machine takes a name, and no file"},
@@ -85,6 +98,45 @@ No host has come for it.
 	// what the host says is not said again by what waits for it
 	if got := run(t, service, "", "why", "machine", "w-2"); strings.Contains(got.out, "AgentMachine") || strings.Count(got.out, "NTP") == 0 {
 		t.Errorf("got %s", got.out)
+	}
+}
+
+// TestWhyMachineSaysThingsOnce: what a condition repeats of the host, with what to do, is no thing in the way of its own.
+func TestWhyMachineSaysThingsOnce(t *testing.T) {
+	service := lab()
+	service.machines = []machines.Machine{machineOf("w-2", &service.hosts[0])}
+	alone := run(t, service, "", "why", "machine", "w-2", "-o", "name")
+	var why struct{ Blockers []struct{ Message string } }
+	if err := json.Unmarshal([]byte(run(t, service, "", "why", "machine", "w-2", "-o", "json").out), &why); err != nil || len(why.Blockers) == 0 {
+		t.Fatalf("%+v, %v", why, err)
+	}
+	said := [3]string{"InstanceReady", "ChassisOpen", why.Blockers[0].Message + ": see to it"}
+	service.machines = []machines.Machine{machineWith("w-2", &service.hosts[0], said)}
+	if got := run(t, service, "", "why", "machine", "w-2", "-o", "name"); got.out != alone.out {
+		t.Errorf("%s, not %s", got.out, alone.out)
+	}
+	said[2] = "the chassis is open"
+	service.machines = []machines.Machine{machineWith("w-2", &service.hosts[0], said)}
+	if got := run(t, service, "", "why", "machine", "w-2", "-o", "name"); got.out != "ChassisOpen\n"+alone.out {
+		t.Errorf("%s, not %s with one more", got.out, alone.out)
+	}
+}
+
+// TestLongWaitIsShownOnce: of Machines that wait for the same thing the first says it, where it is long.
+func TestLongWaitIsShownOnce(t *testing.T) {
+	service := lab()
+	service.machines = []machines.Machine{machineOf("w-1", nil), machineOf("w-2", nil)}
+	if got := run(t, service, "", "get", "machines"); strings.Count(got.out, "2 Agents: 2 with too little memory") != 2 {
+		t.Errorf("short: %s", got.out)
+	}
+	const long = "2 Agents: 2 with too little memory: each needs 16 GiB, and has 8 GiB"
+	service.machines = []machines.Machine{poolMachineThat("w-1", long), poolMachineThat("w-2", long), poolMachineThat("w-3", "no Agents")}
+	got := run(t, service, "", "get", "machines")
+	if strings.Count(got.out, "16 GiB") != 1 || strings.Count(got.out, "the same as w-1") != 1 || !strings.Contains(got.out, "no Agents") {
+		t.Errorf("long: %s", got.out)
+	}
+	if got := run(t, service, "", "get", "machines", "-o", "json"); strings.Contains(got.out, "the same as") {
+		t.Errorf("as JSON: %s", got.out)
 	}
 }
 

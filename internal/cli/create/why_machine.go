@@ -52,7 +52,8 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 		}
 	}
 	plan := o.Hinted(machinePlan(&m, &ofHost))
-	plan.Blockers, plan.Waits = append(plan.Blockers, ofHost.Blockers...), append(plan.Waits, ofHost.Waits...)
+	plan.Blockers = unlike(append(plan.Blockers, ofHost.Blockers...), func(b install.Blocker) string { return b.Message })
+	plan.Waits = unlike(append(plan.Waits, ofHost.Waits...), func(w install.Wait) string { return w.For })
 	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
 	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not looked at yet"), plan)
 	shown := document.OfMachine(m)
@@ -67,14 +68,27 @@ func machinePlan(m *machines.Machine, ofHost *install.Plan) install.Plan {
 	scope := install.Scope("machine/" + m.Name)
 	for _, c := range m.Causes(len(ofHost.Blockers)+len(ofHost.Waits) > 0) {
 		message := c.Of() + ": " + c.Message
-		byHost := func(b install.Blocker) bool { return strings.Contains(c.Message, b.Message) }
-		if c.Passes || c.OfControlPlane() && slices.ContainsFunc(ofHost.Blockers, byHost) {
+		byHost := slices.ContainsFunc(ofHost.Blockers, func(b install.Blocker) bool { return strings.Contains(c.Message, b.Message) })
+		if byHost && !c.OfControlPlane() {
+			continue // the host says it itself, with what to do
+		}
+		if c.Passes || byHost {
 			plan.Waits = append(plan.Waits, install.Wait{Scope: scope, For: message, Who: model.WhoService})
 			continue
 		}
 		plan.Blockers = append(plan.Blockers, install.Blocker{Scope: scope, Reason: c.Reason, Message: message, Check: c.Look, Remedy: c.Remedy})
 	}
 	return plan
+}
+
+// unlike are the items without those that say the same as one before.
+func unlike[T any](all []T, text func(T) string) []T {
+	said := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(item T) bool {
+		again := said[text(item)]
+		said[text(item)] = true
+		return again
+	})
 }
 
 // whatOf is what is explained, for people.

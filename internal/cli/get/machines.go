@@ -64,17 +64,39 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 	return document.Each(of, document.OfMachine), nil
 }
 
+// longWait is how many bytes a cause has that is shown for one Machine alone, where others have the same.
+const longWait = 60
+
+// waitsFor is what each Machine waits for. A long text that several have is with the first of them, and the others refer to it.
+func waitsFor(items []document.Machine) []string {
+	first := map[string]string{}
+	return document.Each(items, func(m document.Machine) string {
+		if name, again := first[m.WaitsFor]; again {
+			return "the same as " + name
+		}
+		if len(m.WaitsFor) > longWait {
+			first[m.WaitsFor] = m.Name
+		}
+		return m.WaitsFor
+	})
+}
+
 func (o *getOptions) machineTable(items []document.Machine) printer.Table {
+	waits := waitsFor(items)
+	rows := document.Each(items, func(m document.Machine) []string {
+		return []string{
+			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node,
+			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created),
+		}
+	})
+	for i := range rows {
+		rows[i] = append(rows[i], waits[i])
+	}
 	return printer.Table{Empty: "no Machines", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "CLUSTER", Wide: o.Name != "", Cut: true}, {Name: "ROLE", Wide: true}, {Name: "PHASE"}, {Name: "HOST", Cut: true}, {Name: "STATE", Wide: true},
 		{Name: "NODE", Wide: true}, {Name: "INFRASTRUCTURE", Wide: true}, {Name: "INFRAENV", Wide: true}, {Name: "BAREMETALHOST", Wide: true},
 		{Name: "HOST ID", Wide: true}, {Name: "CREATED", Wide: true}, {Name: "WAITS FOR", Prose: true},
-	}, Rows: document.Each(items, func(m document.Machine) []string {
-		return []string{
-			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node,
-			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created), m.WaitsFor,
-		}
-	})}
+	}, Rows: rows}
 }
 
 // nameMachines says which Machine each host is, where the format shows it and there are Machines to be seen. A watch

@@ -77,7 +77,7 @@ func (m *Machine) Causes(hostSays bool) []Cause {
 	}
 	causes := slices.DeleteFunc(slices.Clone(found.causes), func(c Cause) bool { return found.isExplained(c, nil) })
 	causes = withoutRepeats(causes)
-	if slices.ContainsFunc(causes, func(c Cause) bool { return !c.silent }) {
+	if hostSays || slices.ContainsFunc(causes, func(c Cause) bool { return !c.silent }) {
 		causes = slices.DeleteFunc(causes, func(c Cause) bool { return c.silent })
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int {
@@ -245,15 +245,25 @@ func withoutSummaries(all []hubapi.Condition) []hubapi.Condition {
 func linesOf(message string) []string {
 	var lines []string
 	for line := range strings.Lines(message) {
-		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*")); line != "" {
-			lines = append(lines, line)
+		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*")); line == "" {
+			continue
 		}
+		if last := len(lines) - 1; last >= 0 && isHeading(lines[last]) {
+			lines = lines[:last] // of what follows
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
 
+// isHeading reports whether a line is a condition alone, whose lines follow.
+func isHeading(line string) bool { return strings.HasSuffix(line, ":") && !strings.Contains(line, " ") }
+
 // sentence is what a condition says, in one line.
-func sentence(message string) string { return strings.Join(linesOf(message), "; ") }
+func sentence(message string) string { return strings.Join(linesOf(message), partedBy) }
+
+// partedBy is between the sentences of a condition, once they are in one line.
+const partedBy = "; "
 
 // repeats reports whether a line was said before, with the condition in front of it or without. A condition alone is in
 // front of lines that follow.
@@ -262,15 +272,32 @@ func repeats(said, line string) bool {
 	return strings.Contains(said, line) || rest != "" && strings.Contains(said, rest) || strings.HasSuffix(line, ":")
 }
 
-// withoutRepeats leaves out what an object has said before another, or another condition of it.
+// withoutRepeats leaves out what an object has said before another, or another condition of it: whole conditions, and the
+// sentences of those that say something else, too.
 func withoutRepeats(causes []Cause) []Cause {
 	var kept []Cause
+	said := ""
 	for _, c := range causes {
-		if !slices.ContainsFunc(kept, func(before Cause) bool { return strings.Contains(before.Message, c.Message) }) {
-			kept = append(kept, c)
+		var own []string
+		for _, part := range strings.Split(c.Message, partedBy) {
+			if part != "" && !isHeading(part) && !isSaid(said, part) {
+				own = append(own, part)
+			}
 		}
+		if len(own) == 0 {
+			continue
+		}
+		said += c.Message + "\n"
+		c.Message = strings.Join(own, partedBy)
+		kept = append(kept, c)
 	}
 	return kept
+}
+
+// isSaid reports whether a sentence was said before, here perhaps behind the condition that says it.
+func isSaid(said, sentence string) bool {
+	condition, rest, found := strings.Cut(sentence, ": ")
+	return strings.Contains(said, sentence) || found && rest != "" && !strings.Contains(condition, " ") && strings.Contains(said, rest)
 }
 
 // waiting is how a condition says that it waits for an object, by its reason and message.

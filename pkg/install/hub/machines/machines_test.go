@@ -144,6 +144,19 @@ func TestCauses(t *testing.T) {
 				"OpenshiftAssistedConfig w-1  NoConditions: nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces",
 			},
 		},
+		"a condition repeats others, under headings": {
+			with(metalMachine, is("InfrastructureReady", "True", "Ready", ""), is("NodeHealthy", "False", "NodeConditionsFailed", "* Node.Ready: kubelet stopped"),
+				is("Ready", "False", "NotReady", "* BootstrapConfigReady:\n  * HostValidated: no NTP\n* NodeHealthy:\n  * Node.Ready: kubelet stopped\n* Later: nobody has said this")),
+			append(fine, with(config, is("HostValidated", "False", "InstallationFailed", "no NTP"), is("Ready", "False", "InstallationFailed", "no NTP")), with(metal3, is("Ready", "True", "Ready", ""))),
+			false, []string{
+				"OpenshiftAssistedConfig w-1 HostValidated InstallationFailed: no NTP", "Machine w-1 NodeHealthy NodeConditionsFailed: Node.Ready: kubelet stopped",
+				"Machine w-1 Ready NotReady: Later: nobody has said this",
+			},
+		},
+		"two disks are no repeat of each other": {
+			with(poolMachine), append(fine, with(config, is("DataSecretAvailable", "False", "x", "disk sda: too small"), is("InfraEnvReady", "False", "x", "disk sdb: too small")), with(agentMachine)),
+			false, []string{"OpenshiftAssistedConfig w-1 DataSecretAvailable x: disk sda: too small", "OpenshiftAssistedConfig w-1 InfraEnvReady x: disk sdb: too small"},
+		},
 		"it is deleted": {
 			strings.Replace(with(poolMachine, is("Deleting", "True", "DrainingNode", "* Drain not completed yet")), "namespace: lab", `namespace: lab, deletionTimestamp: "2026-01-01T00:00:00Z"`, 1), fine,
 			false, []string{"Machine w-1 Deleting DrainingNode: Drain not completed yet"},
