@@ -154,17 +154,25 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 }
 
 // next adds a host. The imported cluster has no discovery image, so one is made, which takes
-// a pull secret.
+// a pull secret. A service gives back none, so that the cluster's own is read from it once more.
 func (o *importOptions) next(name string) install.Advice {
 	words := []string{
 		"add-node --cluster", names.Quoted(name), "--name HOST --mac MAC",
-		"--pull-secret", names.Quoted(cmp.Or(o.PullSecret, "FILE")), "--cluster-kubeconfig", names.Quoted(o.Kubeconfig),
+		"--pull-secret", names.Quoted(cmp.Or(o.PullSecret, clusterSecretFile)), "--cluster-kubeconfig", names.Quoted(o.Kubeconfig),
 	}
 	if o.Dir != "." {
 		words = append(words, "--dir", names.Quoted(o.Dir))
 	}
-	return advice.Command(words...)
+	if !o.ClusterSecret {
+		return advice.Command(words...)
+	}
+	read := fmt.Sprintf(`kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s`,
+		names.Quoted(o.Kubeconfig), clusterSecretFile)
+	return "a discovery image takes the pull secret as a file: " + advice.Literal(read) + "; then " + advice.Command(words...)
 }
+
+// clusterSecretFile is where the cluster's own pull secret is put for the next command.
+const clusterSecretFile = "pull-secret.json"
 
 // foretold is what a dry run has found that would be done.
 func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {

@@ -11,11 +11,12 @@ import (
 
 // TestWhatFollowsAnImport: add-node needs a pull secret there, and the kubeconfig that was given.
 func TestWhatFollowsAnImport(t *testing.T) {
+	const read = `a discovery image takes the pull secret as a file: kubectl --kubeconfig 'my k' -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > pull-secret.json; then `
 	for want, o := range map[string]*importOptions{
-		"add-node --cluster lab --name HOST --mac MAC --pull-secret FILE --cluster-kubeconfig k":                 {Kubeconfig: "k", Dir: ".", ClusterSecret: true},
-		"add-node --cluster lab --name HOST --mac MAC --pull-secret p --cluster-kubeconfig 'my k' --dir results": {Kubeconfig: "my k", Dir: "results", PullSecret: "p"},
+		read + "oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret pull-secret.json --cluster-kubeconfig 'my k'": {Kubeconfig: "my k", Dir: ".", ClusterSecret: true},
+		"oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret p --cluster-kubeconfig 'my k' --dir results":         {Kubeconfig: "my k", Dir: "results", PullSecret: "p"},
 	} {
-		if got := o.next("lab").Commands(); len(got) != 1 || got[0] != want {
+		if got := o.next("lab").String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
