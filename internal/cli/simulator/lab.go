@@ -69,6 +69,7 @@ func (o *labOptions) run(ctx context.Context) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if o.Hub || !o.WithoutNodes {
+		o.Say(startsServers)
 		starter, err := newStarter(ctx, "run a lab", o.Assets, o.IO.Err)
 		if fault, is := errors.AsType[*install.Fault](err); is && !o.Hub {
 			fault.Next = "leave the nodes out with --without-nodes, which needs no API server; or " + fault.Next
@@ -177,7 +178,7 @@ func (o *labOptions) plays(c *spec.Cluster, environment string) []string {
 		"Next, in another shell:",
 		"  . " + names.Quoted(environment),
 		"  " + o.Identity.Name + " create cluster -f " + names.Quoted(o.File),
-		"Stop it with Ctrl-C; nothing is left of it.",
+		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards, with the results of the clusters that you install.", names.Quoted(o.Dir)),
 	}
 }
 

@@ -80,6 +80,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
+	o.Say(startsServers)
 	starter, err := newStarter(ctx, "run a management cluster", o.Assets, o.IO.Err)
 	if err != nil {
 		return o.ended(ctx, err)
@@ -253,7 +254,7 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 	return append(lines,
 		"  "+names.Quoted(s.said.Kubectl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" get baremetalhosts",
 		"  "+names.Quoted(s.said.Clusterctl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" describe cluster NAME",
-		"Stop it with Ctrl-C; nothing is left of it.")
+		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards.", names.Quoted(o.Dir)))
 }
 
 // sourceTree is the folder of oaictl's sources at or above the working folder; "" outside of them.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,8 +44,12 @@ func (s *said) String() string {
 
 // manage runs `simulator management` with flags.
 func manage(ctx context.Context, out, problems io.Writer, flags ...string) error {
+	return runs(ctx, newManagement, out, problems, flags...)
+}
+
+func runs(ctx context.Context, with func(*base.App) *cobra.Command, out, problems io.Writer, flags ...string) error {
 	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{})
-	command := newManagement(a)
+	command := with(a)
 	command.SetArgs(flags)
 	command.SilenceErrors, command.SilenceUsage = true, true
 	return command.ExecuteContext(ctx)
@@ -92,6 +97,26 @@ func TestManagementRefuses(t *testing.T) {
 				t.Errorf("next is %q", fault.Next)
 			}
 		})
+	}
+}
+
+// TestWhatTakesLongIsSaid before the API servers are started.
+func TestWhatTakesLongIsSaid(t *testing.T) {
+	file, err := filepath.Abs("../../../examples/compact/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]func(io.Writer, ...string) error{
+		"management": func(w io.Writer, flags ...string) error { return manage(t.Context(), io.Discard, w, flags...) },
+		"lab": func(w io.Writer, flags ...string) error {
+			return runs(t.Context(), newLab, io.Discard, w, append(flags, "-f", file)...)
+		},
+	} {
+		problems := &said{}
+		err := run(problems, "--assets", assets(t, "echo the server begins >&2; exit 2"), "--dir", t.TempDir())
+		if install.CodeOf(err) != install.CodeFailure || !strings.HasPrefix(problems.String(), startsServers+"\nthe server begins\n") {
+			t.Errorf("%s: %v\n%s", name, err, problems)
+		}
 	}
 }
 

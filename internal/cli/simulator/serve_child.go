@@ -36,6 +36,9 @@ type starter struct {
 
 const serveProgram = "serve" // kubetest.ServeName
 
+// startsServers is said before what takes long begins.
+const startsServers = "Starting API servers for what is played. Their programs are built first where they are missing, which takes some minutes."
+
 func newStarter(ctx context.Context, what, assets string, log io.Writer) (*starter, error) {
 	if runtime.GOOS == "windows" {
 		return nil, &install.Fault{Code: install.CodeFailure, Op: what, Permanent: true, Err: errors.New("the API server does not run on Windows")}
