@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -71,11 +73,17 @@ type plain struct {
 	next  string // its advice, which is not repeated below each line that has it
 	// quarters is how far the stage of each host had come when it was last told.
 	quarters map[string]string
+	began    time.Time // the first look
+	part     []string  // hosts that were part of the cluster by then, and are not told yet
 }
 
 func (p *plain) Event(e install.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.isOld(e) {
+		return
+	}
+	p.tellPart(e.Time)
 	text := sentence(e)
 	switch {
 	case e.Type == model.EventProgress:
@@ -129,7 +137,45 @@ func (p *plain) percent(e install.Event) string {
 	return text
 }
 
-func (p *plain) Close() {}
+// isOld says of an event of the first look whether it only tells that a host was part of the cluster by then.
+func (p *plain) isOld(e install.Event) bool {
+	if p.began.IsZero() {
+		p.began = e.Time
+	}
+	joined := e.State == string(model.HostInstalled) || e.State == string(model.HostAdded)
+	if p.every || !joined || !e.Time.Equal(p.began) {
+		return false
+	}
+	switch e.Type {
+	case model.EventHost:
+		p.part = append(p.part, escape.Word(e.Host))
+		return true
+	case model.EventStage:
+		_ = p.stage(e)
+		return true
+	}
+	return false
+}
+
+// tellPart names the hosts that were part of the cluster before, on one line.
+func (p *plain) tellPart(at time.Time) {
+	if len(p.part) == 0 {
+		return
+	}
+	be := "are"
+	if len(p.part) == 1 {
+		be = "is"
+	}
+	text := fmt.Sprintf("%s %s part of the cluster already: %s", names.Counted(len(p.part), "host"), be, names.Few(p.part))
+	p.part = nil
+	_, _ = fmt.Fprintf(p.w, "%s %s\n", at.In(p.zone).Format(time.TimeOnly), text)
+}
+
+func (p *plain) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tellPart(p.began)
+}
 
 func left(d time.Duration) string {
 	minutes := int(d.Round(time.Minute).Minutes())

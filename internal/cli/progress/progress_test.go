@@ -86,6 +86,40 @@ func TestPlain(t *testing.T) {
 	golden(t, "plain.txt", out.String())
 }
 
+// TestHostsOfBefore are told on one line, with their number; what becomes of a host later is told as ever.
+func TestHostsOfBefore(t *testing.T) {
+	look := func(minute int, e install.Event) install.Event {
+		e.Time, e.Severity = noon().Add(time.Duration(minute)*time.Minute), model.SeverityInfo
+		return e
+	}
+	var all []install.Event
+	for _, name := range []string{"cp-0", "cp-1", "w-0"} {
+		all = append(all, look(0, install.Event{Type: model.EventHost, Host: name, State: "Installed", Message: "Done"}),
+			look(0, install.Event{Type: model.EventStage, Host: name, State: "Installed", Stage: "Done"}))
+	}
+	all = append(all, look(0, install.Event{Type: model.EventRun, State: "AddingHosts", Message: "Cluster is installed"}),
+		look(5, install.Event{Type: model.EventStage, Host: "w-1", State: "Added", Stage: "Done"}), look(5, install.Event{Type: model.EventHost, Host: "w-1", State: "Added"}))
+	show := func(every bool, events ...install.Event) string {
+		var out strings.Builder
+		sink := Plain(&out, time.UTC, every)
+		for _, e := range events {
+			sink.Event(e)
+		}
+		sink.Close()
+		return out.String()
+	}
+	const want = "12:00:00 3 hosts are part of the cluster already: cp-0, cp-1, w-0\n12:00:00 cluster is AddingHosts: Cluster is installed\n12:05:00 w-1: Done\n12:05:00 w-1 is Added\n"
+	if got := show(false, all...); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if got := show(false, all[0]); got != "12:00:00 1 host is part of the cluster already: cp-0\n" {
+		t.Errorf("alone: %s", got)
+	}
+	if got := show(true, all...); strings.Count(got, "is Installed: Done") != 3 {
+		t.Errorf("with every line:\n%s", got)
+	}
+}
+
 // TestChecksAreNoTrouble while the service comes to them for the first time.
 func TestChecksAreNoTrouble(t *testing.T) {
 	for want, e := range map[string]install.Event{

@@ -25,7 +25,7 @@ func sentence(e install.Event) string {
 			return ""
 		}
 		if e.State == string(model.HostAbsent) {
-			return "the service has no such cluster yet"
+			return "there is no such cluster yet"
 		}
 		if e.State == string(model.ClusterBlocked) && e.Severity == model.SeverityInfo {
 			return "the service checks the cluster"
