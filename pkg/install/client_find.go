@@ -137,10 +137,10 @@ func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, e
 
 // ErrNoCluster is in the error of a search for a file's cluster that is not there, whoever
 // made it.
-var ErrNoCluster = errors.New("the service has none that oaictl made")
+var ErrNoCluster = errors.New("there is none that oaictl made")
 
 // ErrNoHost is in the error of a search for a host that is not there.
-var ErrNoHost = errors.New("the service has none of that name, id or MAC address")
+var ErrNoHost = errors.New("there is none of that name, id or MAC address")
 
 // notOwned is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.

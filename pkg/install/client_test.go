@@ -78,7 +78,7 @@ func TestClientFindsHosts(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, host.ID, err)
 		}
 	}
-	for name, says := range map[string]string{"twin": "there are several: h2, h3", "node": "the service has none"} {
+	for name, says := range map[string]string{"twin": "there are several: h2, h3", "node": "there is none"} {
 		if _, err := client.FindHost(t.Context(), install.Target{}, name); install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -171,7 +171,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "oc --kubeconfig '" + filepath.Join(dir, p.desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
+		want := "kubectl --kubeconfig '" + filepath.Join(dir, p.desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
 		again, _, err := client.Plan(t.Context(), p.desired)
 		if err != nil || result.Plan.Next.String() != want || again.Next.String() != want {
 			t.Errorf("next %q, and in a plan %q, %v; want %q", result.Plan.Next, again.Next, err, want)

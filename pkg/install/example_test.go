@@ -112,7 +112,7 @@ func ExampleClient_Plan() {
 	}
 	// Output:
 	// working
-	// RegisterCluster: the service has no cluster lab.example.com
+	// RegisterCluster: there is no cluster lab.example.com
 }
 
 // A run tells what happens by events, and ends with the cluster installed or
