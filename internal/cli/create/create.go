@@ -164,6 +164,7 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 		}
 	}
 	if o.Until == untilReady {
+		o.approves = desired.Options.Approve != install.ApproveOff
 		o.ToCluster.Dir = o.Dir
 		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
 			options := []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, cluster, trace))}
@@ -192,6 +193,7 @@ type runOptions struct {
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
+	approves     bool        // the requests of kubelets for certificates
 	told         []string    // what was shown of a run that leaves, which is not said again at its end
 	// withNodes has the installed cluster itself looked at; nil: it is not.
 	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Option
@@ -341,7 +343,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		install.WithPollInterval(o.PollInterval),
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
-			e.Next = o.completeAdvice(e.Next)
+			e.Next, e.Message = o.completeAdvice(e.Next), o.approvalIn(e.Message)
 			report(e)
 		}),
 	}
@@ -357,6 +359,20 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		return installer.Detach(ctx, desired)
 	}
 	return installer.Run(ctx, desired)
+}
+
+// What the service says of every host that was added, and what is so where oaictl approves requests.
+const (
+	leavesApproval = "Please check console for progress and to possibly approve pending CSRs"
+	approvesItself = "oaictl approves the certificate requests of its node"
+)
+
+// approvalIn is a message of the service, which knows nothing of oaictl.
+func (o *runOptions) approvalIn(message string) string {
+	if !o.approves {
+		return message
+	}
+	return strings.Replace(message, leavesApproval, approvesItself, 1)
 }
 
 // How events tell that the service does not answer, and that it does again: those of a run do, too.

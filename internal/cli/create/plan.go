@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -179,13 +180,20 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 		}
 		return line
 	})
-	if len(plan.Missing) > 0 {
-		escape.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(plan.Missing, ", "))
+	if missing := missingOf(plan); len(missing) > 0 {
+		escape.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(missing, ", "))
 	}
 	if plan.Next != "" && len(plan.Blockers) == 0 {
 		escape.Fprintf(&text, "\nNext: %s\n", plan.Next)
 	}
 	return text.String()
+}
+
+// missingOf are the hosts of the file that have not come: what is done to one says itself how far it is.
+func missingOf(plan install.Plan) []string {
+	return slices.DeleteFunc(slices.Clone(plan.Missing), func(host string) bool {
+		return slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Name == host })
+	})
 }
 
 // stepText has a point before what is done, and dots before what is waited for.
