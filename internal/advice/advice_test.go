@@ -24,7 +24,7 @@ func TestFill(t *testing.T) {
 		{"power it off and run {delete host NAME}.", one, "power it off and run oaictl delete host cp-0."},
 		{"{explain stage NAME} says what a stage does.", all, `oaictl explain stage "Rebooting" says what a stage does.`},
 		{"{explain stage NAME} says what a stage does.", one, "oaictl explain stage NAME says what a stage does."},
-		{"oc get csr, then oc adm certificate approve NAME, twice", all, "oc get csr, then oc adm certificate approve NAME, twice"},
+		{"kubectl get csr, then kubectl certificate approve NAME, twice", all, "kubectl get csr, then kubectl certificate approve NAME, twice"},
 		{"{wait cluster NAME --for installed}", advice.Names{}, "oaictl wait cluster NAME --for installed"},
 	} {
 		if got := tt.advice.Fill(tt.names).String(); got != tt.want {

@@ -95,7 +95,7 @@ func TestAddNode(t *testing.T) {
 		calls []string
 	}{
 		{"added", growing("", model.HostReady, model.HostInstalling, model.HostAdded), nil, 0, []string{
-			"node-2: installed and rebooted to join lab.example.com.", "cannot see whether", "Next: oc --kubeconfig lab/auth/kubeconfig get csr", "adm certificate approve",
+			"node-2: installed and rebooted to join lab.example.com.", "cannot see whether", "Next: kubectl --kubeconfig lab/auth/kubeconfig get csr", "kubectl --kubeconfig lab/auth/kubeconfig certificate approve",
 		}, []string{"act InstallHost"}},
 		{"failed", growing(model.HostFailed), nil, 7, []string{"add nodes to lab.example.com: not added: node-2: look Failed", "oaictl delete host h2 --yes"}, nil},
 		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},

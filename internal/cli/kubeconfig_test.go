@@ -59,11 +59,11 @@ func TestKubeconfigOfAHub(t *testing.T) {
 	service.kubeconfigs = map[string][]byte{"c1": labKubeconfig(t, noon().AddDate(10, 0, 0))}
 	put(t, "home/.kube/config", []byte("current-context: hub\ncontexts: [{name: hub, context: {cluster: hub, user: me}}]\n"))
 	env := streams.Env{"HOME": "home"}
-	if got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab"); got.code != 0 || got.out != "context lab added to home/.kube/config\n" || got.errors != "Next: oc --context lab get nodes\n" {
+	if got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab"); got.code != 0 || got.out != "context lab added to home/.kube/config\n" || got.errors != "Next: kubectl --context lab get nodes\n" {
 		t.Errorf("got %+v", got)
 	}
 	got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab", "--use")
-	if got.code != 0 || got.errors != "The current context was hub.\nThe hub is reached with --context hub from now on.\nNext: oc get nodes\n" {
+	if got.code != 0 || got.errors != "The current context was hub.\nThe hub is reached with --context hub from now on.\nNext: kubectl get nodes\n" {
 		t.Errorf("got %+v", got)
 	}
 	if got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab", "--context", "hub", "--use"); strings.Contains(got.errors, "from now on") || got.out != "context lab already there in home/.kube/config\n" {

@@ -27,7 +27,7 @@ func TestAdviceNamesWhereThingsAre(t *testing.T) {
 	service.looks = looksOf(model.ClusterInstalled)
 	service.looks[0].Cluster.Kubeconfig = true
 	got := run(t, service, "", "plan", "-f", "cluster.yaml", "--dir", "out")
-	for _, words := range []string{"lab.example.com: installed\n", "Next: oc --kubeconfig out/lab/auth/kubeconfig get nodes\n"} {
+	for _, words := range []string{"lab.example.com: installed\n", "Next: kubectl --kubeconfig out/lab/auth/kubeconfig get nodes\n"} {
 		if !strings.Contains(got.out, words) {
 			t.Errorf("plan does not say %q: %+v", words, got)
 		}

@@ -101,6 +101,14 @@ type Desired struct {
 	Options Options
 }
 
+// Source is what says which hosts there are, for people: the file, or the command line.
+func (d *Desired) Source() string {
+	if d.Spec.ByFlags() {
+		return "the command line"
+	}
+	return "the file"
+}
+
 // FullName is the cluster's name with its domain.
 func (d *Desired) FullName() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }
 

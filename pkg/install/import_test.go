@@ -37,7 +37,7 @@ func TestImport(t *testing.T) {
 		if err := wellFormed(plan); err != nil {
 			t.Error(err)
 		}
-		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "oc get csr") || len(plan.Warnings) > 0 {
+		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
 		if got := keys(w.writes); got[0] != "cluster/import" || count(w, model.ImportCluster) != 1 || count(w, model.InstallHost) != 2 ||

@@ -15,6 +15,12 @@ import (
 // nodesOf is a file of kind Nodes, completed with the cluster lab as its service has it.
 func nodesOf(t *testing.T, hosts ...spec.Host) *spec.Cluster {
 	t.Helper()
+	return givenBy(t, nil, hosts...)
+}
+
+// givenBy is the same by flags, which words name; nil for a file.
+func givenBy(t *testing.T, words map[string]string, hosts ...spec.Host) *spec.Cluster {
+	t.Helper()
 	for i := range hosts {
 		if hosts[i].Match == (spec.Match{}) {
 			hosts[i].Match.MAC = fmt.Sprintf("52:54:00:00:05:%02x", i)
@@ -22,7 +28,7 @@ func nodesOf(t *testing.T, hosts ...spec.Host) *spec.Cluster {
 	}
 	n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "lab", Hosts: hosts}}
 	n.Spec.Network.Defaults = spec.NetworkDefaults{Gateway: "192.168.127.1", DNS: []string{"192.168.127.1"}}
-	c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
+	c, err := n.Resolve(t.Context(), ".", spec.Env{}, words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +100,7 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 		}
 		w.pass()
 	}
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "oc get csr, with the cluster's own kubeconfig") {
+	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -209,5 +215,42 @@ func TestNodesNeedAnImage(t *testing.T) {
 	w.observed.InfraEnvs = nil
 	if err := settle(w); err != nil || count(w, model.RegisterInfraEnv) != 1 {
 		t.Errorf("%v: writes %v", err, keys(w.writes))
+	}
+}
+
+// TestHostThatIsLeftAlone may be the next that is added: no flags say of it that it is to be deleted, and the advice says
+// what adds it.
+func TestHostThatIsLeftAlone(t *testing.T) {
+	flags := map[string]string{"spec.hosts[0].name": "--name", "spec.hosts[0].match.mac": "--mac"}
+	for name, test := range map[string]struct {
+		words         map[string]string
+		message, next string
+	}{
+		"beside a file": {nil, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the file does not name it; it is left alone",
+			"to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `oaictl delete host host-w-6 --yes`"},
+		"beside flags": {flags, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the command line does not name it; it is left alone",
+			"to add it as well: oaictl add-node --cluster lab --name w-6 --mac 52:54:00:00:04:06"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := grown(t, false, spec.Host{Name: "w-5"})
+			w.desired.Spec = givenBy(t, test.words, spec.Host{Name: "w-5"})
+			other := machine("w-6", "52:54:00:00:04:06", 46)
+			other.Day2, other.State, other.Hostname = true, model.HostReady, "w-6"
+			w.observed.Hosts = append(w.observed.Hosts, other)
+			plan := w.decide()
+			for range 12 {
+				if len(plan.Warnings) > 0 {
+					break
+				}
+				if err := settle(w); err != nil {
+					t.Fatal(err)
+				}
+				w.pass()
+				plan = w.decide()
+			}
+			if len(plan.Warnings) != 1 || plan.Warnings[0].Message != test.message || plan.Warnings[0].Next.String() != test.next {
+				t.Errorf("got %+v", plan.Warnings)
+			}
+		})
 	}
 }

@@ -430,7 +430,7 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.held["shop/db-worker-1"] = true
 			w.desired.Options.Remove.Drain.Timeout = 10 * time.Minute
 			return w
-		}, install.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"}, "oc adm uncordon worker-1"},
+		}, install.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"}, "kubectl uncordon worker-1"},
 		"nobody removes the member": {
 			func() *shrinking { return newShrinking(4, 0, false, "cp-3") }, install.CodeNeedsUser,
 			[]string{"somebody to take the member a3 of cp-3 (192.168.127.13) out of etcd"}, "oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove a3",
@@ -446,7 +446,7 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.held["shop/db-worker-1"] = true
 			w.desired.Options.Remove.Drain.Timeout = 2 * time.Minute
 			return w
-		}, install.CodeTimeout, []string{"worker-1 was not drained in 2m0s"}, "oc adm uncordon worker-1"},
+		}, install.CodeTimeout, []string{"worker-1 was not drained in 2m0s"}, "kubectl uncordon worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

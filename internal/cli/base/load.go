@@ -347,7 +347,7 @@ func checkREST(c *spec.Cluster) error {
 		}
 	}
 	if c.Imported() && c.Spec.Import.ClusterID == "" {
-		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
 	}
 	if c.Imported() && c.Spec.Import.Kubeconfig.SecretRef != nil {
 		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")

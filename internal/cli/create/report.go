@@ -92,7 +92,7 @@ func installedText(desired *install.Desired, plan install.Plan) string {
 	case len(plan.Ready) > 0:
 		return escape.Sprintf("Nodes of %s that joined and take work: %s.", name, strings.Join(plan.Ready, ", "))
 	case len(plan.Added) == 0:
-		return name + " has every host of the file since it was installed."
+		return name + " has every host of " + desired.Source() + " since it was installed."
 	}
 	return escape.Sprintf(`%s: installed and rebooted to join %s.
 The service cannot see whether a node has joined: its certificate requests may

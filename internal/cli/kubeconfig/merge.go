@@ -197,7 +197,7 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 		}
 		return
 	}
-	reach := "oc"
+	reach := "kubectl"
 	if !slices.Contains(o.Globals.Kube.Files(), path) {
 		reach += " --kubeconfig " + names.Quoted(path)
 	}

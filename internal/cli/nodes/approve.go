@@ -314,5 +314,5 @@ func nextOf(r document.Request) install.Advice {
 	case csr.Wait:
 		return advice.Command("approve", names.Quoted(r.Host), "--watch")
 	}
-	return advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(r.Name))
+	return advice.Sprintf("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(r.Name))
 }

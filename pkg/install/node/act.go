@@ -150,7 +150,7 @@ func (c *connection) fault(op, on string, err error) error {
 		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
 		f.Permanent = true
-		f.Next = advice.Sprintf("oc get csr %s -o yaml", names.Quoted(on))
+		f.Next = advice.Sprintf("kubectl get csr %s -o yaml", names.Quoted(on))
 		if op != "approve the certificate request" {
 			f.Next = "correct what the file says of the host and run the same command again"
 		}

@@ -327,7 +327,7 @@ func TestDrainTimesOut(t *testing.T) {
 	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
 		t.Errorf("got %v", err)
 	}
-	if !strings.Contains(string(install.NextOf(err)), "oc adm uncordon w-1") || !l.hasNode("w-1") {
+	if !strings.Contains(string(install.NextOf(err)), "kubectl uncordon w-1") || !l.hasNode("w-1") {
 		t.Errorf("next %s", install.NextOf(err))
 	}
 }

@@ -117,7 +117,7 @@ func (k *checker) discoveryImage() {
 // would be taken for done.
 func (k *checker) imported() {
 	c := k.cluster
-	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
+	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	for _, field := range []string{
 		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
 		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",

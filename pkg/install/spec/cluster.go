@@ -335,7 +335,7 @@ type Metal3 struct {
 type Import struct {
 	// The kubeconfig of its administrator, by which a hub reaches it. A REST service takes none.
 	Kubeconfig Source `yaml:"kubeconfig,omitempty"`
-	// What the cluster calls itself: oc get clusterversion version -o jsonpath='{.spec.clusterID}'. A REST service needs it.
+	// What the cluster calls itself: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'. A REST service needs it.
 	ClusterID string `yaml:"clusterID,omitempty"`
 }
 

@@ -101,6 +101,9 @@ func (n *Nodes) Resolve(ctx context.Context, dir string, env Env, words map[stri
 // Cluster, which says what its cluster is.
 func (c *Cluster) Existing() string { return c.existing }
 
+// ByFlags reports whether hosts were given by flags, as the words of [Nodes.Resolve] name them: there is no file.
+func (c *Cluster) ByFlags() bool { return c.source != nil && len(c.source.words) > 0 }
+
 // OnlyAdds reports whether the document has nothing of a cluster but the hosts that are
 // added to it, once it is installed: the cluster was imported, or the document is of kind
 // Nodes.

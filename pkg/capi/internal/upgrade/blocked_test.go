@@ -63,7 +63,7 @@ func TestBlocked(t *testing.T) {
 		},
 		{
 			name: "it is not available", state: running("4.20.4", is("Available", "False", "kube-apiserver is away", -1), available("4.20.5")), want: Want{Version: "4.20.5"},
-			phase: Blocked, reason: ReasonNotAvailable, says: []string{"kube-apiserver is away", "oc get clusteroperators"},
+			phase: Blocked, reason: ReasonNotAvailable, says: []string{"kube-apiserver is away", "kubectl get clusteroperators"},
 		},
 		{
 			name: "it fails", state: running("4.20.4", is("Failing", "True", "a manifest\nis refused.", -1), available("4.20.5")), want: Want{Version: "4.20.5"},
@@ -80,7 +80,7 @@ func TestBlocked(t *testing.T) {
 			name: "a gate", state: running("4.19.20", available("4.20.5"), gate("ack-4.19-kube-1.33-api-removals-in-4.20", false), is("Upgradeable", "False", "AdminAckRequired", -1)), want: Want{Version: "4.20.5"},
 			phase: Blocked, reason: ReasonAdminAckRequired,
 			says: []string{
-				"Kubernetes 1.33 removes APIs", `oc -n openshift-config patch configmap admin-acks --type=merge --patch '{"data":{"ack-4.19-kube-1.33-api-removals-in-4.20":"true"}}'`,
+				"Kubernetes 1.33 removes APIs", `kubectl -n openshift-config patch configmap admin-acks --type=merge --patch '{"data":{"ack-4.19-kube-1.33-api-removals-in-4.20":"true"}}'`,
 			},
 		},
 		{

@@ -101,7 +101,7 @@ func (q *question) underWay() Decision {
 		return d
 	}
 	d.Phase, d.Reason = Failed, ReasonFailed
-	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster goes on trying: look at oc adm upgrade and oc get clusteroperators", q.want.Version, told)
+	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster goes on trying: look at oc adm upgrade and kubectl get clusteroperators", q.want.Version, told)
 	return d
 }
 

@@ -35,7 +35,7 @@ func (q *question) notes(d *Decision) []string {
 		behind := p.Machines - p.Updated
 		switch {
 		case p.Paused && (behind > 0 || d.Phase != Done):
-			notes = append(notes, fmt.Sprintf("MachineConfigPool %s is paused: its nodes stay as they are, until oc patch machineconfigpool %s --type=merge --patch '{\"spec\":{\"paused\":false}}'%s",
+			notes = append(notes, fmt.Sprintf("MachineConfigPool %s is paused: its nodes stay as they are, until kubectl patch machineconfigpool %s --type=merge --patch '{\"spec\":{\"paused\":false}}'%s",
 				p.Name, p.Name, mastersWait(p)))
 		case p.Degraded:
 			notes = append(notes, fmt.Sprintf("MachineConfigPool %s is degraded: %s", p.Name, oneLine(p.Message)))

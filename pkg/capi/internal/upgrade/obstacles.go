@@ -60,9 +60,9 @@ func (q *question) health() *Decision {
 	case q.want.forced():
 		return nil
 	case available.Status != isTrue:
-		return refusal(ReasonNotAvailable, "The cluster is not available: %s. See oc get clusteroperators", oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
+		return refusal(ReasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators", oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
 	case failing.Status == isTrue:
-		return refusal(ReasonFailing, "The cluster fails: %s. See oc get clusteroperators. To update all the same: oc adm upgrade --to=%s --allow-upgrade-with-warnings",
+		return refusal(ReasonFailing, "The cluster fails: %s. See kubectl get clusteroperators. To update all the same: oc adm upgrade --to=%s --allow-upgrade-with-warnings",
 			oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version)
 	}
 	return nil
@@ -106,7 +106,7 @@ func acknowledge(gates []string) string {
 	for _, name := range gates {
 		data = append(data, fmt.Sprintf("%q:%q", name, isAcknowledged))
 	}
-	return fmt.Sprintf(`oc -n %s patch configmap %s --type=merge --patch '{"data":{%s}}'`, ackNamespace, ackName, strings.Join(data, ","))
+	return fmt.Sprintf(`kubectl -n %s patch configmap %s --type=merge --patch '{"data":{%s}}'`, ackNamespace, ackName, strings.Join(data, ","))
 }
 
 // update is the update as it is to be asked for, by version where the graph recommends it, or why

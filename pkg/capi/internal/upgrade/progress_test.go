@@ -26,7 +26,7 @@ func TestUnderWay(t *testing.T) {
 		},
 		{
 			name: "fails", state: on(working, is("Failing", "True", "etcd is degraded", -10)), phase: Failed, reason: ReasonFailed,
-			says: []string{"The update to 4.20.5 fails: etcd is degraded", "oc get clusteroperators"},
+			says: []string{"The update to 4.20.5 fails: etcd is degraded", "kubectl get clusteroperators"},
 		},
 		{
 			name: "fails as the cluster did before", state: running("4.20.4", towards("4.20.5", -2, working), is("Failing", "True", "x", -600)), phase: Progressing, reason: ReasonInProgress,
@@ -39,7 +39,7 @@ func TestUnderWay(t *testing.T) {
 		},
 		{
 			name: "of a paused pool", state: on(working, pool(Pool{Name: "worker", Paused: true, Machines: 2})), phase: Progressing, reason: ReasonInProgress,
-			notes: []string{`oc patch machineconfigpool worker --type=merge --patch '{"spec":{"paused":false}}'`},
+			notes: []string{`kubectl patch machineconfigpool worker --type=merge --patch '{"spec":{"paused":false}}'`},
 		},
 		{
 			name: "of a control plane whose pool is paused", state: on(working, pool(Pool{Name: "master", Paused: true, Machines: 3})), phase: Progressing, reason: ReasonInProgress,

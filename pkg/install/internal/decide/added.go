@@ -25,7 +25,7 @@ func (p *planner) notInstalled() {
 		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
 	}
 	if p.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to %s", p.full(), Op(p.desired))
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", p.full(), Op(p.desired))
 	} else {
 		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
 	}
@@ -191,14 +191,14 @@ func (p *planner) allAdded() {
 	case len(p.plan.Ready) > 0:
 		p.allReady()
 	case len(p.plan.Added) > 0 && (p.spec.Imported() || p.spec.OnlyAdds() && !p.cluster.Kubeconfig):
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Sprintf("oc %s get nodes", p.kubeconfigFlag()))
+		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag()))
 	case !p.observed.Results.Kubeconfig:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Command("download kubeconfig", p.name()))
 	default:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Sprintf(
-			"oc %[1]s get csr, and for each that is Pending: oc %[1]s adm certificate approve NAME", p.kubeconfigFlag()))
+			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", p.kubeconfigFlag()))
 	}
 }
 

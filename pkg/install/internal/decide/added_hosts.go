@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
@@ -84,9 +85,17 @@ func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: p.hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
-			Remedy:  "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}",
+			Remedy:  p.unlessMember(),
 		})
 	}
+}
+
+// unlessMember is what to do about a host that may be part of the control plane.
+func (p *planner) unlessMember() model.Advice {
+	if p.spec.ByFlags() {
+		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with --accept-control-plane"
+	}
+	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}"
 }
 
 // unnamedNodes are the machines that the file counts without naming them, as
@@ -166,10 +175,23 @@ func (p *planner) strangers(u unnamedNodes) {
 		}
 		p.warn(model.Warning{
 			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
-			Message: h.Label() + " registered, but the file does not name it; it is left alone",
-			Next:    advice.Sprintf("power it off and `{delete host %s --yes}`, or add it to spec.hosts", h.ID),
+			Message: h.Label() + " registered, but " + p.desired.Source() + " does not name it; it is left alone",
+			Next:    p.addToo(h),
 		})
 	}
+}
+
+// addToo is how a host is added as well that was left alone. It may be the next that a person adds, so that its record
+// is only deleted where the file names all hosts.
+func (p *planner) addToo(h *model.Host) model.Advice {
+	if !p.spec.ByFlags() {
+		return advice.Sprintf("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
+	}
+	mac := "MAC"
+	if cards := h.Inventory.Interfaces; len(cards) > 0 {
+		mac = cmp.Or(cards[0].MAC, mac)
+	}
+	return "to add it as well: " + advice.Command("add-node --cluster", names.Quoted(p.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
 }
 
 // lateImages makes and keeps the discovery images that hosts boot to be added:

@@ -83,7 +83,7 @@ func (p *planner) degradations() []model.Blocker {
 	wrong := func(key, reason string, scope model.Scope, message string, remedy model.Advice) {
 		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
 	}
-	inspect := advice.Sprintf("look at the cluster: oc %s get clusteroperators,csv -A", p.kubeconfigFlag())
+	inspect := advice.Sprintf("look at the cluster: kubectl %s get clusteroperators,csv -A", p.kubeconfigFlag())
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo

@@ -39,7 +39,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 	}
 	update = model.Action{
 		Key: "host/" + want.Name + "/update", Scope: model.HostScope(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
-		Reason: "the host differs from the file", Settings: model.Settings{},
+		Reason: "the host differs from " + p.desired.Source(), Settings: model.Settings{},
 	}
 	settings := p.approval(have, p.ofHost(want, have, id, keep))
 	for _, d := range setting.WorthWriting(setting.Differences(settings, have.Settings)) {

@@ -112,7 +112,7 @@ func (p *planner) updateImage(image infraenv.Plan, env *model.InfraEnv) {
 	scope := model.InfraEnvScope(env.Name)
 	update := model.Action{
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
-		Reason: "the discovery image differs from the file", Settings: model.Settings{},
+		Reason: "the discovery image differs from " + p.desired.Source(), Settings: model.Settings{},
 	}
 	all := imageDifferences(image.Settings, env)
 	if i := slices.IndexFunc(all, func(d setting.Difference) bool { return p.barred(d, env) }); i >= 0 {

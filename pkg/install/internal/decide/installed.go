@@ -43,7 +43,7 @@ func (p *planner) saveCredentials() {
 func (p *planner) endInstalled() {
 	next := advice.Command("download kubeconfig", p.name())
 	if p.observed.Results.Kubeconfig {
-		next = advice.Sprintf("oc %s get nodes", p.kubeconfigFlag())
+		next = advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag())
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {

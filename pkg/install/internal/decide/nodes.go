@@ -133,7 +133,7 @@ func (p *planner) recordedOtherwise(others bool) {
 		if !p.isAnother(want, have) {
 			continue
 		}
-		b := nodes.Recorded(want, have, "match", p.name())
+		b := nodes.Recorded(p.desired, want, have, "match")
 		if others {
 			b.Cure = model.CurePerson
 		}
@@ -166,7 +166,7 @@ func (p *planner) joinNodes() {
 	settled, worse := nodes.Settle(p.question(hosts...))
 	p.take(settled)
 	if len(worse) > 0 {
-		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "oc get clusteroperators")
+		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "kubectl get clusteroperators")
 	}
 }
 
@@ -205,7 +205,7 @@ func (p *planner) markNodes() {
 		answer.Actions = slices.Delete(answer.Actions, i, i+1)
 		answer.Warnings = append(answer.Warnings, model.Warning{
 			Key: a.Key, Scope: a.Scope, Reason: "NodeNotMarked", Next: model.Advice(refused.Next),
-			Message: fmt.Sprintf("the node %s is not given what the file says of it: %s", a.Name, refused.Error),
+			Message: fmt.Sprintf("the node %s is not given what %s says of it: %s", a.Name, p.desired.Source(), refused.Error),
 		})
 	}
 	p.take(answer)
@@ -245,7 +245,7 @@ func addedAndReady(ready []string) string { return "added, and Ready: " + names.
 
 // allReady ends the run: every host that was added is a node that takes work.
 func (p *planner) allReady() {
-	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), advice.Sprintf("oc %s get nodes", p.kubeconfigFlag()))
+	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag()))
 }
 
 // JudgeRequests judges the installed cluster's requests for certificates as if the file named

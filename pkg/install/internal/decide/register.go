@@ -63,7 +63,7 @@ func (p *planner) register() {
 	settings := setting.OfCluster(p.spec)
 	p.act(model.Action{
 		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name(),
-		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
+		Reason: "there is no cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
 	})
 }
 

@@ -61,7 +61,7 @@ func (p *planner) finalizing() {
 		p.block(model.Blocker{
 			Key: "cluster/finalize/slow", Scope: model.ScopeCluster, Reason: "FinalizingTimedOut", Cure: model.CurePerson, Since: since,
 			Message: fmt.Sprintf("%s%s has taken longer than the service allows for it", stage, operators),
-			Remedy:  "look at the cluster with auth/kubeconfig-noingress: oc get clusteroperators",
+			Remedy:  "look at the cluster with auth/kubeconfig-noingress: kubectl get clusteroperators",
 		})
 	}
 }

@@ -31,7 +31,7 @@ func Judge(q Question) []csr.Verdict {
 		}
 		if at := slices.IndexFunc(q.Hosts, func(h Host) bool { return h.Name == v.Host && h.Have != nil }); at >= 0 {
 			lateFirst(q, &q.Hosts[at], v)
-			otherName(&q.Hosts[at], v)
+			otherName(&q.Hosts[at], v, q.Desired.Source())
 		}
 	}
 	return verdicts
@@ -43,13 +43,13 @@ const ReasonOtherHostname = "OtherHostname"
 
 // otherName makes a question of a request where the file says another hostname than the service
 // has: the request fits the service's record, and the file contradicts that.
-func otherName(h *Host, v *csr.Verdict) {
+func otherName(h *Host, v *csr.Verdict, source string) {
 	if !contradicted(h.Want, h.Have) {
 		return
 	}
 	v.Decision, v.Reason = csr.Ask, ReasonOtherHostname
-	v.Message = fmt.Sprintf("it is for the name %s, which the service records for %s, and the file says that the hostname is %s",
-		v.Node, h.Name, h.Want.Hostname)
+	v.Message = fmt.Sprintf("it is for the name %s, which the service records for %s, and %s says that the hostname is %s",
+		v.Node, h.Name, source, h.Want.Hostname)
 }
 
 // contradicted reports whether the file says another hostname than the service has. A file that
@@ -293,7 +293,7 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the request %s of %s for a %s certificate is not approved: %s", v.Name, h.Name, v.Kind, v.Message),
-		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(v.Name)),
+		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
 	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
@@ -359,7 +359,7 @@ func (a *asker) strangers(missing []string) {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/strangers", Scope: model.ScopeCluster, Reason: "UnknownRequester",
-		Message: fmt.Sprintf("certificates are asked for by %s, which is no host of the file, and not by %s: a hostname that changed with the reboot shows so", names.Few(strange), names.Few(missing)),
+		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the reboot shows so", names.Few(strange), a.Desired.Source(), names.Few(missing)),
 		Next:    "look at the machine's console which name it has",
 	})
 }
@@ -373,6 +373,6 @@ func (a *asker) flood() {
 	a.warn(model.Warning{
 		Key: "spoke/flood", Scope: model.ScopeCluster, Reason: "TooManyRequests",
 		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver looks at none, of any node", pending, limit),
-		Next:    "oc get csr, and find out who sends them",
+		Next:    "kubectl get csr, and find out who sends them",
 	})
 }

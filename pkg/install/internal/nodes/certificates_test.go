@@ -54,7 +54,7 @@ func TestOneOfMany(t *testing.T) {
 		remedy   string
 	}{
 		"none approved": {false, ReasonAsk, "if it is the node's: oaictl approve w-1 --request csr-1"},
-		"one approved":  {true, "RequestRefused", "find out who asks for it; to approve it nevertheless: oc adm certificate approve csr-1"},
+		"one approved":  {true, "RequestRefused", "find out who asks for it; to approve it nevertheless: kubectl certificate approve csr-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const often = 12

@@ -107,9 +107,9 @@ func (t *leaving) held() {
 		if p.Refusal == "" || !p.Deleting.IsZero() {
 			continue
 		}
-		next := advice.Sprintf("oc -n %s describe pod %s", names.Quoted(p.Namespace), names.Quoted(p.Name))
+		next := advice.Sprintf("kubectl -n %s describe pod %s", names.Quoted(p.Namespace), names.Quoted(p.Name))
 		if p.Budget != "" {
-			next = advice.Sprintf("oc -n %s describe poddisruptionbudget %s", names.Quoted(p.Namespace), names.Quoted(p.Budget))
+			next = advice.Sprintf("kubectl -n %s describe poddisruptionbudget %s", names.Quoted(p.Namespace), names.Quoted(p.Budget))
 		}
 		t.warn(model.Warning{
 			Key: t.key("held/" + p.ID()), Scope: t.scope(), Reason: "PodHeld", Next: next,

@@ -145,7 +145,7 @@ func (a *asker) whereCA() model.Advice {
 		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
 	}
 	namespace, name, _ := strings.Cut(server.CAFrom, "/")
-	return advice.Literal(fmt.Sprintf(`the cluster's own CA: oc get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
+	return advice.Literal(fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
 }
 
 func (a *asker) blockEndpoint(hosts []Host, at, why string, right model.Advice) {
@@ -173,6 +173,6 @@ func (a *asker) ownCA() {
 	a.warn(model.Warning{
 		Key: "cluster/config-server-ca", Scope: model.ScopeCluster, Reason: "ConfigServerCAExpired",
 		Message: fmt.Sprintf("the CA of the cluster's machine config server (%s) is in force until %s: no host that fetches its config by https joins", a.spoke.ConfigServer.CAFrom, cas[0].Until.UTC().Format(time.RFC3339)),
-		Next:    "oc get clusteroperator machine-config",
+		Next:    "kubectl get clusteroperator machine-config",
 	})
 }

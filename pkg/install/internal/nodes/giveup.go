@@ -70,7 +70,7 @@ func (r *removal) awaitMachine(t *leaving) {
 	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
 	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
 		what += "; its BareMetalHost is said to be on, and the Machine stays until that is off"
-		w.Next = advice.Sprintf("if the BMC is dead, too: oc -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
+		w.Next = advice.Sprintf("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
 	}
 	w.For = fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what)
 	t.wait(w)
@@ -88,7 +88,7 @@ func (t *leaving) awaitGivenUp() {
 	t.block(model.Blocker{
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("the MachineSet %s was lowered to give up the Machine %s, and has the %d that it is to have: it gave up another one, or somebody has raised it", t.set.Name, t.machine.Name, t.set.Replicas),
-		Remedy:  "see what has become of its Machines before anything is lowered again: oc -n openshift-machine-api get machines",
+		Remedy:  "see what has become of its Machines before anything is lowered again: kubectl -n openshift-machine-api get machines",
 	})
 }
 
@@ -136,7 +136,7 @@ func (t *leaving) settled(r *removal) bool {
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name, strings.Join(rivals, "; ")),
-		Remedy:  "see to these Machines first: oc -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
+		Remedy:  "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
 	})
 	return false
 }
@@ -178,7 +178,7 @@ func (t *leaving) machineRefused() *model.Blocker {
 	case t.set != nil && t.set.FollowsHosts:
 		b.Reason = "MachineSetFollowsHosts"
 		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so that it cannot be lowered", t.set.Name)
-		b.Remedy = advice.Sprintf("take that off: oc -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-", names.Quoted(t.set.Name))
+		b.Remedy = advice.Sprintf("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-", names.Quoted(t.set.Name))
 		return b
 	}
 	return nil

@@ -174,7 +174,7 @@ func (t *leaving) findMachine() {
 		t.set = t.spoke.MachineSet(m.MachineSet)
 		if m.Node != "" && m.Node != t.nodeName {
 			t.doubt = t.refuse("MachineOfOtherNode", "other-node", model.CurePerson,
-				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node), "oc -n openshift-machine-api get machines -o wide")
+				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node), "kubectl -n openshift-machine-api get machines -o wide")
 			t.machine, t.set = nil, nil
 			return
 		}
@@ -182,7 +182,7 @@ func (t *leaving) findMachine() {
 	t.metal = metalOf(t.spoke, t)
 	if h := t.metal; h != nil && t.machine != nil && h.Consumer != "" && h.Consumer != t.machine.Name {
 		t.doubt = t.refuse("MetalOfOtherMachine", "other-metal", model.CurePerson,
-			fmt.Sprintf("the Machine %s is to run on the BareMetalHost %s, and that is of %s", t.machine.Name, h.Name, h.Consumer), "oc -n openshift-machine-api get baremetalhosts")
+			fmt.Sprintf("the Machine %s is to run on the BareMetalHost %s, and that is of %s", t.machine.Name, h.Name, h.Consumer), "kubectl -n openshift-machine-api get baremetalhosts")
 		t.metal = nil
 	}
 }

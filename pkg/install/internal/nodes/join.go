@@ -87,7 +87,7 @@ func (a *asker) isOld(h Host, node *model.Node) bool {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/old", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: a.forPerson(), Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name", node.Name, h.Name),
-		Remedy:  advice.Sprintf("if that node is no more: oc delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+		Remedy:  advice.Sprintf("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
 	})
 	return true
 }
@@ -142,7 +142,7 @@ func (a *asker) awaitReady(h Host, node *model.Node) bool {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotReady", Cure: model.CurePerson, Since: since.Add(readyWithin), Hosts: []string{h.Name},
 			Message: fmt.Sprintf("the node %s is not Ready for %s: %s", node.Name, a.Now.Sub(since).Round(time.Minute), why),
-			Remedy:  "oc describe node, and look at the network operator's pods on it: oc get pods -A --field-selector spec.nodeName=NODE",
+			Remedy:  "kubectl describe node, and look at the network operator's pods on it: kubectl get pods -A --field-selector spec.nodeName=NODE",
 		})
 		return false
 	}
@@ -177,7 +177,7 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 	}
 	key := string(scopeOf(h)) + "/config"
 	stuck := func(reason, what string) bool {
-		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason, Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "oc get machineconfigpools"})
+		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason, Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "kubectl get machineconfigpools"})
 		return true
 	}
 	switch {
@@ -185,7 +185,7 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeDegraded", Cure: model.CurePerson, Hosts: []string{h.Name},
 			Message: fmt.Sprintf("the machine config daemon of %s gave up: %s", node.Name, cmp.Or(node.Config.Reason, "it does not say why")),
-			Remedy:  "oc describe machineconfigpools, and the logs of the machine-config-daemon on that node",
+			Remedy:  "kubectl describe machineconfigpools, and the logs of the machine-config-daemon on that node",
 		})
 		return false
 	case p != nil && p.Paused:
@@ -198,7 +198,7 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotConfigured", Cure: model.CurePerson, Hosts: []string{h.Name}, Since: since.Add(configuredWithin),
 			Message: fmt.Sprintf("the machine config of %s is not in place for %s: it has %s and is to have %s (%s)", node.Name, a.Now.Sub(since).Round(time.Minute),
 				cmp.Or(node.Config.Current, "none"), cmp.Or(node.Config.Desired, "none"), cmp.Or(node.Config.State, "not begun")),
-			Remedy: "oc get machineconfigpools: another node of the pool may be in the way, or the node belongs to another pool",
+			Remedy: "kubectl get machineconfigpools: another node of the pool may be in the way, or the node belongs to another pool",
 		})
 		return false
 	}

@@ -62,7 +62,7 @@ func (a *asker) mark(h Host, node *model.Node) {
 	default:
 		a.warn(model.Warning{
 			Key: string(scopeOf(h)) + "/providerID", Scope: scopeOf(h), Reason: "Drift",
-			Message: fmt.Sprintf("the node %s has the provider id %s, and the file says %s; a node keeps the one that it has", node.Name, node.ProviderID, want),
+			Message: fmt.Sprintf("the node %s has the provider id %s, and %s says %s; a node keeps the one that it has", node.Name, node.ProviderID, a.Desired.Source(), want),
 		})
 	}
 	if len(settings) == 0 {
@@ -70,7 +70,7 @@ func (a *asker) mark(h Host, node *model.Node) {
 	}
 	a.act(model.Action{
 		Key: string(scopeOf(h)) + "/update", Scope: scopeOf(h), Kind: model.UpdateNode, Target: node.UID, Name: node.Name,
-		Reason: "workloads land on a node as soon as it is there", Settings: settings, Changes: changes,
+		Reason: "the node differs from " + a.Desired.Source(), Settings: settings, Changes: changes,
 	})
 }
 

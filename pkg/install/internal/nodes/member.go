@@ -53,7 +53,7 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "NoEtcdMember", Cure: model.CurePerson, Since: node.ReadySince.Add(memberWithin), Hosts: []string{h.Name},
 		Message: fmt.Sprintf("%s is Ready, and no member of etcd that is well: %s", node.Name, etcd.Message),
-		Remedy:  "oc describe etcd cluster, and the logs of the etcd operator: oc -n openshift-etcd-operator logs deployment/etcd-operator",
+		Remedy:  "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs deployment/etcd-operator",
 	}
 	if others := a.illBeside(); member == nil && len(others) > 0 {
 		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, names.Few(others))
@@ -95,7 +95,7 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 	block := func(what, message string) {
 		a.block(model.Blocker{
 			Key: key + what, Scope: scopeOf(h), Reason: "NoMachine", Cure: model.CurePerson, Hosts: []string{h.Name}, Message: message,
-			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: oc -n openshift-machine-api get machines,baremetalhosts",
+			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: kubectl -n openshift-machine-api get machines,baremetalhosts",
 		})
 	}
 	switch {
@@ -113,14 +113,14 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 	case metal.State == "": // and takes no report yet
 		a.wait(model.Wait{
 			Key: key + "state", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince,
-			For: fmt.Sprintf("the bare metal operator to see the BareMetalHost %s", metal.Name), Next: "oc get clusteroperator baremetal",
+			For: fmt.Sprintf("the bare metal operator to see the BareMetalHost %s", metal.Name), Next: "kubectl get clusteroperator baremetal",
 		})
 	case !slices.ContainsFunc(metal.Addresses, func(x netip.Addr) bool { return slices.Contains(node.Addresses, x) }):
 		act(model.ReportHardware, "hardware", metal.Name, metal.UID)
 	default:
 		a.wait(model.Wait{
 			Key: key + "address", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince,
-			For: fmt.Sprintf("the Machine of %s to have its addresses", node.Name), Next: "oc -n openshift-machine-api get machines",
+			For: fmt.Sprintf("the Machine of %s to have its addresses", node.Name), Next: "kubectl -n openshift-machine-api get machines",
 		})
 	}
 	return false

@@ -43,7 +43,7 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 		if etcd != nil {
 			b.Message += ": " + etcd.Trouble
 		}
-		b.Remedy = "oc get etcd cluster -o yaml"
+		b.Remedy = "kubectl get etcd cluster -o yaml"
 	default:
 		r.enough(t, etcd, others, b)
 	}
@@ -67,7 +67,7 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 	case t.member == nil && len(orphans) > 0:
 		b.Reason = "EtcdUnknown"
 		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.Few(orphans))
-		b.Remedy = "oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are; one that is nobody's is taken out of etcd first"
+		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are; one that is nobody's is taken out of etcd first"
 		return
 	case len(ill) > 0:
 		b.Reason = "ControlPlaneNotWell"
@@ -229,7 +229,7 @@ func (t *leaving) awaitMember() {
 	if t.operatorTakesMember() {
 		t.wait(model.Wait{
 			Key: t.key("member"), Scope: t.scope(), Who: model.WhoService,
-			For: fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName), Next: "oc get clusteroperator etcd",
+			For: fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName), Next: "kubectl get clusteroperator etcd",
 		})
 		return
 	}

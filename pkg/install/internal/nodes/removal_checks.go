@@ -65,7 +65,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	case unclear:
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
 			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
-			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
+			"kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
 	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
 	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
@@ -123,7 +123,7 @@ func (t *leaving) settling() *model.Blocker {
 	if e := t.spoke.Etcd; e == nil || !t.isReplaced() || t.begun() || !t.node.Ready || !t.isDead() || e.Rolling == "" {
 		return nil
 	}
-	return t.refuse("EtcdRolls", "rolls", model.CureNow, fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling, t.nodeName), "oc get clusteroperator etcd, and run the same command again")
+	return t.refuse("EtcdRolls", "rolls", model.CureNow, fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling, t.nodeName), "kubectl get clusteroperator etcd, and run the same command again")
 }
 
 // taken refuses a host that cannot take the node's place, since it has one of its own: the control
@@ -219,7 +219,7 @@ func (r *removal) warnOfWorkloads(t *leaving) {
 		if last[router.Controller] {
 			text = ", and no other is ready: routes are not served until one runs elsewhere"
 		}
-		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller, t.nodeName, text), "oc -n openshift-ingress get pods -o wide")
+		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller, t.nodeName, text), "kubectl -n openshift-ingress get pods -o wide")
 	}
 	if len(r.spoke.VIPs) == 0 {
 		t.know("OwnBalancer", "balancer", "if your load balancer or DNS lists "+t.nodeName+", it has to be taken out there", "")
@@ -247,10 +247,10 @@ func (t *leaving) warnOfPods() {
 		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+names.Few(local), "")
 	}
 	if len(budgets) > 0 && !t.Desired.Options.Remove.Drain.DisableEviction {
-		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets), "oc get poddisruptionbudgets -A")
+		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets), "kubectl get poddisruptionbudgets -A")
 	}
 	if len(t.drain.Machines) > 0 {
-		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines), "oc get virtualmachineinstances -A")
+		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines), "kubectl get virtualmachineinstances -A")
 	}
 }
 
@@ -262,11 +262,11 @@ func (r *removal) warnOfPool(t *leaving) {
 	}
 	switch {
 	case p.Degraded:
-		t.know("PoolDegraded", "pool", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message), "oc get machineconfigpools")
+		t.know("PoolDegraded", "pool", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message), "kubectl get machineconfigpools")
 	case p.Updating && t.node.Ready:
-		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name), "oc get machineconfigpools")
+		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name), "kubectl get machineconfigpools")
 	case p.Paused:
-		t.know("PoolPaused", "pool", fmt.Sprintf("its pool %s is paused", p.Name), "oc get machineconfigpools")
+		t.know("PoolPaused", "pool", fmt.Sprintf("its pool %s is paused", p.Name), "kubectl get machineconfigpools")
 	}
 	var ill []string
 	for i := range r.spoke.Nodes {
@@ -275,7 +275,7 @@ func (r *removal) warnOfPool(t *leaving) {
 		}
 	}
 	if len(ill) > 0 {
-		t.know("OthersNotReady", "others", fmt.Sprintf("of the pool %s, %s not Ready, too", p.Name, areNot(ill)), "oc get nodes")
+		t.know("OthersNotReady", "others", fmt.Sprintf("of the pool %s, %s not Ready, too", p.Name, areNot(ill)), "kubectl get nodes")
 	}
 }
 

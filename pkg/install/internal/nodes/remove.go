@@ -260,18 +260,18 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 		}
 		cordoned = append(cordoned, names.Quoted(n.Name))
 		if m != nil && m.Removes != "" {
-			commands = append(commands, fmt.Sprintf("oc -n openshift-machine-api annotate machine %s machine.openshift.io/delete-machine- oaictl.io/removes-node-", names.Quoted(m.Name)))
+			commands = append(commands, fmt.Sprintf("kubectl -n openshift-machine-api annotate machine %s machine.openshift.io/delete-machine- oaictl.io/removes-node-", names.Quoted(m.Name)))
 		}
 		for _, h := range observed.Spoke.BareMetalHosts {
 			if h.Removes == n.Name {
-				commands = append(commands, fmt.Sprintf("oc -n openshift-machine-api annotate baremetalhost %s oaictl.io/removes-node-", names.Quoted(h.Name)))
+				commands = append(commands, fmt.Sprintf("kubectl -n openshift-machine-api annotate baremetalhost %s oaictl.io/removes-node-", names.Quoted(h.Name)))
 			}
 		}
-		commands = append(commands, fmt.Sprintf("oc annotate node %s oaictl.io/removes-node-", names.Quoted(n.Name)))
+		commands = append(commands, fmt.Sprintf("kubectl annotate node %s oaictl.io/removes-node-", names.Quoted(n.Name)))
 	}
 	if len(cordoned) == 0 {
 		return ""
 	}
-	commands = append(commands, "oc adm uncordon "+strings.Join(cordoned, " "))
+	commands = append(commands, "kubectl uncordon "+strings.Join(cordoned, " "))
 	return advice.Sprintf("to keep %s after all: %s", names.Few(cordoned), strings.Join(commands, "; "))
 }

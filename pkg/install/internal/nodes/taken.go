@@ -42,14 +42,19 @@ func (a *asker) machineIsFree(h Host) {
 		b := model.Blocker{
 			Key: string(scopeOf(h)) + "/machine/" + m.Name, Scope: scopeOf(h), Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
 			Message: fmt.Sprintf("%s has %s, which is %s of the cluster: it is the same machine", h.Name, what, owner),
-			Remedy:  "correct what the file says of the host, or, if this machine is to be installed anew: " + next,
+			Remedy:  anew(a.Desired, next),
 		}
 		if m.Deleting {
-			b.Cure, b.Remedy = model.CurePerson, "wait until it is gone: oc get baremetalhosts -n openshift-machine-api"
+			b.Cure, b.Remedy = model.CurePerson, "wait until it is gone: kubectl get baremetalhosts -n openshift-machine-api"
 		}
 		a.block(b)
 	}
 	a.recordIsFree(h)
+}
+
+// anew is what to do about a host whose machine is part of the cluster already; next frees the machine.
+func anew(desired *model.Desired, next model.Advice) model.Advice {
+	return model.Advice("correct what "+desired.Source()+" says of the host, or, if this machine is to be installed anew: ") + next
 }
 
 // sameMachine is by which field a host is the machine of a BareMetalHost, and what they have in
@@ -142,10 +147,10 @@ func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice
 		}
 		return owner, a.removal(node)
 	}
-	owner, next = "that of the BareMetalHost "+m.Name, advice.Sprintf("oc delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
+	owner, next = "that of the BareMetalHost "+m.Name, advice.Sprintf("kubectl delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
 	if m.Consumer != "" {
 		owner += " (Machine " + m.Consumer + ")"
-		next = advice.Sprintf("oc delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
+		next = advice.Sprintf("kubectl delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
 	}
 	return owner, next
 }
@@ -167,7 +172,7 @@ func (a *asker) recordIsFree(h Host) {
 		}
 		for _, mac := range a.Desired.Spec.MACsOf(h.Want) {
 			if a.cardOfRecord(other, mac) {
-				a.block(Recorded(h.Want, other, macField(h.Want, mac), a.Desired.Spec.Metadata.Name))
+				a.block(Recorded(a.Desired, h.Want, other, macField(h.Want, mac)))
 				break
 			}
 		}
@@ -192,13 +197,12 @@ func (a *asker) cardOfRecord(of *model.Host, mac string) bool {
 
 // Recorded is the blocker of a host of the file whose machine the service has installed for this
 // cluster under another name.
-func Recorded(want *spec.Host, have *model.Host, field, cluster string) model.Blocker {
+func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field string) model.Blocker {
 	scope := model.NodeScope(want.Name)
 	return model.Blocker{
 		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
-		Message: fmt.Sprintf("what the file says of %s fits %s, a machine that was installed for this cluster already", want.Name, have.Label()),
-		Remedy: "correct what the file says of the host, or, if this machine is to be installed anew: " +
-			advice.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(cluster)),
+		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name, have.Label()),
+		Remedy:  anew(desired, advice.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(desired.Spec.Metadata.Name))),
 	}
 }
 

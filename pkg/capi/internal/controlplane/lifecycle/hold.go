@@ -79,7 +79,7 @@ func Hold(q *Question, m *Machine) Held {
 		return Held{Release: true} // a cluster whose etcd nobody looks after
 	}
 	if why := q.unknown(); why != "" {
-		return Held{Reason: ReasonEtcdUnknown, Message: why + ": oc get etcd cluster -o yaml"}
+		return Held{Reason: ReasonEtcdUnknown, Message: why + ": kubectl get etcd cluster -o yaml"}
 	}
 	// Only now may others take the machine away: what etcd can do without is known.
 	if hooks := otherHooks(m); len(hooks) > 0 {
@@ -107,7 +107,7 @@ func (q *Question) withoutMember(m *Machine) Held {
 	for _, o := range orphans {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
-	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: oc -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
+	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
 }
 
 // withMember is what a Machine waits for whose member of etcd is there.
@@ -121,7 +121,7 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
 		return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
-			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: oc -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
+			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
 	case node != nil && node.Deleting:
 		return Held{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name, names.Few(node.Finalizers))}
 	case node != nil && node.Ready:

@@ -121,8 +121,8 @@ func TestHold(t *testing.T) {
 		{name: "the installation failed", have: 3, change: func(p *plane) { p.Phase = Stopped }, release: true},
 		{name: "it is the last", have: 1, release: true},
 		{name: "the operator takes it away, and the hub sees to that", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub = true }, release: true},
-		{name: "the operator takes it away, of a host of a pool", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub, p.machine(0).Pooled = true, true }, reason: ReasonRemovalRequired, message: "oc -n openshift-machine-api delete machine lab-0"},
-		{name: "the operator takes it away, over REST", have: 4, change: (*plane).byMachines, reason: ReasonRemovalRequired, message: "oc -n openshift-machine-api delete machine lab-0"},
+		{name: "the operator takes it away, of a host of a pool", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub, p.machine(0).Pooled = true, true }, reason: ReasonRemovalRequired, message: "kubectl -n openshift-machine-api delete machine lab-0"},
+		{name: "the operator takes it away, over REST", have: 4, change: (*plane).byMachines, reason: ReasonRemovalRequired, message: "kubectl -n openshift-machine-api delete machine lab-0"},
 		{name: "the operator keeps as many as were installed", have: 3, change: func(p *plane) { p.byMachines(); p.OnHub = true }, reason: ReasonWaitingForNode, node: "cp-0"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
