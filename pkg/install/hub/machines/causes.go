@@ -245,13 +245,9 @@ func withoutSummaries(all []hubapi.Condition) []hubapi.Condition {
 func linesOf(message string) []string {
 	var lines []string
 	for line := range strings.Lines(message) {
-		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*")); line == "" {
-			continue
+		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*")); line != "" {
+			lines = append(lines, line)
 		}
-		if last := len(lines) - 1; last >= 0 && isHeading(lines[last]) {
-			lines = lines[:last] // of what follows
-		}
-		lines = append(lines, line)
 	}
 	return lines
 }
