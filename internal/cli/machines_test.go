@@ -151,9 +151,10 @@ func reached(t *testing.T, line string) outcome {
 
 // TestMachinesOverREST: there are none, which is said before anybody is asked.
 func TestMachinesOverREST(t *testing.T) {
-	for _, line := range []string{"get machines", "get machines -w", "why machine w-1"} {
+	for line, host := range map[string]string{"get machines": "NAME", "get machines -w": "NAME", "why machine w-1": "w-1", "why machine ns/w-1": "w-1"} {
 		got := reached(t, line+" --service-url http://127.0.0.1:1")
-		if got.code != 2 || !strings.Contains(got.errors, "a REST service knows no Machines of Cluster API") || !strings.Contains(got.errors, "over REST hosts have the names of their Machines: oaictl --service-url http://127.0.0.1:1 why host NAME") {
+		next := "over REST hosts have the names of their Machines: oaictl --service-url http://127.0.0.1:1 why host " + host + "\n"
+		if got.code != 2 || !strings.Contains(got.errors, "a REST service knows no Machines of Cluster API") || !strings.Contains(got.errors, next) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
@@ -277,8 +278,9 @@ func TestMachinesOfAHub(t *testing.T) {
 		return reached(t, line+" --backend hub --kubeconfig "+kubeconfig)
 	}
 
-	for _, line := range []string{"get machines", "why machine w-1"} {
-		if got := at(line); got.code != 2 || !strings.Contains(got.errors, "it does not serve machines.cluster.x-k8s.io: it is no management cluster of Cluster API\n") || !strings.Contains(got.errors, "why host NAME") {
+	const unserved = "it does not serve machines.cluster.x-k8s.io: it is no management cluster of Cluster API\n"
+	for line, next := range map[string]string{"get machines": "why host NAME", "why machine w-1": "why host w-1"} {
+		if got := at(line); got.code != 2 || !strings.Contains(got.errors, unserved) || !strings.Contains(got.errors, next) {
 			t.Errorf("%s without Cluster API: %+v", line, got)
 		}
 	}

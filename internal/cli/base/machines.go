@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -33,6 +35,11 @@ var ErrSeveralMachines = errors.New("there are several")
 // FindMachine finds the Machine that a target names.
 func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target) (machines.Machine, error) {
 	all, err := Machines(ctx, service)
+	if fault, is := errors.AsType[*install.Fault](err); is {
+		fault.Next = fault.Next.Map(func(command string) string {
+			return strings.Replace(command, "why host NAME", "why host "+names.Quoted(path.Base(t.Name)), 1)
+		})
+	}
 	if err != nil {
 		return machines.Machine{}, err
 	}
