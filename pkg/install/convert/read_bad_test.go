@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,8 @@ func TestReadRefusals(t *testing.T) {
 			[]string{`in/install-config.yaml:2:18: metadata.name: "C_" cannot be`, "in/install-config.yaml:5:38: networking.machineNetwork[0].cidr", `in/agent-config.yaml:3:58: hosts[0].interfaces[0].macAddress: "zz:54`}},
 		{"no version", memory{"in/install-config.yaml": []byte(installConfig), "in/agent-config.yaml": []byte(agentConfig)}, []string{"does not say which OpenShift is installed; say it beside the input"}},
 		{"unnamed machines", memory{"in/install-config.yaml": []byte(installConfig)}, []string{"names 0 hosts, but the cluster has 1 machine:"}},
+		{"one value that two fields are made of", memory{"in/install-config.yaml": []byte(installConfig), "in/agent-config.yaml": []byte(strings.NewReplacer("52:54", "zz:54", "}]}]", "}], networkConfig: {interfaces: [{name: e, type: ethernet, state: up}]}}]").Replace(agentConfig))},
+			[]string{`hosts[0].interfaces[0].macAddress: "zz:54`}},
 		{"hosted", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, clusterType: HostedControlPlane, nodes: []}\n")}, []string{"in/a.yaml:4:37", "has no control plane of its own"}},
 		{"overrides that are no JSON", memory{"in/a.yaml": []byte("apiVersion: siteconfig.open-cluster-management.io/v1alpha1\nkind: ClusterInstance\nmetadata: {name: a}\nspec: {clusterName: a, installConfigOverrides: '{', nodes: []}\n")}, []string{"has to be JSON in a text"}},
 		{"a private key", memory{"in/install-config.yaml": []byte(installConfig + "sshKey: '-----BEGIN OPENSSH PRIVATE KEY-----'\n"), "in/agent-config.yaml": []byte(agentConfig)}, []string{"is a private key"}},
@@ -74,6 +77,11 @@ func TestReadRefusals(t *testing.T) {
 			for _, want := range test.want {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in\n%v", want, err)
+				}
+			}
+			for i, problem := range problems.List { // each is said once, whatever is made of the value
+				if slices.ContainsFunc(problems.List[:i], func(before spec.Problem) bool { return before.String() == problem.String() }) {
+					t.Errorf("it says twice %s", problem)
 				}
 			}
 		})

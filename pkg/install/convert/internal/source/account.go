@@ -67,7 +67,7 @@ func (r *Account) Err() error {
 	slices.SortStableFunc(r.Problems, func(a, b spec.Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return &spec.Problems{List: slices.Compact(r.Problems)}
+	return &spec.Problems{List: slices.CompactFunc(r.Problems, func(a, b spec.Problem) bool { return a.String() == b.String() })}
 }
 
 // Wrong notes that a value cannot be what it is.
