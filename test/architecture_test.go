@@ -325,13 +325,13 @@ func TestCertificatesAreJudgedAlone(t *testing.T) {
 }
 
 // TestStartsLight holds the program to what its start-up time allows. The typed clients of
-// Kubernetes' own kinds are what requests are approved by, kubectl's library, with all that
-// it brings along, what nodes are drained by, and controller-runtime with Cluster API's
+// Kubernetes' own kinds are what requests are approved by, and controller-runtime with Cluster API's
 // utilities what the providers are made of. What those offer besides stays out: the libraries
-// of an API server, tracing, gRPC, CEL, what clusterctl does, and what tests are run by.
+// of an API server and of kubectl, tracing, gRPC, CEL, what clusterctl does, and what tests are run by.
+// README's first command builds nothing of Cluster API.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
-		"k8s.io/apiserver/...", "k8s.io/kubernetes/...", "k8s.io/component-base/...", "go.opentelemetry.io/...", "google.golang.org/grpc/...", "google.golang.org/genproto/...", "github.com/google/cel-go/...",
+		"k8s.io/apiserver/...", "k8s.io/kubernetes/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...", "k8s.io/component-base/...", "go.opentelemetry.io/...", "google.golang.org/grpc/...", "google.golang.org/genproto/...", "github.com/google/cel-go/...",
 		"sigs.k8s.io/controller-runtime/pkg/envtest/...", "sigs.k8s.io/controller-runtime/pkg/metrics/filters/...", "sigs.k8s.io/controller-runtime/pkg/client/fake/...",
 		"sigs.k8s.io/cluster-api/cmd/...", "sigs.k8s.io/cluster-api/controllers/...", "sigs.k8s.io/cluster-api/exp/...", "sigs.k8s.io/cluster-api/core/...",
 		"github.com/onsi/ginkgo/...", module + "/internal/kubetest/...",
@@ -348,6 +348,11 @@ func TestStartsLight(t *testing.T) {
 	}
 	if !inProgram["sigs.k8s.io/controller-runtime"] {
 		t.Error("cmd/oaictl has no providers of Cluster API")
+	}
+	for _, imported := range dependencies(t, "-tags", "trial", "../cmd/oaictl") {
+		if withinAny([]string{"sigs.k8s.io/cluster-api/...", "sigs.k8s.io/controller-runtime/...", module + "/pkg/capi/..."}, imported) {
+			t.Errorf("cmd/oaictl with the tag trial pulls in %s", imported)
+		}
 	}
 	// The reader of registries brings package testing along; nothing of ours may.
 	for _, s := range sources(t) {

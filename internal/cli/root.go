@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/change"
-	"github.com/oaictl/oaictl/internal/cli/controller"
 	"github.com/oaictl/oaictl/internal/cli/create"
 	"github.com/oaictl/oaictl/internal/cli/download"
 	"github.com/oaictl/oaictl/internal/cli/file"
@@ -31,7 +30,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/media"
 	"github.com/oaictl/oaictl/internal/cli/nodes"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/cli/simulator"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -97,9 +95,9 @@ func commands(a *base.App) []commandGroup {
 		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a)}},
-		{"Cluster API:", []*cobra.Command{controller.NewCommand(a)}},
+		{"Cluster API:", []*cobra.Command{controllerCommand(a)}},
 		{"Without a service:", []*cobra.Command{
-			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
+			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulatorCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
 }

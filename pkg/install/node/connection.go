@@ -13,7 +13,6 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
@@ -61,12 +60,10 @@ type connection struct {
 	dynamic      dynamic.Interface
 	// metadata reads what objects there are, and nothing of what is in them.
 	metadata metadata.Interface
-	// clientset makes the clients of all groups, which only a drain needs: of hundreds of clusters they would be megabytes.
-	clientset func() (kubernetes.Interface, error)
-	clock     install.Clock
-	time      *serverTime
-	stop      context.CancelFunc
-	news      *news
+	clock    install.Clock
+	time     *serverTime
+	stop     context.CancelFunc
+	news     *news
 
 	nodes   *store[*corev1.Node, install.Node]
 	client  *store[*certificates.CertificateSigningRequest, request]
@@ -121,7 +118,6 @@ func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, 
 	if c.policy, err = policyclient.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
-	c.clientset = func() (kubernetes.Interface, error) { return kubernetes.NewForConfigAndClient(config, client) }
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}

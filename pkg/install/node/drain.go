@@ -5,19 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -65,21 +65,63 @@ func (r *refusals) forget(uid types.UID) {
 	delete(r.all, uid)
 }
 
-// drainer is kubectl's, with which pods are told apart and asked to leave. It waits for nothing
-// here.
-func (c *connection) drainer(ctx context.Context, o install.DrainOptions) (*drain.Helper, error) {
-	clientset, err := c.clientset()
+// podsOf are the pods of a node that a drain looks at.
+func (c *connection) podsOf(ctx context.Context, node string, o install.DrainOptions) ([]corev1.Pod, error) {
+	list, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: o.PodSelector})
 	if err != nil {
-		return nil, err
+		return nil, listFault("pods", err)
 	}
-	return &drain.Helper{
-		Ctx: ctx, Client: clientset, Force: o.Force, GracePeriodSeconds: o.GracePeriod, IgnoreAllDaemonSets: o.IgnoreDaemonSets,
-		DeleteEmptyDirData: o.DeleteEmptyDirData, PodSelector: o.PodSelector, DisableEviction: o.DisableEviction,
-		SkipWaitForDeleteTimeoutSeconds: o.SkipWaitForDelete, ChunkSize: podsAtOnce, Out: io.Discard, ErrOut: io.Discard,
-	}, nil
+	return list.Items, nil
 }
 
-const podsAtOnce = 500
+// Why kubectl drain does not have a pod leave, in its words.
+const (
+	ofDaemonSet  = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
+	localStorage = "Pods with local storage (use --delete-emptydir-data to override)"
+	unmanaged    = "Pods that declare no controller (use --force to override)"
+)
+
+// leaves reports whether a drain has a pod leave. One that does not is passed over where refused is "". The rules are
+// those of kubectl drain: pods of DaemonSets and of the kubelet's own files stay, and a flag has to allow that data or a
+// pod without a controller is lost.
+func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o install.DrainOptions) (leaves bool, refused string, err error) {
+	patience := time.Duration(o.SkipWaitForDelete) * time.Second
+	if patience > 0 && pod.DeletionTimestamp != nil && c.there().Sub(pod.DeletionTimestamp.Time) > patience {
+		return false, "", nil
+	}
+	_, ofFile := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	owner := metav1.GetControllerOf(pod)
+	if !finished && owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String() {
+		sets := c.metadata.Resource(appsv1.SchemeGroupVersion.WithResource("daemonsets")).Namespace(pod.Namespace)
+		switch _, err := sets.Get(ctx, owner.Name, metav1.GetOptions{}); {
+		case apierrors.IsNotFound(err) && !o.Force:
+			return false, fmt.Sprintf("Pods of the DaemonSet %s, which is gone (use --force to delete its pods)", owner.Name), nil
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return false, "", fmt.Errorf("get the DaemonSet %s/%s: %w", pod.Namespace, owner.Name, err)
+		case !o.IgnoreDaemonSets:
+			return false, ofDaemonSet, nil
+		default:
+			return false, "", nil
+		}
+	}
+	switch {
+	case ofFile:
+		return false, "", nil
+	case finished:
+		return true, "", nil
+	case hasLocalStorage(pod) && !o.DeleteEmptyDirData:
+		return false, localStorage, nil
+	case owner == nil && !o.Force:
+		return false, unmanaged, nil
+	}
+	return true, "", nil
+}
+
+func hasLocalStorage(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
+}
 
 // readDrain reads which pods are to leave a node, and which may not.
 func (c *connection) readDrain(ctx context.Context, node string, o install.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
@@ -92,46 +134,29 @@ func (c *connection) readDrain(ctx context.Context, node string, o install.Drain
 		pod := &launchers.Items[i]
 		out.Machines = append(out.Machines, pod.Namespace+"/"+cmp.Or(pod.Annotations["kubevirt.io/domain"], pod.Name))
 	}
-	drainer, err := c.drainer(ctx, o)
+	pods, err := c.podsOf(ctx, node, o)
 	if err != nil {
 		return out, err
 	}
-	list, errs := drainer.GetPodsForDeletion(node)
-	if list == nil {
-		return out, listFault("pods", errors.Join(errs...))
-	}
-	for _, err := range errs {
-		refused, is := readRefusal(err.Error())
-		if !is {
-			return out, listFault("pods", err)
+	refusals := map[string][]string{}
+	for i := range pods {
+		pod := &pods[i]
+		leaves, refused, err := c.leaves(ctx, pod, o)
+		switch {
+		case err != nil:
+			return out, err
+		case leaves:
+			out.Pods = append(out.Pods, c.readPod(pod, budgets))
+		case refused != "":
+			refusals[refused] = append(refusals[refused], pod.Namespace+"/"+pod.Name)
 		}
-		out.Refused = append(out.Refused, refused)
 	}
-	slices.SortFunc(out.Refused, func(a, b model.DrainRefusal) int { return cmp.Compare(a.Reason, b.Reason) })
-	for _, pod := range list.Pods() {
-		out.Pods = append(out.Pods, c.readPod(&pod, budgets))
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		slices.Sort(refusals[reason])
+		out.Refused = append(out.Refused, model.DrainRefusal{Reason: reason, Pods: refusals[reason]})
 	}
 	slices.SortFunc(out.Pods, func(a, b model.Pod) int { return cmp.Compare(a.ID(), b.ID()) })
 	return out, nil
-}
-
-// readRefusal reads what kubectl says of pods that it does not make leave:
-// "cannot delete REASON: NAMESPACE/NAME, NAMESPACE/NAME". Anything else is no refusal.
-func readRefusal(text string) (model.DrainRefusal, bool) {
-	rest, is := strings.CutPrefix(text, "cannot delete ")
-	at := strings.LastIndex(rest, ": ")
-	if !is || at < 0 {
-		return model.DrainRefusal{}, false
-	}
-	reason, pods := rest[:at], strings.Split(rest[at+2:], ", ")
-	if !strings.Contains(reason, "(use --") && !strings.HasSuffix(reason, " not found") {
-		return model.DrainRefusal{}, false // it could not be told
-	}
-	if !strings.Contains(reason, "(use --") { // the DaemonSet of a pod is gone
-		reason += " (use --force to delete its pods)"
-	}
-	slices.Sort(pods)
-	return model.DrainRefusal{Reason: reason, Pods: pods}, true
 }
 
 func (c *connection) readPod(pod *corev1.Pod, budgets []policyv1.PodDisruptionBudget) model.Pod {
@@ -139,7 +164,7 @@ func (c *connection) readPod(pod *corev1.Pod, budgets []policyv1.PodDisruptionBu
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		out.Owner = owner.Kind + "/" + owner.Name
 	}
-	out.Local = slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
+	out.Local = hasLocalStorage(pod)
 	if pod.DeletionTimestamp != nil {
 		out.Deleting = pod.DeletionTimestamp.Time
 		if pod.DeletionGracePeriodSeconds != nil {
@@ -170,13 +195,22 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 	if node, there := c.nodes.get(a.Name); there && node.UID != a.Target {
 		return c.failed("evict the pods of", a.Name, errOther)
 	}
-	helper, err := c.drainer(ctx, o)
+	pods, err := c.podsOf(ctx, a.Name, o)
 	if err != nil {
 		return c.failed("evict the pods of", a.Name, err)
 	}
-	list, errs := helper.GetPodsForDeletion(a.Name)
-	if len(errs) > 0 {
-		return c.failed("evict the pods of", a.Name, errors.Join(errs...))
+	var leaving []*corev1.Pod
+	for i := range pods {
+		leaves, refused, err := c.leaves(ctx, &pods[i], o)
+		if refused != "" {
+			err = errors.New(refused)
+		}
+		switch id := pods[i].Namespace + "/" + pods[i].Name; {
+		case err != nil:
+			return c.failed("evict the pods of", a.Name, fmt.Errorf("%s: %w", id, err))
+		case leaves:
+			leaving = append(leaving, &pods[i])
+		}
 	}
 	var (
 		group sync.WaitGroup
@@ -184,14 +218,14 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 		slots = make(chan struct{}, evictionsAtOnce)
 		fails []error
 	)
-	for _, pod := range list.Pods() {
+	for _, pod := range leaving {
 		if pod.DeletionTimestamp != nil || c.there().Sub(c.refusals.of(pod.UID).last) < evictAgain {
 			continue
 		}
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if err := c.evictOne(helper, &pod); err != nil {
+			if err := c.evictOne(ctx, pod, o); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				fails = append(fails, fmt.Errorf("%s/%s: %w", pod.Namespace, pod.Name, err))
@@ -204,16 +238,16 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 }
 
 // evictOne asks one pod to leave, as kubectl does, and no other one that has its name by now.
-func (c *connection) evictOne(helper *drain.Helper, pod *corev1.Pod) error {
+func (c *connection) evictOne(ctx context.Context, pod *corev1.Pod, o install.DrainOptions) error {
 	uid := pod.UID
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	if helper.GracePeriodSeconds >= 0 {
-		options.GracePeriodSeconds = new(int64(helper.GracePeriodSeconds))
+	if o.GracePeriod >= 0 {
+		options.GracePeriodSeconds = new(int64(o.GracePeriod))
 	}
-	ask := func() error { return c.core.Pods(pod.Namespace).Delete(helper.Ctx, pod.Name, options) }
-	if !helper.DisableEviction {
+	ask := func() error { return c.core.Pods(pod.Namespace).Delete(ctx, pod.Name, options) }
+	if !o.DisableEviction {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, DeleteOptions: &options}
-		ask = func() error { return c.policy.Evictions(pod.Namespace).Evict(helper.Ctx, eviction) }
+		ask = func() error { return c.policy.Evictions(pod.Namespace).Evict(ctx, eviction) }
 	}
 	switch refused := ask(); {
 	case refused == nil, apierrors.IsNotFound(refused), apierrors.IsConflict(refused):

@@ -1,0 +1,32 @@
+//go:build trial
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// A build with the tag trial leaves out Cluster API and the simulators of clusters, and with them a third of
+// the packages: it is built sooner.
+
+func controllerCommand(*base.App) *cobra.Command { return leftOut("controller") }
+
+func simulatorCommand(*base.App) *cobra.Command { return leftOut("simulator") }
+
+func leftOut(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: "Not in this build", DisableFlagParsing: true,
+		RunE: base.Run(func(context.Context) error {
+			return &install.Fault{
+				Code: install.CodeUsage, Op: "run", On: name, Permanent: true, Err: errors.New("a build with the tag trial has no such command"),
+				Next: "go install ./cmd/oaictl, which builds all of it",
+			}
+		}),
+	}
+}
