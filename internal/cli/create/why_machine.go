@@ -52,8 +52,8 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 		}
 	}
 	plan := o.Hinted(machinePlan(&m, &ofHost))
-	plan.Blockers = unlike(append(plan.Blockers, ofHost.Blockers...), func(b install.Blocker) string { return b.Message })
-	plan.Waits = unlike(append(plan.Waits, ofHost.Waits...), func(w install.Wait) string { return w.For })
+	plan.Blockers = withoutRepeated(append(plan.Blockers, ofHost.Blockers...), func(b install.Blocker) string { return b.Message })
+	plan.Waits = withoutRepeated(append(plan.Waits, ofHost.Waits...), func(w install.Wait) string { return w.For })
 	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
 	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not looked at yet"), plan)
 	shown := document.OfMachine(m)
@@ -81,8 +81,8 @@ func machinePlan(m *machines.Machine, ofHost *install.Plan) install.Plan {
 	return plan
 }
 
-// unlike are the items without those that say the same as one before.
-func unlike[T any](all []T, text func(T) string) []T {
+// withoutRepeated are the items without those that say the same as one before.
+func withoutRepeated[T any](all []T, text func(T) string) []T {
 	said := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(all), func(item T) bool {
 		again := said[text(item)]

@@ -166,7 +166,7 @@ func (o *importOptions) next(name string) install.Advice {
 	if !o.ClusterSecret {
 		return advice.Command(words...)
 	}
-	read := fmt.Sprintf(`kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s`,
+	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		names.Quoted(o.Kubeconfig), clusterSecretFile)
 	return "a discovery image takes the pull secret as a file: " + advice.Literal(read) + "; then " + advice.Command(words...)
 }

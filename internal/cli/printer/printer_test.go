@@ -203,6 +203,20 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
+// TestProseBelow writes prose below its row where there is no room beside it, and nothing where there is none.
+func TestProseBelow(t *testing.T) {
+	format, _ := Parse("table")
+	long := strings.Repeat("n", 70)
+	table := Table{Columns: []Column{{Name: "NAME"}, {Name: "WAITS FOR", Prose: true}}, Rows: [][]string{{long, ""}, {long, "an image"}, {long, ""}}}
+	var out strings.Builder
+	if err := format.Print(&out, Result{Table: func() Table { return table }}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "NAME\n" + long + "\n" + long + "\n    an image\n" + long + "\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 func TestAgeAndMoment(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", 119 * time.Second: "119s", 2 * time.Minute: "2m", 90 * time.Minute: "90m",

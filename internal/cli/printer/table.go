@@ -74,6 +74,9 @@ func (t Table) write(w io.Writer, wide bool) error {
 			text.WriteString(t.line(line[:len(line)-1], widths, wide) + "\n")
 		case prose < leastProse:
 			text.WriteString(t.line(line[:len(line)-1], widths, wide) + "\n")
+			if line[len(line)-1] == "" {
+				continue
+			}
 			for _, part := range Wrap(escape.Word(line[len(line)-1]), screen-len(below), utf8.RuneCountInString) {
 				text.WriteString(strings.TrimRight(below+part, " ") + "\n")
 			}

@@ -123,8 +123,8 @@ func (p *operators) approve(ctx context.Context, w *world) error {
 const answeredFor = time.Hour
 
 // removeAnswered is kube-controller-manager's cleaner of requests, for those that were answered: what a machine was given
-// before it is installed again is not there any more. What a node that is there was given stays for an hour of its API
-// server, too: those who read it know nodes and requests by these dates alone.
+// before it is installed again is not there any more. A request that a present node has made stays for an hour of real
+// time at least: the API server dates nodes and requests by that, and so clients expect to find the request.
 func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 	for i := range w.requests {
 		r, m := &w.requests[i], &p.approvals

@@ -24,9 +24,9 @@ func TestAnsweredRequestsAreRemoved(t *testing.T) {
 	all := []certificatesv1.CertificateSigningRequest{
 		*request("approved", certificatesv1.CertificateApproved), *request("denied", certificatesv1.CertificateDenied), *request("pending"),
 	}
-	held := request("serving", certificatesv1.CertificateApproved) // which a node that is there was given by today's date
+	held := request("serving", certificatesv1.CertificateApproved) // made by a node that is there, a moment ago
 	held.CreationTimestamp, held.Spec.Username = metav1.Now(), nodePrefix+"w-0"
-	before := request("before", certificatesv1.CertificateApproved) // by a node of that name that is gone
+	before := request("before", certificatesv1.CertificateApproved) // made before that node: by an earlier one of its name
 	before.CreationTimestamp, before.Spec.Username = metav1.NewTime(held.CreationTimestamp.Add(-time.Minute)), nodePrefix+"w-0"
 	all = append(all, *held, *before)
 	nodes := []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "w-0", CreationTimestamp: held.CreationTimestamp}}}

@@ -79,7 +79,7 @@ func TestReadRefusals(t *testing.T) {
 					t.Errorf("%q is not in\n%v", want, err)
 				}
 			}
-			for i, problem := range problems.List { // each is said once, whatever is made of the value
+			for i, problem := range problems.List { // each is said once, also where two fields are made of one value
 				if slices.ContainsFunc(problems.List[:i], func(before spec.Problem) bool { return before.String() == problem.String() }) {
 					t.Errorf("it says twice %s", problem)
 				}

@@ -82,14 +82,14 @@ const (
 )
 
 // leaves reports whether a drain has a pod leave. One that does not is passed over where refused is "". The rules are
-// those of kubectl drain: pods of DaemonSets and of the kubelet's own files stay, and a flag has to allow that data or a
-// pod without a controller is lost.
+// those of kubectl drain: pods of DaemonSets and static pods stay, and a flag has to allow that data or a pod without
+// a controller is lost.
 func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o install.DrainOptions) (leaves bool, refused string, err error) {
 	patience := time.Duration(o.SkipWaitForDelete) * time.Second
 	if patience > 0 && pod.DeletionTimestamp != nil && c.there().Sub(pod.DeletionTimestamp.Time) > patience {
 		return false, "", nil
 	}
-	_, ofFile := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	owner := metav1.GetControllerOf(pod)
 	if !finished && owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String() {
@@ -107,7 +107,7 @@ func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o install.Drai
 		}
 	}
 	switch {
-	case ofFile:
+	case static:
 		return false, "", nil
 	case finished:
 		return true, "", nil

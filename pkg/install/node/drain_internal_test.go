@@ -59,7 +59,7 @@ func TestWhichPodsLeave(t *testing.T) {
 		{"of a DaemonSet that is gone, by force", []func(*corev1.Pod){orphan}, install.DrainOptions{Force: true}, true, ""},
 		{"of a DaemonSet that is gone, by force, with data", []func(*corev1.Pod){orphan, emptyDir}, install.DrainOptions{Force: true}, false, localStorage},
 		{"of a DaemonSet of another group", []func(*corev1.Pod){owned("DaemonSet", "example.com/v1", "agent")}, install.DrainOptions{}, true, ""},
-		{"of a file", []func(*corev1.Pod){mirror}, install.DrainOptions{Force: true}, false, ""},
+		{"static", []func(*corev1.Pod){mirror}, install.DrainOptions{Force: true}, false, ""},
 		{"with data", []func(*corev1.Pod){deployed, emptyDir}, install.DrainOptions{Force: true}, false, localStorage},
 		{"with data that may go", []func(*corev1.Pod){deployed, emptyDir}, install.DrainOptions{DeleteEmptyDirData: true}, true, ""},
 		{"with data, finished", []func(*corev1.Pod){deployed, emptyDir, finished}, install.DrainOptions{}, true, ""},
