@@ -94,7 +94,7 @@ func (c *scaled) Now() time.Time {
 
 // Working says that something is being done which takes next to no time on a clock,
 // however long the machine needs for it, until done is called.
-func Working(c Clock) (done func()) {
+func Working(c interface{ Now() time.Time }) (done func()) {
 	s, isScaled := c.(*scaled)
 	if !isScaled || !s.isFast() {
 		return func() {}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
@@ -237,7 +238,9 @@ func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed,
 	began := r.clock.Now()
 	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
+		seen := clock.Working(r.clock) // else a fast clock would pass by what an observation is to show
 		observed, err := r.observe(ctx, r.desired, prior, r.soon())
+		seen()
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
 			// on it would write it again.

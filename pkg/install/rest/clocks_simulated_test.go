@@ -19,7 +19,8 @@ import (
 // skewed are the differences between the clock that dates answers and the one that dates records.
 var skewed = map[string]time.Duration{"answers an hour ahead": time.Hour, "answers an hour behind": -time.Hour}
 
-// dater is a proxy that dates answers by its own clock, and notes when the install was asked for.
+// dater is a proxy that dates answers by its own clock, and notes when the service began to install. It may
+// refuse to: between two looks a failed preparation has it think again whether all hosts are ready.
 type dater struct {
 	by       time.Duration
 	clock    clock.Clock
@@ -33,7 +34,7 @@ func (d *dater) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	dated(answer, d.by)
-	if strings.HasSuffix(r.URL.Path, "/actions/install") {
+	if strings.HasSuffix(r.URL.Path, "/actions/install") && answer.StatusCode == http.StatusAccepted {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.installs = append(d.installs, d.clock.Now())
@@ -48,7 +49,7 @@ func dated(answer *http.Response, by time.Duration) {
 	}
 }
 
-// calls is how often the install was asked for.
+// calls is how often the service began to install.
 func (d *dater) calls() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
