@@ -45,6 +45,7 @@ func generate(ctx context.Context, root string) error {
 	}
 	crds := map[string][]any{}
 	for _, definition := range definitions {
+		readable(definition)
 		finish(definition)
 		crds[nameOf(definition)+".yaml"] = []any{definition}
 	}
@@ -147,6 +148,36 @@ const (
 	// service and namespace stand for those of the provider.
 	service, namespace = "webhook-service", "system"
 )
+
+const (
+	// aTime is a time as Go reads it. By its format date-time alone the API server stores times that Go refuses, such as
+	// one with a small t, and a list with one of those can't be read, nor anything else that is in it.
+	aTime = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// aQuantity is one that is read in no time: 1e-1000000000 takes a processor for ever.
+	aQuantity = `^[+-]?([0-9]{1,19}(\.[0-9]{0,19})?|\.[0-9]{1,19})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
+)
+
+// readable bounds the texts of a definition to those that the program reads.
+func readable(o any) {
+	switch o := o.(type) {
+	case object:
+		format, _ := o["format"].(string)
+		pattern, _ := o["pattern"].(string)
+		switch {
+		case o["type"] == "string" && format == "date-time":
+			o["pattern"] = aTime
+		case o["x-kubernetes-int-or-string"] == true && strings.Contains(pattern, "KMGTPE"):
+			o["pattern"] = aQuantity
+		}
+		for _, value := range o {
+			readable(value)
+		}
+	case []any:
+		for _, value := range o {
+			readable(value)
+		}
+	}
+}
 
 // finish has a definition with several versions converted by the provider's webhook.
 func finish(definition object) {
