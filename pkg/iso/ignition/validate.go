@@ -28,8 +28,13 @@ import (
 // maxNested bounds how deep configs within configs are looked at.
 const maxNested = 4
 
+// mostValues bounds how many JSON values a config may have; most have some hundred. To report that one is wrong takes some
+// forty kilobytes of memory.
+const mostValues = 10_000
+
 // Validate checks a config of specification 3.0 to Newest. The report holds all that
 // was found, with its place; the error is an *Invalid where any of it is an Error.
+// A config with more than 10,000 JSON values is not looked into, and is an Error.
 // name is for texts only.
 func Validate(name string, data []byte) (Report, error) {
 	return validate(name, data, 0)
@@ -37,6 +42,10 @@ func Validate(name string, data []byte) (Report, error) {
 
 func validate(name string, data []byte, depth int) (Report, error) {
 	r := Report{Name: name}
+	if values(data) > mostValues {
+		r.Entries = []Entry{{Severity: Error, Message: fmt.Sprintf("the config has more than %d values", mostValues)}}
+		return r, &Invalid{Report: r}
+	}
 	found, err := r.check(data, depth)
 	r.take(found, data)
 	if err != nil && !r.Fatal() {
@@ -46,6 +55,24 @@ func validate(name string, data []byte, depth int) (Report, error) {
 		return r, &Invalid{Report: r}
 	}
 	return r, nil
+}
+
+// values is how many values a JSON document has, about.
+func values(data []byte) (count int) {
+	inText, escaped := false, false
+	for _, b := range data {
+		switch {
+		case escaped:
+			escaped = false
+		case inText && b == '\\':
+			escaped = true
+		case b == '"':
+			inText = !inText
+		case !inText && (b == '{' || b == '[' || b == ','):
+			count++
+		}
+	}
+	return count
 }
 
 func (r *Report) check(data []byte, depth int) (report.Report, error) {
@@ -269,8 +296,17 @@ func (r Report) text(e Entry) string {
 // Invalid is the error of a config with Errors in its report.
 type Invalid struct{ Report Report }
 
-// Error has a line for every Error of the report. It holds no content of files.
-func (e *Invalid) Error() string { return strings.Join(e.Report.of(Error), "\n") }
+// mostLines is how many Errors the text of an Invalid has.
+const mostLines = 100
+
+// Error has a line for every Error of the report, up to 100. It holds no content of files.
+func (e *Invalid) Error() string {
+	lines := e.Report.of(Error)
+	if more := len(lines) - mostLines; more > 1 {
+		lines = append(lines[:mostLines], fmt.Sprintf("%s: %d more problems are not shown", e.Report.Name, more))
+	}
+	return strings.Join(lines, "\n")
+}
 
 func (r *Report) take(found report.Report, data []byte) {
 	for _, e := range found.Entries {

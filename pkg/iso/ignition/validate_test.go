@@ -381,3 +381,24 @@ func BenchmarkCheckerMerge(b *testing.B) {
 		}
 	}
 }
+
+// TestManyErrors has a config with thousands of errors take no more than its size allows, and shows the first ones.
+func TestManyErrors(t *testing.T) {
+	files := func(item string, count int) []byte {
+		return []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [` + item + strings.Repeat(","+item, count-1) + `]}}`)
+	}
+	for item, count := range map[string]int{"{}": 200_000, "null": 200_000} {
+		r, err := ignition.Validate("large.ign", files(item, count))
+		if len(r.Entries) != 1 || fmt.Sprint(err) != "large.ign: the config has more than 10000 values" {
+			t.Errorf("%s: %d entries: %.200v", item, len(r.Entries), err)
+		}
+	}
+	r, err := ignition.Validate("some.ign", files("{}", 300))
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(r.Entries) < 300 || len(lines) != 101 || !strings.HasSuffix(lines[100], fmt.Sprintf("some.ign: %d more problems are not shown", len(r.Entries)-100)) {
+		t.Errorf("%d entries in %d lines: %s", len(r.Entries), len(lines), lines[len(lines)-1])
+	}
+	if _, err := ignition.Validate("text.ign", []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "/a", "contents": {"source": "data:,`+strings.Repeat(",", 20_000)+`"}}]}}`)); err != nil {
+		t.Errorf("what stands in texts counts: %v", err)
+	}
+}

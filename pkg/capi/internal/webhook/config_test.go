@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +171,15 @@ func TestConfigTemplateDefaults(t *testing.T) {
 	template.Annotations[annotation] = ""
 	if err := (configTemplateDefaulter{}).Default(t.Context(), template); err != nil || template.Annotations[annotation] != "" {
 		t.Errorf("what a person said is overwritten: %q, %v", template.Annotations[annotation], err)
+	}
+}
+
+// TestManyProblems shows some of the problems of an object that has thousands, in a request and its answer of a few kilobytes.
+func TestManyProblems(t *testing.T) {
+	c := &bootstrapv1.OpenshiftAssistedConfig{}
+	c.Spec.IgnitionOverride = `{"ignition":{"version":"3.1.0"},"storage":{"files":[{}` + strings.Repeat(",{}", 2000) + `]}}`
+	_, err := configs().ValidateCreate(t.Context(), c)
+	if err == nil || len(err.Error()) > 64<<10 || !strings.Contains(err.Error(), "more problems are not shown") {
+		t.Errorf("%d bytes: %.300v", len(fmt.Sprint(err)), err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -119,12 +120,12 @@ type validator[T client.Object] struct {
 func (v validator[T]) ValidateCreate(ctx context.Context, object T) (admission.Warnings, error) {
 	warnings, wrong := v.check(ctx, object)
 	if v.isTaken != nil && v.isTaken(object) {
-		for _, e := range inOrder(wrong) {
+		for _, e := range shown(wrong) {
 			warnings = append(warnings, e.Field+": "+e.Detail)
 		}
-		return warnings, nil
+		return some(warnings), nil
 	}
-	return warnings, v.refusal(object, wrong)
+	return some(warnings), v.refusal(object, wrong)
 }
 
 // ValidateUpdate admits an object that is changed.
@@ -144,7 +145,7 @@ func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admi
 		wrong = append(wrong, field.Forbidden(field.NewPath("spec", "template"),
 			"a template is not changed in place, since nothing that was made of it would follow: make one of another name, and have what refers to this one refer to it"))
 	}
-	return warnings, v.refusal(after, wrong)
+	return some(warnings), v.refusal(after, wrong)
 }
 
 // ValidateDelete admits every deletion.
@@ -154,13 +155,24 @@ func (v validator[T]) refusal(object T, wrong field.ErrorList) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(v.kind, object.GetName(), inOrder(wrong))
+	return apierrors.NewInvalid(v.kind, object.GetName(), shown(wrong))
 }
 
-func inOrder(wrong field.ErrorList) field.ErrorList {
+// mostShown is how many problems of an object are shown. The time and memory that a text of all of them takes grow with the
+// square of their number, and one object may have thousands.
+const mostShown = 20
+
+// some are the warnings that are shown.
+func some(warnings admission.Warnings) admission.Warnings { return warnings[:min(len(warnings), mostShown)] }
+
+// shown are the problems of an object that are shown, in their order.
+func shown(wrong field.ErrorList) field.ErrorList {
 	slices.SortStableFunc(wrong, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail))
 	})
+	if more := len(wrong) - mostShown; more > 1 {
+		wrong = append(wrong[:mostShown:mostShown], invalidAt(wrong[mostShown].Field, fmt.Sprintf("%d more problems are not shown", more)))
+	}
 	return wrong
 }
 
