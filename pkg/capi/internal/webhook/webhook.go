@@ -163,7 +163,9 @@ func (v validator[T]) refusal(object T, wrong field.ErrorList) error {
 const mostShown = 20
 
 // some are the warnings that are shown.
-func some(warnings admission.Warnings) admission.Warnings { return warnings[:min(len(warnings), mostShown)] }
+func some(warnings admission.Warnings) admission.Warnings {
+	return warnings[:min(len(warnings), mostShown)]
+}
 
 // shown are the problems of an object that are shown, in their order.
 func shown(wrong field.ErrorList) field.ErrorList {

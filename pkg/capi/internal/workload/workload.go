@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubeconfig"
@@ -63,7 +65,8 @@ func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, err
 		return nil, err
 	}
 	config.Dial = c.Dial
-	config.Proxy = c.Proxy // without this function, client-go keeps the transport for ever
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // which has bounds
+	config.Proxy = c.Proxy                                                                           // without this function, client-go keeps the transport for ever
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &quiet{next} })
 	return config, nil
 }
@@ -88,6 +91,10 @@ func (c Connector) control(_ context.Context, _, address string, _ syscall.RawCo
 	return c.check(at.Addr())
 }
 
+// oddAddress is an IPv4 address in one of the other forms that proxies understand: 127.1, 2130706433, 0x7f000001. No name
+// ends with a number.
+var oddAddress = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
+
 // Proxy is the one of the manager's own environment. What a proxy would dial is checked as far as it is an address.
 func (c Connector) Proxy(r *http.Request) (*url.URL, error) {
 	via, err := http.ProxyFromEnvironment(r)
@@ -100,6 +107,9 @@ func (c Connector) Proxy(r *http.Request) (*url.URL, error) {
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
 		return via, c.check(address)
+	}
+	if oddAddress.MatchString(host) {
+		return nil, fmt.Errorf("%s is an address in a form that is not checked: write it with four numbers", host)
 	}
 	return via, nil
 }
@@ -121,8 +131,8 @@ func (c Connector) check(address netip.Addr) error {
 // plain is an IPv4 address that is written as an IPv6 one, without its zone; any other address as it is.
 func plain(address netip.Addr) netip.Addr {
 	address = address.Unmap().WithZone("")
-	translated := netip.MustParsePrefix("64:ff9b::/96")
-	if translated.Contains(address) {
+	// RFC 8215 lets a network translate 64:ff9b:1::/48 as well, and this is how a prefix of 96 bits is read there.
+	if netip.MustParsePrefix("64:ff9b::/96").Contains(address) || netip.MustParsePrefix("64:ff9b:1::/48").Contains(address) {
 		bytes := address.As16()
 		return netip.AddrFrom4([4]byte(bytes[12:]))
 	}
@@ -138,5 +148,6 @@ func reserved() []netip.Prefix {
 		netip.MustParsePrefix("192.0.0.192/32"),     // Oracle
 		netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
 		netip.MustParsePrefix("fd20:ce::254/128"),   // Google
+		netip.MustParsePrefix("fd00:42::42/128"),    // Scaleway
 	}
 }

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -72,7 +73,7 @@ func TestAddresses(t *testing.T) {
 	for host, refused := range map[string]bool{
 		"127.0.0.1": true, "127.1.2.3": true, "localhost": true, "[::1]": true, "0.0.0.0": true, "[::]": true, "[::ffff:127.0.0.1]": true, "[::ffff:7f00:1]": true,
 		"[64:ff9b::7f00:1]": true, "169.254.169.254": true, "[fe80::1]": true, "[fd00:ec2::254]": true, "100.100.100.200": true, "168.63.129.16": true,
-		"255.255.255.255": true, "224.0.0.1": true, "0.1.2.3": true, "[64:ff9b::a9fe:a9fe]": true,
+		"255.255.255.255": true, "224.0.0.1": true, "0.1.2.3": true, "[64:ff9b::a9fe:a9fe]": true, "[64:ff9b:1::a9fe:a9fe]": true, "[fd00:42::42]": true,
 	} {
 		t.Run(host, func(t *testing.T) {
 			config, err := workload.Connector{}.Config(kubeconfigOf("https://"+host+":6443", "", nil), 2*time.Second)
@@ -163,6 +164,78 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
+// TestAnswersThatGrow: of an answer that is small, and large once it is an object of Go, no more is read than a large cluster has.
+func TestAnswersThatGrow(t *testing.T) {
+	const kind = `{"kind":"NodeList","apiVersion":"v1","items":[`
+	for name, test := range map[string]struct{ answer, says string }{
+		"items":                {kind + `{}` + strings.Repeat(`,{}`, 30_000) + `]}`, "more than 1000000 values, or with a list of more than 20000 items"},
+		"items that are none":  {kind + `null` + strings.Repeat(`,null`, 30_000) + `]}`, "more than 20000 items"},
+		"values":               {kind + `{"status":{"images":[{}` + strings.Repeat(`,{}`, 600_000) + `]}}]}`, "more than 1000000 values"},
+		"an endless number":    {kind + `{"status":{"capacity":{"cpu":"1e-1000000000"}}}]}`, "a number that cannot be read"},
+		"a longer number":      {kind + `{"status":{"capacity":{"cpu":"` + strings.Repeat("1", 100) + `e-1000000000"}}}]}`, "a number that cannot be read"},
+		"a number as it is":    {kind + `{"status":{"capacity":{"cpu": 1e-1000000000}}}]}`, "a number that cannot be read"},
+		"a large cluster":      {kind + `{"metadata":{"name":"1e9","annotations":{"a":"say \"{,[ 1e1000"}},"status":{"capacity":{"cpu":"1e3"}}}` + strings.Repeat(`,{"metadata":{"name":"n"}}`, 5_000) + `]}`, ""},
+		"a number in a binary": {"k8s\x00\x0a", "not as an API server does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, ca := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if accepts := r.Header.Get("Accept"); !strings.HasPrefix(accepts, "application/json") || strings.Contains(accepts, "protobuf") {
+					t.Errorf("it accepts %q", accepts)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, test.answer)
+			})
+			err := nodesOf(t, server.URL, ca).List(t.Context(), &corev1.NodeList{})
+			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+				t.Errorf("%.300v", err)
+			}
+		})
+	}
+}
+
+// nodesOf is a client for the nodes of a server.
+func nodesOf(t *testing.T, url string, ca []byte) client.WithWatch {
+	t.Helper()
+	config, err := local().Config(kubeconfigOf(url, "", ca), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+	c, err := client.NewWithWatch(config, client.Options{Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestEventsAreNotShown passes on the events of a watch, and of an error only its code and reason.
+func TestEventsAreNotShown(t *testing.T) {
+	server, ca := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"type":"ADDED","object":{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}}}
+			{"object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"`+secretText+`","reason":"Expired","code":410},"type":"ERROR"}
+			{"type":"`+secretText+`","object":{}}`)
+	})
+	watch, err := nodesOf(t, server.URL, ca).Watch(t.Context(), &corev1.NodeList{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	var seen []string
+	for event := range watch.ResultChan() {
+		switch o := event.Object.(type) {
+		case *corev1.Node:
+			seen = append(seen, o.Name)
+		case *metav1.Status:
+			seen = append(seen, fmt.Sprint(o.Code, o.Reason, o.Message))
+		}
+	}
+	if text := fmt.Sprint(seen); !strings.HasPrefix(text, "[a 410Expired410 Gone, Expired") || strings.Contains(text, secretText) {
+		t.Errorf("seen: %s", text)
+	}
+}
+
 // TestAnswersAreNotShown: of what a server answers that is no API server, nothing is in an error but the HTTP status and the
 // reason that Kubernetes has for it. An API server's errors keep what programs go by.
 func TestAnswersAreNotShown(t *testing.T) {
@@ -198,6 +271,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 		"exists":                {status(409, "AlreadyExists"), "409 Conflict, AlreadyExists", apierrors.IsAlreadyExists},
 		"an unknown reason":     {status(400, secretText), "400 Bad Request", nil},
 		"many requests":         {status(429, "TooManyRequests"), "429 Too Many Requests", apierrors.IsTooManyRequests},
+		"a failure with 200":    {status(200, "Forbidden"), "with the HTTP status of success", nil},
 		"a redirect to nowhere": {body(302, "text/plain", secretText), "302 Found, and not as an API server does", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
