@@ -140,7 +140,8 @@ func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.U
 	}
 	// The cluster may be waited for. A request may be large: only what is needed of it is kept meanwhile.
 	asked := &clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: desired.Namespace, Name: desired.Name}, Spec: clusterv1.MachineSpec{Version: desired.Spec.Version},
+		ObjectMeta: metav1.ObjectMeta{Namespace: desired.Namespace, Name: desired.Name},
+		Spec:       clusterv1.MachineSpec{Version: desired.Spec.Version},
 	}
 	*request = runtimehooksv1.UpdateMachineRequest{}
 	switch a := e.progress(ctx, asked); {

@@ -356,7 +356,9 @@ func TestOneThatHangsUpDecidesNothing(t *testing.T) {
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	request := func() *runtimehooksv1.UpdateMachineRequest {
-		return &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig}}
+		return &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+			Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig,
+		}}
 	}
 	e.UpdateMachine(gone, request(), &runtimehooksv1.UpdateMachineResponse{})
 	var response runtimehooksv1.UpdateMachineResponse
@@ -370,7 +372,9 @@ func TestOneThatHangsUpDecidesNothing(t *testing.T) {
 func TestRequestsAreNotKeptWhileAClusterIsWaitedFor(t *testing.T) {
 	c := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled()}
 	e := c.extension(t)
-	request := &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig}}
+	request := &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+		Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig,
+	}}
 	request.Desired.Machine.ManagedFields = make([]metav1.ManagedFieldsEntry, 1000)
 	ask := e.Workload
 	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {

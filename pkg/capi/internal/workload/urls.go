@@ -29,7 +29,7 @@ func (c Connector) Client(base *http.Client) (*http.Client, error) {
 	return &guarded, nil
 }
 
-// mostRedirects is how many redirects are followed, as by a client of its own.
+// mostRedirects is how many redirects are followed, as many as net/http follows.
 const mostRedirects = 10
 
 // withinHost refuses redirects to another host: what was found out of the content at a URL would not be of what is read.
