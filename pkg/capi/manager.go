@@ -223,7 +223,10 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	connector := workload.Connector{Allow: options.AllowEndpoints}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{Connector: connector}}
-	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools, Connector: connector}
+	c.source = &desired.Source{
+		Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools,
+		Connector: connector, Clock: options.Clock,
+	}
 	if c.urls, err = connector.Client(options.HTTPClient); err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
@@ -240,7 +243,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	c.installations = installation.New(installation.Config{
 		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
-		Forget: c.forget,
+		Forget: c.forget, Log: options.Log.WithName("installation"),
 	})
 	if options.MediaURL != "" {
 		c.media = &media.Server{

@@ -55,6 +55,9 @@ const (
 	lookAgain = time.Minute
 	// mostKnown is how many images are kept in mind.
 	mostKnown = 256
+	// readingTakes is how long an image may be read, in real time and at all the places that may have it. Each place may be
+	// slow, and is a tenant's to name: a reconcile waits for it.
+	readingTakes = 2 * time.Minute
 )
 
 // imageOf is the release image of a cluster, "" where the service has one for its version.
@@ -113,6 +116,13 @@ func (r *releases) optionsOf(ctx context.Context, plane *controlplanev1.Openshif
 	return options, err
 }
 
+// readSoon reads a release image in bounded time.
+func (r *releases) readSoon(ctx context.Context, image string, options release.Options) (release.Info, error) {
+	within, cancel := context.WithTimeout(ctx, readingTakes)
+	defer cancel()
+	return r.read(within, image, options)
+}
+
 // payloadOf is what a release image says of itself.
 func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster, image string) (upgrade.Payload, error) {
 	options, err := r.optionsOf(ctx, plane, wanted)
@@ -120,7 +130,7 @@ func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.Openshif
 		return upgrade.Payload{}, err
 	}
 	options.Kubernetes = true
-	info, err := r.read(ctx, image, options)
+	info, err := r.readSoon(ctx, image, options)
 	return upgrade.Payload{Version: info.Version, Kubernetes: info.Kubernetes}, err
 }
 
@@ -130,7 +140,7 @@ func (r *releases) digestOf(ctx context.Context, c *desired.Cluster, image strin
 	if err != nil {
 		return "", err
 	}
-	info, err := r.read(ctx, image, options)
+	info, err := r.readSoon(ctx, image, options)
 	if err != nil {
 		return "", err
 	}

@@ -99,6 +99,27 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	look("", 2)
 }
 
+// TestReleasesAreReadInBoundedTime: a registry that a tenant names, and its mirrors, may be slow, and a reconcile waits.
+func TestReleasesAreReadInBoundedTime(t *testing.T) {
+	began, read := time.Now(), 0
+	r := &releases{live: fake.NewClientBuilder().Build(), clock: clock.Real(), read: func(ctx context.Context, _ string, _ release.Options) (release.Info, error) {
+		read++
+		if until, bounded := ctx.Deadline(); !bounded || until.Sub(began) > 3*time.Minute {
+			t.Errorf("it may take until %s", until)
+		}
+		return release.Info{Version: "4.20.3", Digest: "sha256:abc"}, nil
+	}}
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
+	plane.Spec.DistributionVersion = "4.20.3"
+	c := &desired.Cluster{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}, ControlPlane: plane}
+	service := &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
+	_, err := r.imageOf(t.Context(), service, c, &spec.Cluster{})
+	_, payloadErr := r.payloadOf(t.Context(), plane, &spec.Cluster{}, repositoryOCP+"@sha256:abc")
+	if err != nil || payloadErr != nil || read != 2 {
+		t.Errorf("%v, %v after %d readings", err, payloadErr, read)
+	}
+}
+
 // TestTagsOfReleases: where a release is published, and where the annotation of a mirror says so.
 func TestTagsOfReleases(t *testing.T) {
 	for want, of := range map[string]struct{ version, arch, override string }{

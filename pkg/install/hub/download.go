@@ -68,11 +68,20 @@ func hostOfURL(address string) string {
 	return parsed.Host
 }
 
-// largestFile bounds, in bytes, a file that is made of an InfraEnv's settings.
-const largestFile = 16 << 20
+// largestFile bounds, in bytes, a file that is made of an InfraEnv's settings, and fileTakes how long it may take in all:
+// a server that sends a byte now and then would hold up for hours what waits for the file.
+const (
+	largestFile = 16 << 20
+	fileTakes   = time.Minute
+)
 
 // download copies what stands at a URL of the service, and is no larger than most.
 func (p *Plane) download(ctx context.Context, op, on, address string, out io.Writer, most int64) error {
+	if most <= largestFile {
+		within, cancel := context.WithTimeoutCause(ctx, fileTakes, errSlow{})
+		defer cancel()
+		ctx = within
+	}
 	response, err := p.get(ctx, op, on, address, nil)
 	if err != nil {
 		return err
@@ -240,8 +249,13 @@ func (errIdle) Error() string {
 	return fmt.Sprintf("the server sent nothing for %s", kube.RequestTimeout)
 }
 
+// errSlow is why a small file was given up.
+type errSlow struct{}
+
+func (errSlow) Error() string { return fmt.Sprintf("it is not there after %s", fileTakes) }
+
 func idleError(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, errIdle{}) {
+	if cause := context.Cause(ctx); errors.Is(cause, errIdle{}) || errors.Is(cause, errSlow{}) {
 		return cause
 	}
 	return err

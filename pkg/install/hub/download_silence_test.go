@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 				})}}
 				var got bytes.Buffer
 				began := time.Now()
-				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got, largestFile)
+				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got, math.MaxInt64)
 				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || install.CodeOf(err) != install.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
@@ -94,4 +95,35 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(data), err)
 		}
 	})
+}
+
+// A small file is given up that is still being sent after a minute, however often a byte of it comes: what needs it waits
+// for all of it.
+func TestSmallFilesAreThereWithinAMinute(t *testing.T) {
+	for name, test := range map[string]struct {
+		pause time.Duration
+		bytes int
+		there bool
+	}{
+		"slow":        {pause: kube.RequestTimeout - time.Second, bytes: 100},
+		"fast enough": {pause: kube.RequestTimeout - time.Second, bytes: 2, there: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &Plane{http: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					body := &slow{ctx: r.Context(), pause: test.pause, bytes: test.bytes, ends: true}
+					return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(body)}, nil
+				})}}
+				var got bytes.Buffer
+				began := time.Now()
+				err := p.download(t.Context(), "download discovery.ign of InfraEnv", "lab/lab", "https://hub.example.com/files", &got, largestFile)
+				if test.there != (err == nil) || err != nil && (!strings.Contains(err.Error(), "is not there after 1m0s") || install.CodeOf(err) != install.CodeFailure) {
+					t.Errorf("got %v", err)
+				}
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("%d bytes in %s", got.Len(), took)
+				}
+			})
+		})
+	}
 }

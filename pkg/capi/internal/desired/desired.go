@@ -14,6 +14,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
@@ -79,6 +80,10 @@ type Source struct {
 	Connector workload.Connector
 	// Identify is what the cluster of a kubeconfig calls itself; nil asks the cluster.
 	Identify func(ctx context.Context, kubeconfig []byte) (string, error)
+	// Clock is what waits are measured by; nil for that of the machine.
+	Clock clock.Clock
+
+	silent silences
 }
 
 // Cluster is a Cluster with the objects that say what it shall become.

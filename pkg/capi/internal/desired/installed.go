@@ -1,17 +1,24 @@
 package desired
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -108,13 +115,53 @@ const noKubeconfig = "{apiVersion: v1, kind: Config}"
 // is to be.
 func (s *Source) prove(ctx context.Context, c *Cluster, kubeconfig, id string) error {
 	name := secret.Name(c.Name, secret.Kubeconfig)
-	switch is, err := s.identify(ctx, []byte(kubeconfig)); {
+	switch is, err := s.identifySeldom(ctx, client.ObjectKeyFromObject(c), kubeconfig); {
 	case err != nil:
 		return fmt.Errorf("Cluster %s is installed, this service has no record of it, and it does not answer by the kubeconfig in Secret %s: %w: %w", c.Name, name, err, installation.ErrNotYet)
 	case is != id:
 		return &installation.Refusal{Problems: []string{fmt.Sprintf("by the kubeconfig in Secret %s the cluster %s is reached, and this one is %s: the Secret is to have the kubeconfig of %[3]s", name, is, id)}}
 	}
 	return nil
+}
+
+// identifyAgain is how long an installed cluster that did not answer is left alone.
+const identifyAgain = 30 * time.Second
+
+// silences are the installed clusters that did not answer lately.
+type silences struct {
+	mu sync.Mutex
+	of map[installation.Key]silence
+}
+
+// silence is that of one of them.
+type silence struct {
+	kubeconfig [sha256.Size]byte // the digest of the one by which it did not answer
+	err        error
+	at         time.Time
+}
+
+// identifySeldom is identify for a Cluster, all reconciles of which wait for the answer one after the other: one that does
+// not answer is not asked by the same kubeconfig again so soon.
+func (s *Source) identifySeldom(ctx context.Context, cluster installation.Key, kubeconfig string) (string, error) {
+	now, digest := cmp.Or(s.Clock, clock.Real()).Now, sha256.Sum256([]byte(kubeconfig))
+	s.silent.mu.Lock()
+	last, is := s.silent.of[cluster]
+	s.silent.mu.Unlock()
+	if is && last.kubeconfig == digest && now().Sub(last.at) < identifyAgain {
+		return "", last.err
+	}
+	id, err := s.identify(ctx, []byte(kubeconfig))
+	s.silent.mu.Lock()
+	defer s.silent.mu.Unlock()
+	maps.DeleteFunc(s.silent.of, func(_ installation.Key, old silence) bool { return now().Sub(old.at) >= identifyAgain })
+	if err == nil || ctx.Err() != nil { // an end of ctx says nothing of the cluster
+		return id, err
+	}
+	if s.silent.of == nil {
+		s.silent.of = map[installation.Key]silence{}
+	}
+	s.silent.of[cluster] = silence{kubeconfig: digest, err: err, at: now()}
+	return "", err
 }
 
 // identify is what the cluster of a kubeconfig calls itself.
@@ -126,13 +173,16 @@ func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	reader, err := client.New(config, client.Options{})
+	// Without what it is told here, the client would find it out by requests, each of which may take as long.
+	known := meta.NewDefaultRESTMapper(nil)
+	kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
+	known.Add(kind, meta.RESTScopeRoot)
+	reader, err := client.New(config, client.Options{Mapper: known})
 	if err != nil {
 		return "", err
 	}
 	version := &unstructured.Unstructured{}
-	version.SetAPIVersion("config.openshift.io/v1")
-	version.SetKind("ClusterVersion")
+	version.SetGroupVersionKind(kind)
 	if err := reader.Get(ctx, client.ObjectKey{Name: "version"}, version); err != nil {
 		return "", fmt.Errorf("read ClusterVersion version: %w", err)
 	}

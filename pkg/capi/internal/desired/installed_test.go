@@ -2,15 +2,19 @@ package desired
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,6 +77,71 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 				t.Errorf("desired is %+v with %+v", d.Spec.Spec.Import, d.Options)
 			}
 		})
+	}
+}
+
+// TestOneThatDoesNotAnswerIsLeftAlone for a while: all that is done for its Cluster waits for it. Another kubeconfig is
+// tried at once, and a question that was broken off says nothing.
+func TestOneThatDoesNotAnswerIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := 0, errors.New("no route to host")
+		source := sourceOf(t, moved(t))
+		source.Identify = func(context.Context, []byte) (string, error) { asked++; return openShiftID, answer }
+		look := func(ctx context.Context, times int) {
+			t.Helper()
+			_, err := source.Desire(ctx, lab, &install.Observed{})
+			says := err == nil || errors.Is(err, installation.ErrNotYet) && strings.Contains(err.Error(), "no route to host")
+			if (err == nil) != (answer == nil) || !says {
+				t.Errorf("got %v", err)
+			}
+			if asked != times {
+				t.Errorf("it was asked %d times, not %d", asked, times)
+			}
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		look(ended, 1)
+		look(t.Context(), 2)
+		look(t.Context(), 2)
+		time.Sleep(29 * time.Second)
+		look(t.Context(), 2)
+		time.Sleep(time.Second)
+		look(t.Context(), 3)
+		another := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: "lab-kubeconfig", Namespace: "ns"},
+			Data:       map[string][]byte{"value": []byte("{kind: Config, apiVersion: v1}")},
+		}
+		list := moved(t)
+		list[len(list)-1] = another
+		other := sourceOf(t, list)
+		source.Client, source.Live = other.Client, other.Live
+		look(t.Context(), 4)
+		answer = nil
+		time.Sleep(30 * time.Second)
+		look(t.Context(), 5)
+		look(t.Context(), 6)
+	})
+}
+
+// TestOneQuestionIsAsked of an installed cluster, by which it proves itself: one that is slow is slow at each.
+func TestOneQuestionIsAsked(t *testing.T) {
+	var asked []string
+	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"kind":"ClusterVersion","apiVersion":"config.openshift.io/v1","metadata":{"name":"version"},
+			"spec":{"clusterID":"%s"}}`, openShiftID)
+	}))
+	defer api.Close()
+	source := sourceOf(t, moved(t))
+	source.Connector.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})
+	id, err := source.identify(t.Context(), []byte(fmt.Sprintf(
+		"{apiVersion: v1, kind: Config, clusters: [{name: a, cluster: {server: '%s', certificate-authority-data: %s}}], "+
+			"users: [{name: a, user: {token: x}}], contexts: [{name: a, context: {cluster: a, user: a}}], current-context: a}",
+		api.URL, base64.StdEncoding.EncodeToString(authority))))
+	if err != nil || id != openShiftID || !slices.Equal(asked, []string{"/apis/config.openshift.io/v1/clusterversions/version"}) {
+		t.Errorf("it is %q, %v, after %q", id, err, asked)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -137,7 +138,13 @@ func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.U
 		response.Message = fmt.Sprintf("Machine %s has no %s: it is none that oaictl updates", desired.Name, bootstrapKind)
 		return
 	}
-	switch a := e.progress(ctx, desired); {
+	// The cluster may be waited for. A request may be large: only what is needed of it is kept meanwhile.
+	asked := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: desired.Namespace, Name: desired.Name},
+		Spec:       clusterv1.MachineSpec{Version: desired.Spec.Version},
+	}
+	*request = runtimehooksv1.UpdateMachineRequest{}
+	switch a := e.progress(ctx, asked); {
 	case a.failed:
 		response.Status, response.Message = runtimehooksv1.ResponseStatusFailure, a.text
 	case a.done:

@@ -7,7 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	runtimecatalog "sigs.k8s.io/cluster-api/api/runtime/catalog"
@@ -321,5 +325,70 @@ func TestRequestsTakeNoLongerThanCoreWaits(t *testing.T) {
 		if until.IsZero() || hour.Sub(until) < 59*time.Minute {
 			t.Errorf("%s until %s, an hour ends at %s", what, until, hour)
 		}
+	}
+}
+
+// swelling is a request that takes much memory until it is let go.
+type swelling struct{}
+
+var decoding, mostDecoding atomic.Int32
+
+// UnmarshalJSON is of json.Unmarshaler.
+func (swelling) UnmarshalJSON([]byte) error {
+	if now := decoding.Add(1); now > mostDecoding.Load() {
+		mostDecoding.Store(now)
+	}
+	time.Sleep(15 * time.Second)
+	decoding.Add(-1)
+	return nil
+}
+
+// never is a body of which nothing comes.
+type never struct{ until context.Context }
+
+func (n never) Read([]byte) (int, error) {
+	<-n.until.Done()
+	return 0, n.until.Err()
+}
+
+// TestFewRequestsAreDecodedAtOnce, since they may take a hundred times their length in memory: others wait, and one whose
+// time ends meanwhile is told to come again. One whose body does not come holds up none.
+func TestFewRequestsAreDecodedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hook := func(context.Context, *swelling, *runtimehooksv1.UpdateMachineResponse) {}
+		h := serving(newSlots(), hook)(schema.GroupVersionKind{})
+		const stuck, requests = 10, 10
+		var asked sync.WaitGroup
+		codes := make(chan int, requests)
+		for range stuck {
+			asked.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), hookTimeout*time.Second)
+				defer cancel()
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", never{ctx}))
+			})
+		}
+		synctest.Wait()
+		for range requests {
+			asked.Go(func() {
+				answer := httptest.NewRecorder()
+				h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("{}")))
+				codes <- answer.Code
+			})
+		}
+		asked.Wait()
+		close(codes)
+		of := map[int]int{}
+		for code := range codes {
+			of[code]++
+		}
+		if most := mostDecoding.Load(); most != 4 {
+			t.Errorf("%d were decoded at once", most)
+		}
+		if of[http.StatusOK] != 8 || of[http.StatusServiceUnavailable] != 2 { // four after 15 seconds, four that began before 20
+			t.Errorf("the answers are %v", of)
+		}
+	})
+	if largestRequest > 1<<20 {
+		t.Errorf("a request may have %d bytes", largestRequest)
 	}
 }

@@ -149,8 +149,9 @@ func (e *Extension) look(ctx context.Context, cluster types.NamespacedName) (*up
 	return l.state, l.err
 }
 
+// read reads how a workload cluster stands, to its end: others than the caller, which may hang up, are answered by it too.
 func (e *Extension) read(ctx context.Context, cluster types.NamespacedName) (*upgrade.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, workloadTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workloadTimeout)
 	defer cancel()
 	reader, err := e.Workload(ctx, cluster)
 	if err != nil {

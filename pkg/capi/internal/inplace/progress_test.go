@@ -338,3 +338,54 @@ func TestClustersAreReadOnceForAllTheirMachines(t *testing.T) {
 		t.Errorf("%d clusters are remembered", len(e.looks.of))
 	}
 }
+
+// TestOneThatHangsUpDecidesNothing: a request that ends before its cluster was read leaves others no answer.
+func TestOneThatHangsUpDecidesNothing(t *testing.T) {
+	c := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled()}
+	e := c.extension(t)
+	ask := e.Workload
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+		if until, bounded := ctx.Deadline(); !bounded || time.Until(until) > workloadTimeout {
+			t.Errorf("the cluster may take until %s", until)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return ask(ctx, key)
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	request := func() *runtimehooksv1.UpdateMachineRequest {
+		return &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+			Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig,
+		}}
+	}
+	e.UpdateMachine(gone, request(), &runtimehooksv1.UpdateMachineResponse{})
+	var response runtimehooksv1.UpdateMachineResponse
+	e.UpdateMachine(t.Context(), request(), &response)
+	if response.Status != runtimehooksv1.ResponseStatusSuccess || response.RetryAfterSeconds != 0 {
+		t.Errorf("it is %+v", response)
+	}
+}
+
+// TestRequestsAreNotKeptWhileAClusterIsWaitedFor, which may take long: as many as come wait for it together.
+func TestRequestsAreNotKeptWhileAClusterIsWaitedFor(t *testing.T) {
+	c := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled()}
+	e := c.extension(t)
+	request := &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+		Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig,
+	}}
+	request.Desired.Machine.ManagedFields = make([]metav1.ManagedFieldsEntry, 1000)
+	ask := e.Workload
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+		if len(request.Desired.Machine.ManagedFields) > 0 || len(request.Desired.BootstrapConfig.Raw) > 0 {
+			t.Error("all of the request is kept")
+		}
+		return ask(ctx, key)
+	}
+	var response runtimehooksv1.UpdateMachineResponse
+	e.UpdateMachine(t.Context(), request, &response)
+	if c.workloadsAsked != 1 || response.Message == "" || response.RetryAfterSeconds != 0 {
+		t.Errorf("it is %+v after %d questions", response, c.workloadsAsked)
+	}
+}

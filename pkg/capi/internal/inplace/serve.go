@@ -1,9 +1,12 @@
 package inplace
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -25,12 +28,17 @@ type handler struct {
 	http.Handler
 }
 
-// largestRequest is the most that a request may have: some objects of Cluster API.
-const largestRequest = 8 << 20
+const (
+	// largestRequest is the most that a request may have: some objects of Cluster API.
+	largestRequest = 1 << 20
+	// decodedAtOnce is how many requests are decoded at once. Anything in the cluster may send some, and one may take a
+	// hundred times its length in memory.
+	decodedAtOnce = 4
+)
 
 // Register has a server serve the hooks, and what Cluster API discovers them by.
 func (e *Extension) Register(server Registrar) error {
-	catalog := runtimecatalog.New()
+	catalog, of := runtimecatalog.New(), newSlots()
 	if err := runtimehooksv1.AddToCatalog(catalog); err != nil {
 		return fmt.Errorf("know the hooks of Cluster API: %w", err)
 	}
@@ -39,9 +47,9 @@ func (e *Extension) Register(server Registrar) error {
 		hook    runtimecatalog.Hook
 		handler func(schema.GroupVersionKind) http.Handler
 	}{
-		{"can-update-machine", runtimehooksv1.CanUpdateMachine, serving(e.CanUpdateMachine)},
-		{"can-update-machine-set", runtimehooksv1.CanUpdateMachineSet, serving(e.CanUpdateMachineSet)},
-		{"update-machine", runtimehooksv1.UpdateMachine, serving(e.UpdateMachine)},
+		{"can-update-machine", runtimehooksv1.CanUpdateMachine, serving(of, e.CanUpdateMachine)},
+		{"can-update-machine-set", runtimehooksv1.CanUpdateMachineSet, serving(of, e.CanUpdateMachineSet)},
+		{"update-machine", runtimehooksv1.UpdateMachine, serving(of, e.UpdateMachine)},
 	}
 	// Whether Machines are replaced must not depend on whether we answer: where nobody does, Cluster
 	// API is to wait (FailurePolicyFail).
@@ -65,7 +73,7 @@ func (e *Extension) Register(server Registrar) error {
 	discover := func(_ context.Context, _ *runtimehooksv1.DiscoveryRequest, response *runtimehooksv1.DiscoveryResponse) {
 		response.Status, response.Handlers = runtimehooksv1.ResponseStatusSuccess, told
 	}
-	for _, h := range append(served, handler{"", hook, serving(discover)(kind)}) {
+	for _, h := range append(served, handler{"", hook, serving(of, discover)(kind)}) {
 		server.Register(runtimecatalog.GVHToPath(h.hook, h.name), h)
 	}
 	return nil
@@ -84,6 +92,29 @@ func lookUp(catalog *runtimecatalog.Catalog, hook runtimecatalog.Hook) (runtimec
 	return found, kind, nil
 }
 
+// slots are taken while requests are decoded.
+type slots chan struct{}
+
+func newSlots() slots { return make(slots, decodedAtOnce) }
+
+// errBusy says that a request was not decoded in its time.
+var errBusy = errors.New("too many requests are being read: send it again")
+
+// decode decodes the body of a request. It is read before its turn comes, since it may come slowly.
+func (s slots) decode(ctx context.Context, body io.Reader, request any) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	select {
+	case s <- struct{}{}:
+	case <-ctx.Done():
+		return errBusy
+	}
+	defer func() { <-s }()
+	return json.NewDecoder(bytes.NewReader(text)).Decode(request)
+}
+
 // responseTo is a pointer to a response.
 type responseTo[R any] interface {
 	*R
@@ -92,8 +123,8 @@ type responseTo[R any] interface {
 
 // serving serves a hook over HTTP. Cluster API gives up after hookTimeout, and so is the rest of a request not waited for
 // longer, nor an answer made. A request that cannot be read is answered as one that fails: the
-// status of HTTP is for what is no hook at all.
-func serving[Q, R any, P responseTo[R]](hook func(context.Context, *Q, P)) func(schema.GroupVersionKind) http.Handler {
+// status of HTTP is for what is no hook at all, and for what was not looked at.
+func serving[Q, R any, P responseTo[R]](of slots, hook func(context.Context, *Q, P)) func(schema.GroupVersionKind) http.Handler {
 	return func(kind schema.GroupVersionKind) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodPost {
@@ -108,10 +139,15 @@ func serving[Q, R any, P responseTo[R]](hook func(context.Context, *Q, P)) func(
 			var request Q
 			response := P(new(R))
 			response.GetObjectKind().SetGroupVersionKind(kind)
-			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, largestRequest)).Decode(&request); err != nil {
+			err := of.decode(ctx, http.MaxBytesReader(w, r.Body, largestRequest), &request)
+			switch {
+			case errors.Is(err, errBusy):
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			case err != nil:
 				response.SetStatus(runtimehooksv1.ResponseStatusFailure)
 				response.SetMessage(fmt.Sprintf("the request cannot be read: %v", err))
-			} else {
+			default:
 				hook(ctx, &request, response)
 			}
 			data, err := json.Marshal(response)

@@ -2,8 +2,8 @@ package installation
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,7 +22,11 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 		return nil, nil, err
 	}
 	if len(scopes) > 0 {
-		defer i.hold(scopes[0])()
+		letGo, err := i.hold(ctx, scopes[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		defer letGo()
 	}
 	var done []install.Action
 	for range rounds {
@@ -60,13 +64,15 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 }
 
 // hold keeps others from acting on what begins with the same scope, until it is let go of.
-func (i *installation) hold(scope install.Scope) (letGo func()) {
+func (i *installation) hold(ctx context.Context, scope install.Scope) (letGo func(), err error) {
 	i.mu.Lock()
 	if i.acting[scope] == nil {
-		i.acting[scope] = &sync.Mutex{}
+		i.acting[scope] = newLock()
 	}
-	lock := i.acting[scope]
+	held := i.acting[scope]
 	i.mu.Unlock()
-	lock.Lock()
-	return lock.Unlock
+	if err := held.Lock(ctx); err != nil {
+		return nil, fmt.Errorf("wait for what is done to %s of Cluster %s: %w", scope, i.key, err)
+	}
+	return held.Unlock, nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -44,6 +45,8 @@ type Config struct {
 	Forget func(cluster Key)
 	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
 	Wake func(cluster Key, scopes []install.Scope)
+	// Log has what ends a look at a Cluster that should not: its zero value drops it.
+	Log logr.Logger
 }
 
 // ErrNotYet is wrapped where a Cluster has nothing to be installed yet.
@@ -113,7 +116,7 @@ type installation struct {
 	service install.Backend
 	used    time.Time // last asked for; set.mu is held for it
 
-	looking sync.Mutex // held while it is observed and decided on, which may take long
+	looking lock // held while it is observed and decided on, which may take long
 
 	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
 	view    *View
@@ -121,7 +124,7 @@ type installation struct {
 	changed uint64 // how often something was written, or has changed
 	seen    uint64 // how often it had when the view was made
 	mark    uint64 // of the objects that the view's desired state is of
-	acting  map[install.Scope]*sync.Mutex
+	acting  map[install.Scope]lock
 	leftOut map[string]leftOut // by the names of hosts
 	looked  time.Time          // when that was made, in real time
 	waited  time.Time          // when the installed cluster itself was waited for last
@@ -187,7 +190,8 @@ func (s *Set) get(cluster Key) (*installation, error) {
 	i := s.of[cluster]
 	if i == nil {
 		i = &installation{
-			set: s, key: cluster, service: service, told: map[install.Scope]uint64{}, acting: map[install.Scope]*sync.Mutex{}, leftOut: map[string]leftOut{},
+			set: s, key: cluster, service: service, looking: newLock(),
+			told: map[install.Scope]uint64{}, acting: map[install.Scope]lock{}, leftOut: map[string]leftOut{},
 		}
 		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
 		if s.config.Nodes != nil {

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-logr/logr/funcr"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
@@ -469,6 +472,109 @@ func TestLasts(t *testing.T) {
 			t.Errorf("%s, %s, told %v: %s", c.state, c.verdict, c.told, lasts)
 		}
 	}
+}
+
+// TestWaitsEndWithTheirContext: a reconcile that waits for another one, or for the loop, to be done with the same Cluster
+// ends with its time. What they wait for goes as slowly as the servers that a tenant names.
+func TestWaitsEndWithTheirContext(t *testing.T) {
+	within := func(t *testing.T, what string, call func(ctx context.Context) error) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- call(ctx) }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s ends with %v", what, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s does not end", what)
+		}
+	}
+	t.Run("a look", func(t *testing.T) {
+		set, looks := newSet(t, &service{}, nil), make(chan struct{}, 1)
+		set.config.Desire = func(ctx context.Context, _ Key, _ *install.Observed) (*install.Desired, error) {
+			looks <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		life, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- set.Start(life) }()
+		if _, err := set.get(lab); err != nil {
+			t.Fatal(err)
+		}
+		<-looks
+		within(t, "a view", func(ctx context.Context) error { _, err := set.View(ctx, lab); return err })
+		within(t, "an act", func(ctx context.Context) error { _, _, err := set.Act(ctx, lab, model.ScopeCluster); return err })
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("an act", func(t *testing.T) {
+		s := &stuck{service: &service{}, acts: make(chan struct{}, 1)}
+		set := newSet(t, s.service, nil)
+		set.config.Connect = func(string) (install.Backend, error) { return backend{Service: s, service: s.service}, nil }
+		life, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { _, _, err := set.Act(life, lab, model.ScopeCluster); ended <- err }()
+		<-s.acts
+		within(t, "an act", func(ctx context.Context) error { _, _, err := set.Act(ctx, lab, model.ScopeCluster); return err })
+		end()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first ends with %v", err)
+		}
+	})
+}
+
+// stuck carries out no action.
+type stuck struct {
+	*service
+
+	acts chan struct{}
+}
+
+func (s *stuck) Act(ctx context.Context, _ *install.Desired, _ install.Action) error {
+	s.acts <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestPanicsEndNoLoop: what goes wrong with one Cluster is logged, and the Cluster is looked at again.
+func TestPanicsEndNoLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log, looks := &service{}, strings.Builder{}, atomic.Int32{}
+		set := newSet(t, s, nil)
+		set.config.Log = funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{})
+		desire := set.config.Desire
+		set.config.Desire = func(ctx context.Context, key Key, observed *install.Observed) (*install.Desired, error) {
+			if looks.Add(1) == 1 {
+				panic("an object is odd")
+			}
+			return desire(ctx, key, observed)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- set.Start(ctx) }()
+		if _, err := set.get(lab); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(seldom + time.Second)
+		if set.Last(lab) == nil {
+			t.Error("it is not looked at again")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		for _, says := range []string{"an object is odd", "ns/lab", "TestPanicsEndNoLoop"} { // the last is of the stack
+			if !strings.Contains(log.String(), says) {
+				t.Errorf("%q is not in the log: %s", says, log.String())
+			}
+		}
+	})
 }
 
 // TestViewIsKept: who looks again at once sees the same, and the service is not asked.

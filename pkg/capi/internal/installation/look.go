@@ -3,6 +3,7 @@ package installation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -27,7 +28,9 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 	if view, err := i.known(ctx); view != nil || err != nil {
 		return view, err
 	}
-	i.looking.Lock()
+	if err := i.looking.Lock(ctx); err != nil {
+		return nil, fmt.Errorf("wait for what is looked at of Cluster %s: %w", i.key, err)
+	}
 	defer i.looking.Unlock()
 	if view, err := i.known(ctx); view != nil || err != nil { // somebody else has looked meanwhile
 		return view, err

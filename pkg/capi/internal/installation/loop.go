@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -112,33 +114,52 @@ func (s *Set) begin(i *installation) {
 func (i *installation) follow(ctx context.Context) {
 	quiet := soonest
 	for ctx.Err() == nil {
-		changed := i.changes() // before the look, so that none is lost
-		i.looking.Lock()
-		view, err := i.observe(ctx, true)
-		i.looking.Unlock()
-		known := i.last() != nil
-		if ctx.Err() != nil {
-			return
-		}
-		longest := seldom
-		if view != nil && i.tell(view) {
-			quiet = soonest
-		}
-		switch {
-		case err == nil:
-			longest = view.lasts(i.follows())
-		case errors.Is(err, ErrGone): // as after a move, which takes objects away without a word
-			i.set.drop(i)
-			return
-		case !errors.Is(err, ErrNotYet) && !IsRefusal(err):
-			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
-		}
-		if len(changed) == 0 && known && i.follows() {
-			continue // only now it is known what is to be followed
-		}
-		quiet = min(longest, 2*quiet)
-		i.pause(ctx, changed, quiet)
+		i.turn(ctx, &quiet)
 	}
+}
+
+// turn is one look, and the pause after it; quiet is how long the last pause was. What panics is one Cluster's, and would
+// end the process, which is that of all.
+func (i *installation) turn(ctx context.Context, quiet *time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			i.set.config.Log.Error(fmt.Errorf("panic: %v", p), "cannot look at a Cluster", "cluster", i.key.String(), "stack", string(debug.Stack()))
+			_ = i.set.config.Clock.Sleep(ctx, seldom) // the end cuts it short, which the loop sees by itself
+		}
+	}()
+	changed := i.changes() // before the look, so that none is lost
+	view, err := i.observePatiently(ctx)
+	known := i.last() != nil
+	if ctx.Err() != nil {
+		return
+	}
+	longest := seldom
+	if view != nil && i.tell(view) {
+		*quiet = soonest
+	}
+	switch {
+	case err == nil:
+		longest = view.lasts(i.follows())
+	case errors.Is(err, ErrGone): // as after a move, which takes objects away without a word
+		i.set.drop(i) // which ends ctx
+		return
+	case !errors.Is(err, ErrNotYet) && !IsRefusal(err):
+		i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
+	}
+	if len(changed) == 0 && known && i.follows() {
+		return // only now it is known what is to be followed
+	}
+	*quiet = min(longest, 2**quiet)
+	i.pause(ctx, changed, *quiet)
+}
+
+// observePatiently is observe as the loop does it.
+func (i *installation) observePatiently(ctx context.Context) (*View, error) {
+	if err := i.looking.Lock(ctx); err != nil {
+		return nil, err
+	}
+	defer i.looking.Unlock()
+	return i.observe(ctx, true)
 }
 
 // lasts is how long a view is kept at most where nobody tells of a change. Told is whether the service tells of its own.

@@ -3,6 +3,7 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -184,6 +185,10 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 		i.close()
 		return nil, errors.New("the service does not say how large the image is")
 	}
+	if err := i.checkMark(); err != nil {
+		i.close()
+		return nil, err
+	}
 	s.images.Range(func(uid, found any) bool { // those that nobody reads any more go
 		if old, is := found.(*known); is && k.at.Sub(old.at) >= knownFor {
 			s.images.Delete(uid)
@@ -192,6 +197,29 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 	})
 	s.images.Store(config.UID, k)
 	return i, nil
+}
+
+// mark is what each image of ISO 9660 has at markAt, in the first descriptor of its volume.
+const (
+	mark   = "CD001"
+	markAt = 32769
+)
+
+// checkMark refuses what is no image. The URL is in the status of an object that a user of its namespace may write, and the
+// answer of any server that can be reached from here would be handed out. What was read of the beginning is read again.
+func (i *image) checkMark() error {
+	start := make([]byte, markAt+len(mark))
+	switch _, err := io.ReadFull(i.from, start); {
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case err != nil || string(start[markAt:]) != mark:
+		return errors.New("what is at the URL of the image is no ISO 9660")
+	}
+	i.from = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), i.from), i.from}
+	return nil
 }
 
 // image reads a discovery image from its service, from wherever it is asked for.

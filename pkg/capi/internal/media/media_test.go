@@ -36,6 +36,7 @@ type service struct {
 	install.Backend
 	content      []byte
 	silent       bool // it does not say how large the image is
+	breaks       bool // it breaks off early
 	broken       error
 	noPlan       error // why it is not known what is desired of the cluster
 	asked, opens atomic.Int32
@@ -62,10 +63,21 @@ func (s *service) OpenISO(_ context.Context, address string, offset int64) (io.R
 	if s.silent {
 		size = -1
 	}
-	return io.NopCloser(iotest.HalfReader(bytes.NewReader(s.content[offset:]))), size, nil
+	var content io.Reader = bytes.NewReader(s.content[offset:])
+	if s.breaks {
+		content = io.MultiReader(io.LimitReader(content, 1000), iotest.ErrReader(errors.New("it broke off")))
+	}
+	return io.NopCloser(iotest.HalfReader(content)), size, nil
 }
 
 func (s *service) Close() {}
+
+// iso is an image of so many digits, but for what marks an ISO 9660.
+func iso(size int) []byte {
+	content := bytes.Repeat([]byte("0123456789"), size/10)
+	copy(content[32769:], "CD001")
+	return content
+}
 
 const cluster = `apiVersion: oaictl.io/v1alpha1
 kind: Cluster
@@ -122,7 +134,7 @@ func get(s *media.Server, method, url, part string) *httptest.ResponseRecorder {
 // TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that tells nothing of the
 // service's.
 func TestImagesAreHandedOn(t *testing.T) {
-	content := bytes.Repeat([]byte("0123456789"), 1000)
+	content := iso(100000)
 	var log strings.Builder
 	from := &service{content: content}
 	s := server(t, from, &log)
@@ -138,15 +150,15 @@ func TestImagesAreHandedOn(t *testing.T) {
 		{http.MethodGet, "", http.StatusOK, string(content)},
 		{http.MethodHead, "", http.StatusOK, ""},
 		{http.MethodGet, "5-14", http.StatusPartialContent, "5678901234"},
-		{http.MethodGet, "9995-", http.StatusPartialContent, "56789"},
+		{http.MethodGet, "99995-", http.StatusPartialContent, "56789"},
 		{http.MethodGet, "-3", http.StatusPartialContent, "789"},
-		{http.MethodGet, "10000-", http.StatusRequestedRangeNotSatisfiable, ""},
+		{http.MethodGet, "100000-", http.StatusRequestedRangeNotSatisfiable, ""},
 	} {
 		answer := get(s, test.method, url, test.part)
 		if answer.Code != test.code || test.want != "" && answer.Body.String() != test.want {
 			t.Errorf("%s %s: %d, %d bytes", test.method, test.part, answer.Code, answer.Body.Len())
 		}
-		if test.code == http.StatusOK && answer.Header().Get("Content-Length") != "10000" {
+		if test.code == http.StatusOK && answer.Header().Get("Content-Length") != "100000" {
 			t.Errorf("%s: it is %s bytes large", test.method, answer.Header().Get("Content-Length"))
 		}
 	}
@@ -175,13 +187,16 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 		"another namespace": {path: "/other/cp-0/7f5c-uid/discovery.iso", code: http.StatusNotFound},
 		"another file":      {path: "/lab/cp-0/7f5c-uid/../secret", code: http.StatusNotFound},
 		"short":             {path: "/discovery.iso", code: http.StatusNotFound},
-		"a proxy's path":    {path: "/media/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image")}, code: http.StatusOK},
+		"a proxy's path":    {path: "/media/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000)}, code: http.StatusOK},
 		"a write":           {method: http.MethodPost, path: "/lab/cp-0/7f5c-uid/discovery.iso", code: http.StatusMethodNotAllowed},
 		"no InfraEnv yet":   {path: "/lab/cp-1/7f5c-uid/discovery.iso", code: http.StatusBadGateway, logged: "there is no InfraEnv cp-1"},
 		"no image yet":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{broken: errors.New("there is no image yet")}, code: http.StatusBadGateway, logged: "there is no image yet"},
-		"no plan yet":       {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image"), noPlan: fmt.Errorf("the control plane has 2 Machines: %w", installation.ErrNotYet)}, code: http.StatusOK},
-		"no plan":           {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image"), noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusOK},
+		"no plan yet":       {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: fmt.Errorf("the control plane has 2 Machines: %w", installation.ErrNotYet)}, code: http.StatusOK},
+		"no plan":           {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusOK},
 		"no plan, nor more": {path: "/lab/cp-1/7f5c-uid/discovery.iso", service: &service{noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusBadGateway, logged: "a field is wrong"},
+		"no image":          {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: bytes.Repeat([]byte("SECRET "), 10000)}, code: http.StatusBadGateway, logged: "is no ISO 9660"},
+		"too short":         {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("SECRET")}, code: http.StatusBadGateway, logged: "is no ISO 9660"},
+		"breaks off":        {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), breaks: true}, code: http.StatusBadGateway, logged: "it broke off"},
 		"size unknown":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{silent: true}, code: http.StatusBadGateway, logged: "does not say how large"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,6 +215,30 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 				t.Errorf("logged is %q", log.String())
 			}
 		})
+	}
+}
+
+// TestOnlyImagesAreHandedOn: of what is no image no part is handed out either, and no service is asked again for the mark of
+// one that is known.
+func TestOnlyImagesAreHandedOn(t *testing.T) {
+	var log strings.Builder
+	from := &service{content: bytes.Repeat([]byte("SECRET "), 10000)}
+	s := server(t, from, &log)
+	url := s.Of(config("cp-0"))
+	for _, part := range []string{"0-9", "40000-40009", "-5"} {
+		if answer := get(s, http.MethodGet, url, part); answer.Code != http.StatusBadGateway || strings.Contains(answer.Body.String(), "SECRET") {
+			t.Errorf("%s: %d %s", part, answer.Code, answer.Body)
+		}
+	}
+	from.content = iso(100000)
+	from.opens.Store(0)
+	for range 3 {
+		if answer := get(s, http.MethodGet, url, "40000-40009"); answer.Code != http.StatusPartialContent || answer.Body.String() != "0123456789" {
+			t.Errorf("%d %s", answer.Code, answer.Body)
+		}
+	}
+	if opens := from.opens.Load(); opens != 4 { // once for the mark, and once for each part
+		t.Errorf("the image was opened %d times", opens)
 	}
 }
 

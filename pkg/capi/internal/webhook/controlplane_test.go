@@ -521,6 +521,30 @@ func TestWhatIsMovedHereIsTaken(t *testing.T) {
 	}
 }
 
+// TestOnlyAnInstalledClusterIsTakenUnchecked: a control plane that no longer says that its cluster is installed has to be
+// right as a new one has to, and one that goes on to say so is held up by nothing.
+func TestOnlyAnInstalledClusterIsTakenUnchecked(t *testing.T) {
+	wrong := compact()
+	wrong.Spec.Config.BaseDomain = "example"
+	moved := wrong.DeepCopy()
+	moved.Annotations = map[string]string{desired.AnnotationOpenShiftID: "8f5c"}
+	_, err := controlPlanes().ValidateUpdate(t.Context(), moved, wrong)
+	expectRefusal(t, err, "spec.config.baseDomain", "use a domain of at least two parts")
+	if _, err := controlPlanes().ValidateUpdate(t.Context(), wrong, moved); err != nil {
+		t.Errorf("an older one is not noted to be installed: %v", err)
+	}
+	another := moved.DeepCopy()
+	another.Spec.Config.HoldInstallation = true
+	if _, err := controlPlanes().ValidateUpdate(t.Context(), moved, another); err != nil {
+		t.Errorf("what is wrong with an installed one holds it up: %v", err)
+	}
+	right := compact()
+	right.Annotations = moved.Annotations
+	if _, err := controlPlanes().ValidateUpdate(t.Context(), right, compact()); err != nil {
+		t.Errorf("of one that is right it is not taken off: %v", err)
+	}
+}
+
 func TestControlPlaneTemplates(t *testing.T) {
 	made := func() *controlplanev1.OpenshiftAssistedControlPlaneTemplate {
 		template := &controlplanev1.OpenshiftAssistedControlPlaneTemplate{ObjectMeta: metav1.ObjectMeta{Name: "compact"}}

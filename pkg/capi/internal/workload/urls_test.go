@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
-// TestURLsOfUsers reads URLs that users may have written: not from this machine, not by a redirect either, and without
+// TestURLsOfUsers reads URLs that users may have written: not from this machine, not by a redirect to another host, and without
 // what another server says where it refuses.
 func TestURLsOfUsers(t *testing.T) {
 	const word = "root:x:0:0"
@@ -23,6 +23,10 @@ func TestURLsOfUsers(t *testing.T) {
 		switch r.URL.Path {
 		case "/sends-on":
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+		case "/moved":
+			http.Redirect(w, r, "/", http.StatusFound)
+		case "/around":
+			http.Redirect(w, r, "/around", http.StatusFound)
 		case "/refuses":
 			http.Error(w, `{"message": "`+word+`"}`, http.StatusForbidden)
 		default:
@@ -38,7 +42,9 @@ func TestURLsOfUsers(t *testing.T) {
 	}{
 		{name: "this machine", path: "/", says: "127.0.0.1 is a loopback, link-local or metadata address"},
 		{name: "allowed", path: "/", connector: allowed, body: "ISO"},
-		{name: "redirected", path: "/sends-on", connector: allowed, says: "169.254.169.254 is a loopback, link-local or metadata address"},
+		{name: "redirected", path: "/sends-on", connector: allowed, says: "it redirects to another host, which is not followed"},
+		{name: "redirected within its host", path: "/moved", connector: allowed, body: "ISO"},
+		{name: "redirected for ever", path: "/around", connector: allowed, says: "it redirects more than 10 times"},
 		{name: "refused", path: "/refuses", connector: allowed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
