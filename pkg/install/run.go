@@ -238,7 +238,7 @@ func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed,
 	began := r.clock.Now()
 	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
-		seen := clock.Working(r.clock) // else a fast clock would pass by what an observation is to show
+		seen := clock.Working(r.clock) // an observation is one moment: a fast clock waits for it
 		observed, err := r.observe(ctx, r.desired, prior, r.soon())
 		seen()
 		if err == nil && observed.Stale != "" {

@@ -47,25 +47,8 @@ func (controlPlaneDefaulter) Default(_ context.Context, c *controlplanev1.Opensh
 	return nil
 }
 
-// controlPlaneValidator admits control planes.
-type controlPlaneValidator struct {
-	validator[*controlplanev1.OpenshiftAssistedControlPlane]
-}
-
-// ValidateUpdate admits a control plane that is changed. One that no longer says that its cluster is installed has to be
-// right as a new one has to: what was wrong with it was only told when it was made.
-func (v controlPlaneValidator) ValidateUpdate(
-	ctx context.Context, before, after *controlplanev1.OpenshiftAssistedControlPlane,
-) (admission.Warnings, error) {
-	if !after.DeletionTimestamp.IsZero() || !isInstalled(before) || isInstalled(after) {
-		return v.validator.ValidateUpdate(ctx, before, after)
-	}
-	warnings, wrong := v.check(ctx, after)
-	return warnings, v.refusal(after, append(wrong, v.change(before, after)...))
-}
-
-func controlPlanes() controlPlaneValidator {
-	return controlPlaneValidator{validator[*controlplanev1.OpenshiftAssistedControlPlane]{
+func controlPlanes() validator[*controlplanev1.OpenshiftAssistedControlPlane] {
+	return validator[*controlplanev1.OpenshiftAssistedControlPlane]{
 		kind: schema.GroupKind{Group: controlplanev1.Group, Kind: controlplanev1.ControlPlaneKind},
 		content: func(c *controlplanev1.OpenshiftAssistedControlPlane) any {
 			return []any{c.Spec, c.Annotations[controlplanev1.InstallConfigOverrideAnnotation], overridesIn(c.Annotations)}
@@ -73,7 +56,7 @@ func controlPlanes() controlPlaneValidator {
 		check:   checkControlPlane,
 		change:  changedControlPlane,
 		isTaken: isInstalled,
-	}}
+	}
 }
 
 // isInstalled reports whether a control plane says that its cluster is installed. It installs none then: the cluster has

@@ -130,11 +130,13 @@ func (v validator[T]) ValidateCreate(ctx context.Context, object T) (admission.W
 
 // ValidateUpdate admits an object that is changed.
 func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
-	if !after.GetDeletionTimestamp().IsZero() || equality.Semantic.DeepEqual(v.content(before), v.content(after)) {
+	// One that is no longer taken has to be right as a new one has to: what was wrong with it was a warning until now.
+	isNew := v.isTaken != nil && v.isTaken(before) && !v.isTaken(after)
+	if !after.GetDeletionTimestamp().IsZero() || !isNew && equality.Semantic.DeepEqual(v.content(before), v.content(after)) {
 		return nil, nil
 	}
 	warnings, wrong := v.check(ctx, after)
-	if len(wrong) > 0 {
+	if len(wrong) > 0 && !isNew {
 		_, known := v.check(ctx, before)
 		wrong = without(wrong, known)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -18,8 +19,10 @@ const (
 	// more than a kilobyte. mostItems is how many a list has: the nodes of the largest clusters several times.
 	mostValues = 1_000_000
 	mostItems  = 20_000
-	// longestExponent is how many digits the exponent of a quantity has: to read 1e-1000000000 takes a processor for ever.
-	longestExponent = 3
+	// longestExponent is how many digits the exponent of a number has at most: to read 1e-1000000000 as a quantity takes a
+	// processor for ever. Of numbers with an exponent that is longer than usualExponent there are mostLong at most: each takes
+	// up to 50 ms. A digest may look like one, so that some are let pass.
+	longestExponent, usualExponent, mostLong = 6, 3, 10
 )
 
 // bounded is the body of an answer that may be endless, or small on the wire and large in memory.
@@ -56,6 +59,7 @@ type scan struct {
 	depth         int
 	inList        bool // at depth 2: of a list's items
 	values, items int
+	long          int // numbers with a long exponent
 
 	inText, escaped bool
 	text            []byte // as much of the text as is compared
@@ -72,22 +76,22 @@ const longestText = 64
 
 func (s *scan) take(p []byte) error {
 	for _, b := range p {
-		switch {
-		case s.inText || b != '{' && b != '[' && b != '}' && b != ']' && b != ',' && b != ':' && b > ' ':
-			s.number.add(b)
-		default: // between two values
+		if s.ends(b) {
+			if s.number.exponent() > usualExponent {
+				s.long++
+			}
+			if s.number.exponent() > longestExponent || s.long > mostLong {
+				return unreadable("it answers with a number that cannot be read")
+			}
 			s.number = number{}
-		}
-		if !s.inText && s.number.isEndless() {
-			return endless
+		} else {
+			s.number.add(b)
 		}
 		switch {
 		case s.inText:
-			if err := s.inside(b); err != nil {
-				return err
-			}
+			s.inside(b)
 		case b == '"':
-			s.inText, s.text, s.longer, s.number = true, s.text[:0], false, number{}
+			s.inText, s.text, s.longer = true, s.text[:0], false
 		case b == '{' || b == '[':
 			s.depth++
 			s.values++
@@ -122,8 +126,16 @@ func (s *scan) take(p []byte) error {
 	return nil
 }
 
+// ends reports whether a text, or what stands outside of texts, ends before a byte.
+func (s *scan) ends(b byte) bool {
+	if s.inText {
+		return b == '"' && !s.escaped
+	}
+	return b <= ' ' || strings.IndexByte(`"{}[],:`, b) >= 0
+}
+
 // inside reads a byte of a text.
-func (s *scan) inside(b byte) error {
+func (s *scan) inside(b byte) {
 	switch {
 	case s.escaped:
 		s.escaped = false
@@ -131,18 +143,14 @@ func (s *scan) inside(b byte) error {
 		s.escaped = true
 	case b == '"':
 		s.inText = false
-		if s.number.isEndless() {
-			return endless
-		}
 		s.ended()
-		return nil
+		return
 	}
 	if len(s.text) < longestText {
 		s.text = append(s.text, b)
 	} else {
 		s.longer = true
 	}
-	return nil
 }
 
 // ended looks at a text that has come to its end.
@@ -165,27 +173,34 @@ func (s *scan) ended() {
 	}
 }
 
-const endless = unreadable("it answers with a number that cannot be read")
-
-// number reads a number, as far as its exponent needs.
+// number reads a number: digits with a sign and a point, and perhaps e and a whole number with a sign.
 type number struct {
-	not, exponent bool
-	digits        int // of the exponent
+	not, inExponent bool
+	last            byte
+	digits          int // of the part that is read
 }
 
 func (n *number) add(b byte) {
 	switch {
-	case b == 'e' || b == 'E':
-		n.exponent, n.digits = true, 0
 	case '0' <= b && b <= '9':
 		n.digits++
-	case b != '+' && b != '-' && b != '.' && b != '"':
+	case b == '.' && !n.inExponent:
+	case (b == '+' || b == '-') && (n.last == 0 || n.last == 'e' || n.last == 'E'):
+	case (b == 'e' || b == 'E') && !n.inExponent:
+		n.inExponent, n.digits = true, 0
+	default:
 		n.not = true
 	}
+	n.last = b
 }
 
-// isEndless reports whether it is a number with an exponent that takes long to read.
-func (n *number) isEndless() bool { return !n.not && n.exponent && n.digits > longestExponent }
+// exponent is how many digits the exponent has, 0 for what has none.
+func (n *number) exponent() int {
+	if n.not || !n.inExponent {
+		return 0
+	}
+	return n.digits
+}
 
 // events is the body of a watch, without what the server says in those of errors.
 type events struct {

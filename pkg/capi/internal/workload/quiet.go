@@ -21,8 +21,7 @@ import (
 
 // quiet keeps what a server answers out of errors, which are shown: of an answer that is none of the API the HTTP status
 // stays, and the reason that Kubernetes has for it. No redirect is followed: an API server sends none, and it would carry a
-// request that writes to where the kubeconfig does not lead. Of an answer no more is read than
-// its bounds allow.
+// request that writes to where the kubeconfig does not lead. Of an answer no more is read than its bounds allow.
 type quiet struct{ next http.RoundTripper }
 
 // RoundTrip is of http.RoundTripper.
@@ -105,7 +104,7 @@ func quietStatus(text []byte, code int) []byte {
 		message += ", " + string(reason)
 	}
 	is := metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), //nolint:gosec // of three digits, or the server's own
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), //nolint:gosec // of three digits, or an int32
 		Reason: reason, Message: message,
 	}
 	if said.Details != nil {

@@ -65,8 +65,10 @@ func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, err
 		return nil, err
 	}
 	config.Dial = c.Dial
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // which has bounds
-	config.Proxy = c.Proxy                                                                           // without this function, client-go keeps the transport for ever
+	// The bounds of answers are those of JSON.
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	// Without a function for the proxy, client-go keeps the transport for ever.
+	config.Proxy = c.Proxy
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &quiet{next} })
 	return config, nil
 }
@@ -101,17 +103,25 @@ func (c Connector) Proxy(r *http.Request) (*url.URL, error) {
 	if via == nil || err != nil {
 		return via, err
 	}
-	host := strings.ToLower(strings.TrimSuffix(r.URL.Hostname(), "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return nil, c.check(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
-	}
-	if address, err := netip.ParseAddr(host); err == nil {
-		return via, c.check(address)
-	}
-	if oddAddress.MatchString(host) {
-		return nil, fmt.Errorf("%s is an address in a form that is not checked: write it with four numbers", host)
+	if err := c.checkHost(r.URL.Hostname()); err != nil {
+		return nil, err
 	}
 	return via, nil
+}
+
+// checkHost refuses the host of a URL where it is an address that is not called.
+func (c Connector) checkHost(host string) error {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return c.check(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return c.check(address)
+	}
+	if oddAddress.MatchString(host) {
+		return fmt.Errorf("%s is an address in a form that is not checked: write it with four numbers", host)
+	}
+	return nil
 }
 
 // check refuses an address that is no cluster's, and no registry's.
@@ -131,8 +141,7 @@ func (c Connector) check(address netip.Addr) error {
 // plain is an IPv4 address that is written as an IPv6 one, without its zone; any other address as it is.
 func plain(address netip.Addr) netip.Addr {
 	address = address.Unmap().WithZone("")
-	// RFC 8215 lets a network translate 64:ff9b:1::/48 as well, and this is how a prefix of 96 bits is read there.
-	if netip.MustParsePrefix("64:ff9b::/96").Contains(address) || netip.MustParsePrefix("64:ff9b:1::/48").Contains(address) {
+	if netip.MustParsePrefix("64:ff9b::/96").Contains(address) {
 		bytes := address.As16()
 		return netip.AddrFrom4([4]byte(bytes[12:]))
 	}
@@ -143,6 +152,7 @@ func plain(address netip.Addr) netip.Addr {
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32"),
+		netip.MustParsePrefix("64:ff9b:1::/48"),     // IPv4 addresses, in a form that each network chooses (RFC 8215)
 		netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
 		netip.MustParsePrefix("168.63.129.16/32"),   // Azure
 		netip.MustParsePrefix("192.0.0.192/32"),     // Oracle

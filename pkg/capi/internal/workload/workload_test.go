@@ -173,8 +173,9 @@ func TestAnswersThatGrow(t *testing.T) {
 		"values":               {kind + `{"status":{"images":[{}` + strings.Repeat(`,{}`, 600_000) + `]}}]}`, "more than 1000000 values"},
 		"an endless number":    {kind + `{"status":{"capacity":{"cpu":"1e-1000000000"}}}]}`, "a number that cannot be read"},
 		"a longer number":      {kind + `{"status":{"capacity":{"cpu":"` + strings.Repeat("1", 100) + `e-1000000000"}}}]}`, "a number that cannot be read"},
+		"many long numbers":    {kind + `{"status":{"capacity":{"a":"1e-999999"` + strings.Repeat(`,"b":"1e-999999"`, 10) + `}}}]}`, "a number that cannot be read"},
 		"a number as it is":    {kind + `{"status":{"capacity":{"cpu": 1e-1000000000}}}]}`, "a number that cannot be read"},
-		"a large cluster":      {kind + `{"metadata":{"name":"1e9","annotations":{"a":"say \"{,[ 1e1000"}},"status":{"capacity":{"cpu":"1e3"}}}` + strings.Repeat(`,{"metadata":{"name":"n"}}`, 5_000) + `]}`, ""},
+		"a large cluster":      {kind + `{"metadata":{"name":"1e9","annotations":{"a":"say \"{,[ 1e1000","hash":"1e123456","b":"1e-5"},"uid":"12345678-1234-4e12-8e12-123456789012"},"status":{"capacity":{"cpu":"1e3"}}}` + strings.Repeat(`,{"metadata":{"name":"n"}}`, 5_000) + `]}`, ""},
 		"a number in a binary": {"k8s\x00\x0a", "not as an API server does"},
 	} {
 		t.Run(name, func(t *testing.T) {
