@@ -11,9 +11,12 @@ import (
 // its answers. The service writes both, unless a proxy writes the header by another clock.
 //
 // Only what is certain counts: no date of a record is later than the answer that it came in, and a
-// date that replaced another one was written after the answer that had the other one.
+// date that replaced another one was written after the answer that had the other one. Of what is
+// possible the least is taken, so that no wait ends early; but not far less than the most.
 type recordClock struct {
 	ahead time.Duration
+	least time.Duration // no less is possible
+	known bool          // whether least is
 }
 
 // tolerable is a difference that is left alone: headers have whole seconds, and answers take time.
@@ -25,14 +28,21 @@ func (c *recordClock) seen(date, answered, before time.Time) {
 	if date.IsZero() {
 		return
 	}
-	if least := date.Sub(answered); c.ahead < least-tolerable {
+	least := date.Sub(answered)
+	if !c.known || c.least < least {
+		c.least, c.known = least, true
+	}
+	if c.ahead < least-tolerable {
 		c.ahead = least
 	}
 	if before.IsZero() {
 		return
 	}
 	if most := date.Sub(before); c.ahead > most+tolerable {
-		c.ahead = most
+		if c.least > most { // a clock was set
+			c.least = least
+		}
+		c.ahead = max(c.least, most-tolerable)
 	}
 }
 

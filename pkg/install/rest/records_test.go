@@ -25,7 +25,9 @@ func TestRecordClock(t *testing.T) {
 		"a little behind is tolerated":   {[]answer{{-15 * time.Second, 10 * time.Second, 0}}, 0},
 		"ahead, in the first answer":     {[]answer{{time.Hour, time.Second, none}}, time.Hour - time.Second},
 		"ahead, further as records tell": {[]answer{{time.Minute, 0, none}, {time.Hour, 10 * time.Second, 0}}, time.Hour - 10*time.Second},
-		"behind, once a record is new":   {[]answer{{-time.Hour, 0, none}, {10*time.Second - time.Hour, 10 * time.Second, 0}}, 10*time.Second - time.Hour},
+		"behind, once a record is new":   {[]answer{{-time.Hour, 0, none}, {10*time.Second - time.Hour, 10 * time.Second, 0}}, -time.Hour},
+		"behind, long between two looks": {[]answer{{-5 * time.Hour, 0, none}, {10*time.Second - time.Hour, 2 * time.Minute, 0}}, 10*time.Second - time.Hour - tolerable},
+		"set back":                       {[]answer{{0, 0, none}, {10*time.Second - time.Hour, 10 * time.Second, 0}}, -time.Hour},
 		"behind, and then no longer":     {[]answer{{10*time.Second - time.Hour, 10 * time.Second, 0}, {20 * time.Second, 20 * time.Second, 10 * time.Second}}, 0},
 		"a record without a date":        {[]answer{{none, 0, none}}, 0},
 	} {
