@@ -14,7 +14,7 @@ MANIFESTS ?= --layout apply --webhook-self-managed
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race bench fuzz lint generate verify docs sim real release-snapshot clean docker-build docker-push install uninstall deploy undeploy
+.PHONY: help build test e2e race bench fuzz lint generate verify docs sim real release-snapshot clean docker-build docker-push install uninstall deploy undeploy
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,20 +28,23 @@ build: ## build bin/oaictl, and the plugin names beside it
 	ln -sf oaictl bin/kubectl_complete-oai
 	ln -sf oaictl bin/clusterctl-oai
 
-test: ## run the tests; the first time it builds the API server that they run
-	go test -timeout 50m $(PACKAGES)
+test: ## run the tests that need only Go
+	go test $(PACKAGES)
 
-race: ## run the tests with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -timeout 50m $(PACKAGES)
+e2e: ## run the tests that need an API server, which is built the first time, or another program
+	.ci/run e2e
+
+race: ## run what has goroutines with the race detector (needs a C compiler)
+	.ci/run race
 
 bench: ## run the benchmarks of docs/performance.md
-	go test -p 1 -timeout 4h -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
+	go test -tags e2e -p 1 -timeout 4h -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
 
 fuzz: ## run every fuzz target for FUZZTIME
-	@set -e; for package in $$(go list $(PACKAGES)); do \
-		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	@set -e; for package in $$(go list -tags e2e $(PACKAGES)); do \
+		for target in $$(go test -tags e2e -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
-			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+			go test -tags e2e -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
 
@@ -61,7 +64,7 @@ sim: ## install SIMULATE on the built-in simulator
 
 real: ## hold oaictl against the service at SERVICE, and the hub of the kubeconfig HUB (docs/conformance.md)
 	@test -n "$(SERVICE)" || { echo 'make real SERVICE=URL [HUB=KUBECONFIG]: no service is named' >&2; exit 2; }
-	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -count=1 -timeout 4h -v $(if $(value RUN),-run '$(value RUN)') ./test/real
+	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -tags e2e -count=1 -timeout 4h -v $(if $(value RUN),-run '$(value RUN)') ./test/real
 
 docker-build: ## build the image IMG of the Cluster API providers
 	$(CONTAINER) build -f Containerfile -t $(IMG) .

@@ -3,53 +3,13 @@ package iso_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+
 	"sync"
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
-
-// Another reader of the filesystem finds in every output what was put there.
-func TestXorrisoReadsEveryOutput(t *testing.T) {
-	xorriso, err := exec.LookPath("xorriso")
-	if err != nil {
-		t.Skip("xorriso is not installed")
-	}
-	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "aarch64-2023-07", "ppc64le-2023-07"} {
-		base := open(t, layout(t, name))
-		mini, err := base.Minimal(t.Context(), rootfsURL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for kind, from := range map[string]*iso.Base{"full": base, "minimal": mini} {
-			for size, config := range map[string][]byte{"small": []byte(config), "grown": noise(280_000)} {
-				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
-					image, result := customize(t, from, iso.Customization{Ignition: config})
-					dir := t.TempDir()
-					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
-					if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
-						t.Fatal(err)
-					}
-					out, err := exec.Command(xorriso, "-indev", path, "-report_system_area", "plain", "-osirrox", "on", "-extract", "/images/ignition.img", area).CombinedOutput()
-					if err != nil {
-						t.Fatalf("xorriso: %v\n%s", err, out)
-					}
-					got, err := os.ReadFile(area)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if want := embedded(t, image, result); !bytes.HasPrefix(got, want) {
-						t.Errorf("xorriso extracts another Ignition area\n%s", out)
-					}
-				})
-			}
-		}
-	}
-}
 
 // embedded is the archive that was put into the image.
 func embedded(tb testing.TB, image *extent.Image, result iso.Result) []byte {

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package capi tests the providers of Cluster API on a real management cluster: an API server with the
 // real core manager, the operators of a hub and of Metal3 played beside it, and machines that boot
 // what they are given.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package clusterctl installs the Cluster API providers as people do, on a real management cluster: by
 // the real clusterctl from a local repository, and by kubectl where there is no cert-manager. No
 // container runs here: their managers run in this process, as their ServiceAccounts.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package e2e tests the built oaictl as a person uses it: real processes, real
 // sockets, the simulator on the other side, and a recorder in between that
 // counts what goes over the wire.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package hub tests installs through a hub's objects on a real API server, with
 // the simulated operator and machines behind it, and holds them to what the same
 // installs do over REST.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package pages runs the commands of the pages of docs, as a person types them who follows a page: in its order, with the
 // program that is built, and on what the simulator plays. Each command of oaictl is broken off once before it is given
 // again.

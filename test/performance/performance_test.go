@@ -1,4 +1,4 @@
-//go:build unix
+//go:build e2e && unix
 
 // Package performance measures the built program from outside: the time, the
 // memory and the processor that it takes. docs/performance.md holds what was

@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package upgrade resumes what an earlier build of oaictl has left: clusters in every
 // phase, and result folders. The present build sends from there the writes that the earlier
 // build would have sent, and none once the cluster is installed.

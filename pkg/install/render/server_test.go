@@ -1,3 +1,5 @@
+//go:build e2e
+
 package render_test
 
 import (

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build e2e && linux
 
 package extent_test
 
@@ -64,56 +64,6 @@ func BenchmarkWriteFile(b *testing.B) {
 	}
 	if cp := slices.Min(times["cp"]); float64(own) > bound*float64(cp) {
 		b.Errorf("writing takes %s, cp %s; the bound is %g of that", own, cp, bound)
-	}
-}
-
-// BenchmarkReflink writes images of 1 GiB where they share the base's blocks:
-// one, and fifty.
-func BenchmarkReflink(b *testing.B) {
-	const (
-		oneBound  = 5 * time.Millisecond
-		allBound  = 50 * time.Millisecond
-		diskBound = 25e6
-		machines  = 50
-	)
-	dir := xfs(b, 4*gibibyte)
-	base := bigBase(b, dir)
-	var one, all, synced []time.Duration
-	var disk float64
-	for b.Loop() {
-		images := make([]*extent.Image, machines)
-		for i := range images {
-			images[i] = machine(base, i)
-		}
-		before := used(b, dir)
-		start := time.Now()
-		for i, m := range images {
-			name := filepath.Join(dir, fmt.Sprint("out", i))
-			method, err := m.WriteFile(b.Context(), name, extent.WriteOptions{})
-			if err != nil || method != extent.Reflink {
-				b.Fatal(method, err)
-			}
-			if i == 0 {
-				one = append(one, time.Since(start))
-			}
-		}
-		all = append(all, time.Since(start))
-		unix.Sync()
-		synced = append(synced, time.Since(start))
-		disk = max(disk, used(b, dir)-before)
-		for i := range images {
-			if err := os.Remove(filepath.Join(dir, fmt.Sprint("out", i))); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(milliseconds(median(one)), "ms/one")
-	b.ReportMetric(milliseconds(median(all)), "ms/50")
-	b.ReportMetric(milliseconds(median(synced)), "ms/50-synced")
-	b.ReportMetric(disk/1e6, "MB-disk/50")
-	if median(one) > oneBound || median(all) > allBound || disk > diskBound {
-		b.Errorf("one takes %s, %d take %s and %.1f MB; the bounds are %s, %s and %.0f MB",
-			median(one), machines, median(all), disk/1e6, oneBound, allBound, diskBound/1e6)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package agent_test
 
 import (
@@ -22,10 +24,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,9 +69,6 @@ type role struct {
 	err   error
 }
 
-// root is the folder of the project.
-func root() string { return filepath.Join("..", "..", "..", "..") }
-
 var markedRole = sync.OnceValue(func() (r role) {
 	tool, err := exec.Command(filepath.Join(root(), "test", "tools", "tool"), "controller-gen").Output()
 	if err != nil {
@@ -84,35 +83,6 @@ var markedRole = sync.OnceValue(func() (r role) {
 	r.rules = made.Rules
 	return r
 })
-
-// kinds are those of the providers, without the versions that somebody would have to convert.
-func kinds(t *testing.T) []*unstructured.Unstructured {
-	t.Helper()
-	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"), filepath.Join("testdata", "kinds.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range objects {
-		unstructured.RemoveNestedField(o.Object, "spec", "conversion")
-		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
-		versions = slices.DeleteFunc(versions, func(v any) bool { return v.(map[string]any)["storage"] != true })
-		if err := unstructured.SetNestedSlice(o.Object, versions, "spec", "versions"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return objects
-}
-
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, api.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return scheme
-}
 
 // setup is what a site has that is not the same everywhere.
 type setup struct {
@@ -168,10 +138,6 @@ func (w *writes) take() []string {
 	w.all = nil
 	return all
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // open has the provider run until the test's end, with the rights that its markers ask for.
 func open(t *testing.T, s setup) *site {
@@ -368,74 +334,25 @@ func (s setup) watched(x *site) string {
 	return x.namespace
 }
 
-// service plays a service: it shows what it is told, and remembers what it was asked to do.
-type service struct {
-	install.Backend
-
-	mu       sync.Mutex
-	observed *install.Observed
-	hosts    map[string][]install.Host // by InfraEnv
-	acted    []install.Action
-	act      func(install.Action) error
-}
-
-func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.observed == nil {
-		return &install.Observed{At: clock.Real().Now()}, nil
-	}
-	copied := *s.observed
-	copied.At = clock.Real().Now()
-	return &copied, nil
-}
-
-func (s *service) Act(_ context.Context, _ *install.Desired, action install.Action) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.acted = append(s.acted, action)
-	if s.act != nil {
-		return s.act(action)
-	}
-	return nil
-}
-
-func (s *service) Close() {}
-
-func (s *service) ListInfraEnvs(context.Context, string) ([]install.InfraEnv, error) {
-	return []install.InfraEnv{{ID: "id-of-other", Name: "rack"}, {ID: "id-of-rack", Name: "rack"}}, nil
-}
-
-func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]install.Host{}, s.hosts[id]...), nil
-}
-
-// actions are those of a kind that the service was asked for.
-func (s *service) actions(kind install.Kind) []install.Action {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var of []install.Action
-	for _, a := range s.acted {
-		if a.Kind == kind {
-			of = append(of, a)
-		}
-	}
-	return of
-}
-
-// objectOf is an object of a YAML text.
-func objectOf(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
 // loopback allows API servers of this machine.
 func loopback() workload.Connector {
 	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+}
+
+// kinds are those of the providers, without the versions that somebody would have to convert.
+func kinds(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"), filepath.Join("testdata", "kinds.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		unstructured.RemoveNestedField(o.Object, "spec", "conversion")
+		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
+		versions = slices.DeleteFunc(versions, func(v any) bool { return v.(map[string]any)["storage"] != true })
+		if err := unstructured.SetNestedSlice(o.Object, versions, "spec", "versions"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return objects
 }

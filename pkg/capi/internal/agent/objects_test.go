@@ -1,3 +1,5 @@
+//go:build e2e
+
 package agent_test
 
 import (
@@ -165,33 +167,6 @@ func (x *site) addAgent(t *testing.T, name string, changes ...func(*agentinstall
 	}
 }
 
-// conditionsOf are those of an Agent that can be installed, or is.
-func conditionsOf(a *agentinstall.Agent, bindable, installed bool) {
-	is := func(kind string, status bool, reason string) hubapi.Condition {
-		c := hubapi.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.NewTime(clock.Real().Now())}
-		if status {
-			c.Status = metav1.ConditionTrue
-		}
-		return c
-	}
-	reason := map[bool]string{true: hubapi.ReasonInstallationCompleted, false: "InstallationNotStarted"}[installed]
-	a.Status.Conditions = []hubapi.Condition{
-		is(hubapi.ConditionSpecSynced, true, "SyncOK"), is(hubapi.ConditionConnected, true, "AgentIsConnected"), is(hubapi.ConditionValidated, bindable, "ValidationsPassing"),
-		is(hubapi.ConditionRequirementsMet, bindable, "AgentIsReady"), is(hubapi.ConditionInstalled, installed, reason), is(hubapi.ConditionBound, a.Spec.ClusterDeploymentName != nil, "Bound"),
-	}
-}
-
-func toUnstructured(t *testing.T, agent *agentinstall.Agent) *unstructured.Unstructured {
-	t.Helper()
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(agent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: fields}
-	u.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindAgent))
-	return u
-}
-
 // agent is an Agent as it is now.
 func (x *site) agent(t *testing.T, name string) (*agentinstall.Agent, *unstructured.Unstructured) {
 	t.Helper()
@@ -240,23 +215,6 @@ func (x *site) reserved(t *testing.T, namespace, name string) string {
 		return m != nil && m.Spec.ProviderID != "" && conditionOf(m, agentv1.AgentReservedCondition).Status == metav1.ConditionTrue, describe(m)
 	})
 	return strings.TrimPrefix(m.Spec.ProviderID, agentv1.ProviderIDPrefix)
-}
-
-func conditionOf(object interface{ GetConditions() []metav1.Condition }, kind string) metav1.Condition {
-	for _, c := range object.GetConditions() {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return metav1.Condition{}
-}
-
-func describe(object interface{ GetConditions() []metav1.Condition }) string {
-	var parts []string
-	for _, c := range object.GetConditions() {
-		parts = append(parts, fmt.Sprintf("%s=%s (%s: %s)", c.Type, c.Status, c.Reason, c.Message))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // events are what was told of a Machine.

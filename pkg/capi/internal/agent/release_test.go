@@ -1,7 +1,8 @@
+//go:build e2e
+
 package agent_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -17,23 +18,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
-)
 
-// installed is a service with an installed cluster of the name c, and what is desired of it: nothing.
-func installed(namespace string) (*service, func(context.Context, installation.Key, *install.Observed) (*install.Desired, error)) {
-	s := &service{observed: &install.Observed{Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: namespace + "/c", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts,
-	}}}
-	return s, func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-		one := 3
-		cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "c"}}
-		cluster.Spec.BaseDomain, cluster.Spec.Topology.ControlPlane = "example.com", &one
-		return &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true, Unattended: true}}, nil
-	}
-}
+	"github.com/oaictl/oaictl/pkg/install"
+)
 
 // handOver has the Agent of a machine be installed and part of the cluster c, and waits for its machine to
 // be handed over.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package agent_test
 
 import (
@@ -13,30 +15,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
-
-// hostOfPool is a host of a service that can be bound.
-func hostOfPool(id, arch string) install.Host {
-	return install.Host{
-		ID: id, InfraEnvID: "id-of-rack", Hostname: "host-of-" + id, State: model.HostUnbound, Status: "known-unbound", Role: model.RoleAuto,
-		Inventory: install.Inventory{
-			Known: true, CPUs: 8, MemoryBytes: 32 << 30, Arch: arch, Manufacturer: "Example Inc", Disks: []install.Disk{{ID: "disk", SizeBytes: 500e9, Eligible: true, Type: "SSD"}},
-			Interfaces: []install.Interface{{Name: "eth0", Up: true, Addresses: []string{"192.0.2.20/24"}}},
-		},
-	}
-}
-
-// change changes a host of the service.
-func (s *service) change(id string, change func(*install.Host)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, hosts := range s.hosts {
-		for i := range hosts {
-			if hosts[i].ID == id {
-				change(&hosts[i])
-			}
-		}
-	}
-}
 
 // rack is a Cluster whose machines are taken from the InfraEnv rack of a service.
 func rack(_ *clusterv1.Cluster, infra *agentv1.AgentCluster) {

@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	"io"
 	"math/rand/v2"
-	"os/exec"
+
 	"reflect"
-	"strings"
+
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,59 +96,4 @@ func through(t testing.TB, data []byte, open func(io.Writer) (io.WriteCloser, er
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-// The tools of the system unpack what Pack makes, and the other way round.
-func TestAgreesWithTools(t *testing.T) {
-	content := farRepeats()
-	many := []embed.Member{{Name: "etc/a", Mode: 0o600, Data: content}}
-	for _, test := range []struct {
-		tool  string
-		limit int64
-	}{{"gzip", 0}, {"xz", 200 << 10}} {
-		t.Run(test.tool, func(t *testing.T) {
-			need(t, test.tool, "cpio")
-			data, compression, err := new(embed.Packer).Pack(many, test.limit)
-			if err != nil || compression != test.tool {
-				t.Fatalf("%s, %v", compression, err)
-			}
-			out := shell(t, data, test.tool+" -dc | cpio -i --quiet --to-stdout etc/a")
-			if !bytes.Equal(out, content) {
-				t.Errorf("%d bytes came out, want %d", len(out), len(content))
-			}
-		})
-	}
-	for _, command := range []string{"gzip -9", "xz -9 --check=crc32", "xz -0 --block-size=50000 -T2", "zstd -19 -q", "zstd -1 -q --no-check", "zstd -q --long=27"} {
-		t.Run(command, func(t *testing.T) {
-			need(t, strings.Fields(command)[0])
-			area := append(shell(t, raw(t, many...), command+" -c"), zipped(t, raw(t, members[0]))...)
-			got, _, err := embed.Unpack(area)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := different([]embed.Member{many[0], members[0]}, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func need(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-}
-
-func shell(t *testing.T, in []byte, command string) []byte {
-	t.Helper()
-	c := exec.Command("sh", "-c", command)
-	c.Stdin = bytes.NewReader(in)
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	return out
 }

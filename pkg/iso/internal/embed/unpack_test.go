@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os/exec"
+
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
@@ -108,30 +107,6 @@ func hugeDictionary(x []byte) []byte {
 	x = bytes.Clone(x)
 	x[12+4] = 40
 	return x
-}
-
-func TestUnpackFollowsHardLinks(t *testing.T) {
-	if _, err := exec.LookPath("cpio"); err != nil {
-		t.Skip("cpio is not installed")
-	}
-	make := exec.Command("sh", "-c", `printf hello > a && ln a b && ln a c && : > empty && ln empty hollow && find . | sort | cpio -o -H newc --quiet`)
-	make.Dir = t.TempDir()
-	area, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, _, err := embed.Unpack(area)
-	if err != nil {
-		t.Fatal(err)
-	}
-	contents := map[string]string{}
-	for _, m := range got {
-		contents[m.Name] = string(m.Data)
-	}
-	want := map[string]string{"a": "hello", "b": "hello", "c": "hello", "empty": "", "hollow": ""}
-	if diff := cmp.Diff(want, contents); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestWalkHandsErrorsOn(t *testing.T) {

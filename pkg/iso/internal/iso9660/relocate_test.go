@@ -3,8 +3,7 @@ package iso9660
 import (
 	"bytes"
 	"os"
-	"os/exec"
-	"path/filepath"
+
 	"strings"
 	"testing"
 
@@ -227,78 +226,5 @@ func TestRelocateRefusesADamagedGPT(t *testing.T) {
 	offset, size := v.RoomFor(1000)
 	if _, err := v.Relocate(f, offset, 1000, size); err == nil || !strings.Contains(err.Error(), "GPT cannot be kept") {
 		t.Errorf("got %v, want an error about the GPT", err)
-	}
-}
-
-// xorriso runs the program on an image; a warning is a failure.
-func xorriso(t *testing.T, image string, args ...string) string {
-	t.Helper()
-	if _, err := exec.LookPath("xorriso"); err != nil {
-		t.Skip("xorriso is not installed (apt-get install xorriso)")
-	}
-	all := append([]string{"-abort_on", "WARNING", "-report_about", "WARNING", "-indev", image}, args...)
-	out, err := exec.Command("xorriso", all...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("xorriso %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// TestXorrisoReadsWhatWasMoved lets an implementation that is not ours judge.
-func TestXorrisoReadsWhatWasMoved(t *testing.T) {
-	for _, name := range []string{"x86_64-2021-09", "x86_64-2023-07", "x86_64-sparse", "x86_64-joliet-only", "aarch64-2023-07", "ppc64le-2023-07"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			image := isotest.Make(t, layout(t, name))
-			before := xorriso(t, image, "-report_el_torito", "plain", "-report_system_area", "plain")
-			grow(t, image, ignition, bigContent())
-			after := xorriso(t, image, "-report_el_torito", "plain", "-report_system_area", "plain")
-			checkReport(t, before, after)
-			for _, names := range []string{"any", "norock"} { // Rock Ridge, then Joliet
-				readBack(t, image, names)
-			}
-		})
-	}
-}
-
-// checkReport holds what xorriso says after a move against what it said before: only the size of the image and what
-// follows from it may differ.
-func checkReport(t *testing.T, before, after string) {
-	t.Helper()
-	keep := func(report string) []string {
-		var lines []string
-		for line := range strings.Lines(report) {
-			if !strings.HasPrefix(line, "ISO image size/512") && !strings.HasPrefix(line, "GPT lba range") && !strings.HasPrefix(line, "xorriso ") {
-				lines = append(lines, strings.TrimSpace(line))
-			}
-		}
-		return lines
-	}
-	if strings.Contains(after, "GPT") && strings.Contains(after, "problems") {
-		t.Errorf("xorriso sees problems with the GPT:\n%s", after)
-	}
-	if diff := cmp.Diff(keep(before), keep(after)); diff != "" {
-		t.Errorf("report of xorriso (-before +after):\n%s", diff)
-	}
-}
-
-// readBack lets xorriso extract the moved file by one kind of names.
-func readBack(t *testing.T, image, names string) {
-	t.Helper()
-	v, _ := open(t, image)
-	if names == "norock" && !v.Joliet {
-		return
-	}
-	out := filepath.Join(t.TempDir(), "out")
-	args := []string{"-abort_on", "WARNING", "-report_about", "WARNING", "-read_fs", names, "-osirrox", "on", "-indev", image, "-extract", "/" + ignition, out}
-	if msg, err := exec.Command("xorriso", args...).CombinedOutput(); err != nil {
-		t.Fatalf("xorriso -read_fs %s: %v\n%s", names, err, msg)
-	}
-	got, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, bigContent()) {
-		t.Errorf("xorriso -read_fs %s reads other content", names)
 	}
 }

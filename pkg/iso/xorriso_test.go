@@ -1,19 +1,26 @@
+//go:build e2e
+
 package iso_test
 
 import (
 	"bytes"
 	"compress/gzip"
+
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
 // The Assisted Installer rebuilds its minimal ISO with further ramdisks, and leaves the kernel
@@ -80,14 +87,60 @@ func TestInspectAssistedMinimal(t *testing.T) {
 	}
 }
 
-func TestWarnings(t *testing.T) {
-	base := open(t, layout(t, "x86_64-2023-07"))
-	decimal := strings.Replace(config, `"mode":420`, `"mode":644`, 1)
-	_, result := customize(t, base, iso.Customization{Ignition: []byte(decimal), Kargs: iso.KargEdit{Append: []string{"console=ttyS0"}}})
-	text := strings.Join(result.Warnings, "\n")
-	for _, want := range []string{"the Ignition config:1:", "644", "console=ttyS0"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in the warnings:\n%s", want, text)
+// Another reader of the filesystem finds in every output what was put there.
+func TestXorrisoReadsEveryOutput(t *testing.T) {
+	xorriso, err := exec.LookPath("xorriso")
+	if err != nil {
+		t.Skip("xorriso is not installed")
+	}
+	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "aarch64-2023-07", "ppc64le-2023-07"} {
+		base := open(t, layout(t, name))
+		mini, err := base.Minimal(t.Context(), rootfsURL)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for kind, from := range map[string]*iso.Base{"full": base, "minimal": mini} {
+			for size, config := range map[string][]byte{"small": []byte(config), "grown": noise(280_000)} {
+				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
+					image, result := customize(t, from, iso.Customization{Ignition: config})
+					dir := t.TempDir()
+					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
+					if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
+						t.Fatal(err)
+					}
+					out, err := exec.Command(xorriso, "-indev", path, "-report_system_area", "plain", "-osirrox", "on", "-extract", "/images/ignition.img", area).CombinedOutput()
+					if err != nil {
+						t.Fatalf("xorriso: %v\n%s", err, out)
+					}
+					got, err := os.ReadFile(area)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want := embedded(t, image, result); !bytes.HasPrefix(got, want) {
+						t.Errorf("xorriso extracts another Ignition area\n%s", out)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The same with a tool that does rebuild images.
+func TestVerifyWhatXorrisoRebuilt(t *testing.T) {
+	xorriso, err := exec.LookPath("xorriso")
+	if err != nil {
+		t.Skip("xorriso is not installed")
+	}
+	from, tree, to := isotest.Make(t, layout(t, "x86_64-2023-07")), t.TempDir(), filepath.Join(t.TempDir(), "rebuilt.iso")
+	for _, args := range [][]string{
+		{"-osirrox", "on", "-indev", from, "-extract", "/", tree},
+		{"-as", "mkisofs", "-quiet", "-V", "rhcos-9.6.20250523-0", "-rational-rock", "-J", "-joliet-long", "-o", to, tree},
+	} {
+		if out, err := exec.Command(xorriso, args...).CombinedOutput(); err != nil {
+			t.Fatalf("xorriso: %v\n%s", err, out)
+		}
+	}
+	if damage, err := openFile(t, to).Verify(t.Context()); err != nil || len(damage) > 0 {
+		t.Errorf("damage %v, error %v", damage, err)
 	}
 }
