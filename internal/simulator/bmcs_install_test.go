@@ -84,7 +84,7 @@ func onlyInfraEnv(service string) (infraEnv, error) {
 // the images that were made for each of them, and follow the Ignition in those.
 func TestInstallThroughOwnMedia(t *testing.T) {
 	cluster := withBMCs(t, "compact", "idrac-virtualmedia://192.0.2.10", "ilo5-virtualmedia://192.0.2.11", "redfish-virtualmedia+http://192.0.2.12:8000")
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)

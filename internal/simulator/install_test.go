@@ -50,7 +50,7 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 	if platform != "" {
 		cluster.Spec.Platform.Type = platform
 	}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	config.Clock, config.Seed, config.Cluster = fast, 1, cluster
 	s, err := simulator.Start(t.Context(), config)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestInstallerArgs(t *testing.T) {
 // install step of each host, as its agent was sent them.
 func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 	t.Helper()
-	time := clock.Scaled(300)
+	time := clock.Scaled(1200)
 	var address string
 	service, err := simulator.NewService(simulator.ServiceConfig{Clock: time, Seed: 1, PublicURL: func() string { return address }}, "")
 	if err != nil {

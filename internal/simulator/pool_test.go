@@ -23,7 +23,7 @@ func TestLateBinding(t *testing.T) {
 				t.Fatal(err)
 			}
 			cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: ref}
-			time := clock.Scaled(300)
+			time := clock.Scaled(1200)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: time, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)

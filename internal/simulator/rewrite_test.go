@@ -130,7 +130,7 @@ func parse(t *testing.T, text string) *spec.Cluster {
 // runs of which none remembers what an earlier one did.
 func writesUntilInstall(t *testing.T, cluster *spec.Cluster, mutely bool) map[string]int {
 	t.Helper()
-	scaled := clock.Scaled(300)
+	scaled := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

@@ -264,7 +264,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 	for i := range c.Spec.Hosts {
 		c.Spec.Hosts[i].BMC = nil
 	}
-	scaled := clock.Scaled(600)
+	scaled := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: c})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 		t.Fatal(err)
 	}
 	service := &recorder{Service: plane, wrote: map[string]bool{}}
-	client, deadline := install.New(service, install.WithClock(scaled)), time.Now().Add(time.Minute)
+	client, deadline := install.New(service, install.WithClock(scaled)), scaled.Now().Add(3*time.Hour)
 	for {
 		result, err := client.Detach(t.Context(), &install.Desired{Spec: c, Options: install.Options{Run: "agree"}})
 		started, refused := service.done()
@@ -290,9 +290,9 @@ func taken(t *testing.T, c *spec.Cluster) {
 			t.Fatal(err)
 		case started:
 			return
-		case time.Now().After(deadline) && !slices.ContainsFunc(result.Plan.Blockers, ofTheFile):
+		case scaled.Now().After(deadline) && !slices.ContainsFunc(result.Plan.Blockers, ofTheFile):
 			return // it waits for machines that the file counts and does not name, or for their disks: nothing is refused
-		case time.Now().After(deadline):
+		case scaled.Now().After(deadline):
 			t.Fatalf("not started: %s %+v", result.Plan.Message, result.Plan.Blockers)
 		}
 		_ = scaled.Sleep(t.Context(), 20*time.Second)

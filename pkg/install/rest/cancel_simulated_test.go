@@ -73,7 +73,7 @@ func TestCancelledPreparation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, fast := loadExample(t, "sno"), clock.Scaled(300)
+			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)

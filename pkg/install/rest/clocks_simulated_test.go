@@ -63,7 +63,7 @@ func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble st
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script})
 	if err != nil {
 		t.Fatal(err)

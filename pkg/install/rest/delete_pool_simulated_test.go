@@ -15,7 +15,7 @@ import (
 // of its name: they go back there, and the service keeps it for them.
 func TestDeleteOfLateBoundCluster(t *testing.T) {
 	t.Parallel()
-	cluster, fast := loadExample(t, "sno"), clock.Scaled(300)
+	cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
 	cluster.Spec.InfraEnv.Bind = spec.BindLate
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {

@@ -22,7 +22,7 @@ func Example_install() {
 		fmt.Println(err)
 		return
 	}
-	passing := clock.Scaled(300)
+	passing := clock.Scaled(1200)
 	simulated, err := simulator.Start(ctx, simulator.Config{Clock: passing, Seed: 1, Cluster: cluster})
 	if err != nil {
 		fmt.Println(err)

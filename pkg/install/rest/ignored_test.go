@@ -17,7 +17,7 @@ import (
 func TestIgnoredValidationsConverge(t *testing.T) {
 	cluster := loadExample(t, "sno")
 	cluster.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func addToImported(t *testing.T, options install.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := clock.Scaled(300)
+	clock := clock.Scaled(1200)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type setUp struct {
 // simulatedRuns are runs of the same file on one service, a mark each.
 func simulatedRuns(t *testing.T, marks ...string) []setUp {
 	t.Helper()
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
 	service, err := simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }}, "")

@@ -26,7 +26,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	cluster := loadExample(t, "sno")
 	cluster.Spec.Network.Defaults.NTP = []string{"a.example.com"}
 	cluster.Spec.Overrides.InfraEnv = map[string]any{"additional_ntp_sources": "b.example.com"}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

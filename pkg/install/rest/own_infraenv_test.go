@@ -21,7 +21,7 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestInstallWithAReservedHost(t *testing.T) {
 	cluster := loadExample(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "rack/" + ids[0]}, ""
-	fast := clock.Scaled(300)
+	fast := clock.Scaled(1200)
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)

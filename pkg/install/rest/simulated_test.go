@@ -100,7 +100,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			cluster := loadExample(t, example)
-			fast := clock.Scaled(300)
+			fast := clock.Scaled(1200)
 			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
 )
 
@@ -114,7 +115,9 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Header.Set("User-Agent", e.agent)
 	}
 	began := e.clock.Now()
+	done := clock.Working(e.clock) // a request is one moment of a fast clock
 	resp, err := e.next.RoundTrip(out)
+	done()
 	if err == nil {
 		try.got = e.clock.Now()
 		if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
