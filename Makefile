@@ -14,7 +14,7 @@ MANIFESTS ?= --layout apply --webhook-self-managed
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test e2e race bench fuzz lint generate verify docs sim real release-snapshot clean docker-build docker-push install uninstall deploy undeploy
+.PHONY: help build test e2e race bench fuzz lint generate verify docs sim real record release-snapshot clean docker-build docker-push install uninstall deploy undeploy
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ sim: ## install SIMULATE on the built-in simulator
 real: ## hold oaictl against the service at SERVICE, and the hub of the kubeconfig HUB (docs/conformance.md)
 	@test -n "$(SERVICE)" || { echo 'make real SERVICE=URL [HUB=KUBECONFIG]: no service is named' >&2; exit 2; }
 	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -tags e2e -count=1 -timeout 4h -v $(if $(value RUN),-run '$(value RUN)') ./test/real
+
+record: ## hold what oaictl writes, reads and prints against what was recorded of it (test/record)
+	go test -tags e2e -count=1 -timeout 2h -parallel 4 ./test/record -args -compare
 
 docker-build: ## build the image IMG of the Cluster API providers
 	$(CONTAINER) build -f Containerfile -t $(IMG) .
