@@ -12,20 +12,23 @@ import (
 	"testing"
 )
 
-// e2e reports whether a file is built with the tag e2e alone.
+// e2e reports whether a file is built only with the tag e2e.
 func (s source) e2e() bool {
 	for _, group := range s.file.Comments {
 		if group.Pos() > s.file.Package {
 			break
 		}
 		if expr, err := constraint.Parse(group.List[0].Text); err == nil {
-			return !expr.Eval(func(tag string) bool { return tag != "e2e" && tag != "race" })
+			built := func(e2e bool) bool {
+				return expr.Eval(func(tag string) bool { return tag == "e2e" && e2e || tag != "e2e" && tag != "race" })
+			}
+			return built(true) && !built(false)
 		}
 	}
 	return false
 }
 
-// outside is where a file starts what neither it nor Go is: an API server, or another program.
+// outside are the places where a file starts an API server, or a program other than itself and Go.
 func outside(s source) []ast.Node {
 	var found []ast.Node
 	for _, imported := range s.file.Imports {

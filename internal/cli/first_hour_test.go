@@ -61,54 +61,55 @@ func TestInitIsValid(t *testing.T) {
 	count := 0
 	for _, controlPlane := range []int{1, 3, 5} {
 		for _, workers := range []int{0, 1, 3} {
-			for optional := range 16 {
-				ssh, bmc, static, elsewhere := optional&1 > 0, optional&2 > 0, optional&4 > 0, optional&8 > 0
-				count++
-				version := []string{"4.18", "4.20", "4.20.32"}[count%3]
-				file := fmt.Sprintf("%d/cluster.yaml", count)
-				if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				arguments := []string{"init", "-o", file, "--name", "lab-1", "--base-domain", "example.com", "--openshift-version", version, "--machine-network", "192.168.127.0/24"}
-				add := func(words ...string) { arguments = append(arguments, words...) }
-				for i := range controlPlane {
-					add("--control-plane-mac", fmt.Sprintf("52:54:00:00:01:%02x", i))
-				}
-				for i := range workers {
-					add("--worker-mac", fmt.Sprintf("52:54:00:00:02:%02x", i))
-				}
-				if controlPlane > 1 {
-					add("--api-vip", "192.168.127.100", "--ingress-vip", "192.168.127.101")
-				}
-				if ssh {
-					add("--ssh-key", "id_ed25519.pub")
-				}
-				if bmc {
-					for i := range controlPlane + workers {
-						add("--bmc", fmt.Sprintf("192.0.2.%d", 10+i))
+			for _, version := range []string{"4.18", "4.20", "4.20.32"} {
+				for optional := range 16 {
+					ssh, bmc, static, elsewhere := optional&1 > 0, optional&2 > 0, optional&4 > 0, optional&8 > 0
+					count++
+					file := fmt.Sprintf("%d/cluster.yaml", count)
+					if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+						t.Fatal(err)
 					}
-					add("--bmc-credentials", "bmc-password")
-				}
-				if static {
-					add("--first-address", "192.168.127.10", "--gateway", "192.168.127.1", "--dns", "192.168.127.1")
-				}
-				if elsewhere {
-					add("--pull-secret", "other/secret.json")
-				}
-				refused := controlPlane == 1 && workers > 0 // see below
-				got := run(t, lab(), "", arguments...)
-				if got.code != 0 && !refused {
-					t.Fatalf("%q: %+v", arguments, got)
-				}
-				if got.code != 0 {
-					if _, err := os.Stat(file); err == nil {
-						t.Fatalf("%q: it wrote what it refuses", arguments)
+					arguments := []string{"init", "-o", file, "--name", "lab-1", "--base-domain", "example.com", "--openshift-version", version, "--machine-network", "192.168.127.0/24"}
+					add := func(words ...string) { arguments = append(arguments, words...) }
+					for i := range controlPlane {
+						add("--control-plane-mac", fmt.Sprintf("52:54:00:00:01:%02x", i))
 					}
-					continue
-				}
-				if got := run(t, lab(), "", "validate", "-f", file); got.code != 0 || !strings.Contains(got.out, fmt.Sprintf("%d host", controlPlane+workers)) {
-					text, _ := os.ReadFile(file)
-					t.Fatalf("%q: %+v\n%s", arguments, got, text)
+					for i := range workers {
+						add("--worker-mac", fmt.Sprintf("52:54:00:00:02:%02x", i))
+					}
+					if controlPlane > 1 {
+						add("--api-vip", "192.168.127.100", "--ingress-vip", "192.168.127.101")
+					}
+					if ssh {
+						add("--ssh-key", "id_ed25519.pub")
+					}
+					if bmc {
+						for i := range controlPlane + workers {
+							add("--bmc", fmt.Sprintf("192.0.2.%d", 10+i))
+						}
+						add("--bmc-credentials", "bmc-password")
+					}
+					if static {
+						add("--first-address", "192.168.127.10", "--gateway", "192.168.127.1", "--dns", "192.168.127.1")
+					}
+					if elsewhere {
+						add("--pull-secret", "other/secret.json")
+					}
+					refused := controlPlane == 1 && workers > 0 // see below
+					got := run(t, lab(), "", arguments...)
+					if got.code != 0 && !refused {
+						t.Fatalf("%q: %+v", arguments, got)
+					}
+					if got.code != 0 {
+						if _, err := os.Stat(file); err == nil {
+							t.Fatalf("%q: it wrote what it refuses", arguments)
+						}
+						continue
+					}
+					if got := run(t, lab(), "", "validate", "-f", file); got.code != 0 || !strings.Contains(got.out, fmt.Sprintf("%d host", controlPlane+workers)) {
+						text, _ := os.ReadFile(file)
+						t.Fatalf("%q: %+v\n%s", arguments, got, text)
+					}
 				}
 			}
 		}

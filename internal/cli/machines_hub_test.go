@@ -167,7 +167,7 @@ No host has come for it.
 	}
 	t.Log(at("get machines -o wide").out, at("get hosts -o wide").out, at("get hosts").out, at("get hosts -o json -n other").out)
 
-	// whoever may read no more than Machines and hosts still has what the Machine itself says
+	// a person who may read only Machines and hosts still sees what the Machine itself says
 	rule := func(group, resource string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"list"}}
 	}

@@ -62,7 +62,7 @@ func recordGrowth(t *testing.T) (steps []step, from int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast := clock.Scaled(1200)
+	fast := clock.Scaled(300)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script})
 	if err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func record(t *testing.T, example, trouble string) []step {
 			t.Fatal(err)
 		}
 	}
-	fast := clock.Scaled(1200)
+	fast := clock.Scaled(300)
 	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script})
 	if err != nil {
 		t.Fatal(err)

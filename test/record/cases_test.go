@@ -226,7 +226,7 @@ func troubles() (cases []recorded) {
 // templates are the templates of Clusters, with their machines.
 var templates = map[string][2]string{"compact": {"3", "0"}, "ha": {"3", "3"}, "metal3": {"3", "3"}, "sno": {"1", "0"}}
 
-// beside are the objects that a template needs.
+// beside are the objects that a template refers to.
 const beside = `apiVersion: v1
 kind: Secret
 metadata: {name: pull-secret, namespace: default, labels: {clusterctl.cluster.x-k8s.io/move: ""}}
@@ -248,8 +248,8 @@ func providers() (cases []recorded) {
 			management := s.play(player, "simulator", "management", "--hosts", "8", "--without-providers")
 			words := strings.Fields(management.until(" controller --kubeconfig "))
 			s.play("oaictl", words[slices.Index(words, "controller"):]...)
-			s.made("beside.yaml", []byte(beside))
-			s.made("cluster.yaml", s.generated(template, count))
+			s.apply("beside.yaml", []byte(beside))
+			s.apply("cluster.yaml", s.generated(template, count))
 			s.kubectl("wait", "--for=condition=Available", "cluster/lab", "--timeout=5m")
 			if template == "ha" {
 				s.kubectl("scale", "machinedeployment", "lab-workers", "--replicas", "4")
@@ -292,8 +292,8 @@ func (s *stage) generated(template string, count [2]string) []byte {
 	return made
 }
 
-// made makes objects in the management cluster.
-func (s *stage) made(name string, objects []byte) {
+// apply writes objects to a file, and applies them to the management cluster.
+func (s *stage) apply(name string, objects []byte) {
 	s.t.Helper()
 	if err := os.WriteFile(filepath.Join(s.dir, name), objects, 0o600); err != nil {
 		s.t.Fatal(err)
@@ -301,7 +301,7 @@ func (s *stage) made(name string, objects []byte) {
 	s.kubectl("apply", "-f", name)
 }
 
-// kubectl asks the management cluster for something.
+// kubectl runs kubectl against the management cluster.
 func (s *stage) kubectl(args ...string) {
 	s.t.Helper()
 	ctx, stop := context.WithTimeout(s.t.Context(), patience)

@@ -71,7 +71,7 @@ type played struct {
 	ended bool
 }
 
-// Write is of io.Writer.
+// Write implements [io.Writer].
 func (p *played) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,10 +163,10 @@ func (s *stage) variable(name string) string {
 // patience is how long a command may take.
 const patience = 6 * time.Minute
 
-// told is an event of a run. The last one tells how the run has ended.
+// told is an event that a run prints. The last one says how the run ended.
 type told struct{ Type, Key, State, Severity, Reason string }
 
-// runs runs a command that tells events, and records them with how it ends.
+// runs runs a command that prints events, and records them with its exit code.
 func (s *stage) runs(args ...string) {
 	s.t.Helper()
 	out, code := s.output(append(args, "--progress", "json")...)
@@ -179,7 +179,7 @@ func (s *stage) runs(args ...string) {
 			continue
 		}
 		if e.Type == "progress" {
-			continue // how often it is told depends on the moment
+			continue // how often it is printed depends on the moment
 		}
 		s.r.add("event %s: %s", name, s.ids.tidy(strings.Join([]string{e.Type, e.Severity, e.Key, e.State, e.Reason}, " ")))
 	}

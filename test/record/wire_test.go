@@ -25,7 +25,7 @@ import (
 type traffic struct {
 	ids     *ids
 	mu      sync.Mutex
-	pending []request // are noted at the end, when the names of all ids are known
+	pending []request // noted at the end, when the names of all ids are known
 }
 
 type request struct {
@@ -215,7 +215,7 @@ func (x *traffic) audit(e *audited) {
 		body = nil
 	}
 	if e.ResponseStatus.Code == http.StatusConflict {
-		return // is made again
+		return // the write is tried again
 	}
 	x.wrote(e.Verb, kind+" "+strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), body)
 }

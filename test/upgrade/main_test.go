@@ -13,7 +13,7 @@
 //
 // To record them anew with another build, copy this folder into its tree, and run there:
 //
-//	go test ./test/upgrade -update
+//	go test -tags e2e ./test/upgrade -update
 package upgrade
 
 import (

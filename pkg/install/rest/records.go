@@ -12,11 +12,10 @@ import (
 //
 // Only what is certain counts: no date of a record is later than the answer that it came in, and a
 // date that replaced another one was written after the answer that had the other one. Of what is
-// possible the least is taken, so that no wait ends early; but not far less than the most.
+// possible the least is taken, so that waits do not end early, but not far less than the most.
 type recordClock struct {
 	ahead time.Duration
-	least time.Duration // no less is possible
-	known bool          // whether least is
+	least time.Duration // the least that the records allow
 }
 
 // tolerable is a difference that is left alone: headers have whole seconds, and answers take time.
@@ -29,9 +28,7 @@ func (c *recordClock) seen(date, answered, before time.Time) {
 		return
 	}
 	least := date.Sub(answered)
-	if !c.known || c.least < least {
-		c.least, c.known = least, true
-	}
+	c.least = max(c.least, least)
 	if c.ahead < least-tolerable {
 		c.ahead = least
 	}
@@ -39,7 +36,7 @@ func (c *recordClock) seen(date, answered, before time.Time) {
 		return
 	}
 	if most := date.Sub(before); c.ahead > most+tolerable {
-		if c.least > most { // a clock was set
+		if c.least > most { // nothing was known, or a clock was set
 			c.least = least
 		}
 		c.ahead = max(c.least, most-tolerable)

@@ -339,7 +339,7 @@ func loopback() workload.Connector {
 	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 }
 
-// kinds are those of the providers, without the versions that somebody would have to convert.
+// kinds are those of the providers, without the versions that need a conversion webhook.
 func kinds(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"), filepath.Join("testdata", "kinds.yaml"))
