@@ -4,9 +4,12 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/dynamic"
 	kube "k8s.io/client-go/rest"
@@ -115,13 +118,29 @@ func (b backend) open(t testing.TB, s setup) *site {
 		c := s.operator
 		c.Kube, c.Namespace, c.Service, c.Clock, c.Hive = x.server.Config, x.namespace, service.URL(), x.time, b.hive
 		c.Logf = func(format string, args ...any) { t.Logf("operator: "+format, args...) }
-		running.Go(func() {
-			if err := hubsim.Run(ctx, c); err != nil && ctx.Err() == nil {
-				t.Errorf("the simulated operator: %v", err)
-			}
-		})
+		running.Go(func() { operate(ctx, t, c) })
 	}
 	return x
+}
+
+// operate runs the simulated operator. Like a pod, it is started again when it
+// ends because it cannot reach the API server.
+func operate(ctx context.Context, t testing.TB, c hubsim.Config) {
+	for {
+		err := hubsim.Run(ctx, c)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		var unreachable net.Error
+		if !errors.As(err, &unreachable) {
+			t.Errorf("the simulated operator: %v", err)
+			return
+		}
+		t.Logf("the simulated operator is started again: %v", err)
+		if clock.Real().Sleep(ctx, time.Second) != nil {
+			return
+		}
+	}
 }
 
 // plane is a service plane as a new process has one. It is closed at the test's
