@@ -4,22 +4,26 @@
 // and for what needs no service, and holds a later program against it. It sees the program from outside alone: its
 // commands, its requests, and the audit logs of the API servers.
 //
-//	go test -tags e2e ./test/record -args -compare            runs everything once, and compares
-//	go test -tags e2e ./test/record -args -runs DIR           runs everything once, and adds what it has seen to DIR
-//	go test -tags e2e ./test/record -args -keep -runs DIR     writes testdata: what was equal in all runs of DIR
+//	go test -tags e2e ./test/record -args -compare   runs everything once, and compares it with testdata
+//	go test -tags e2e ./test/record -args -record    runs everything once, and merges it into testdata
 //	go test -tags e2e ./test/record -run 'TestRecordings/hub' -args …   a part of it
+//
+// testdata keeps what was equal in all runs that were merged. The first line of each file says how many they were.
 package record
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,9 +32,8 @@ import (
 )
 
 var (
-	compare = flag.Bool("compare", false, "run everything, and compare with testdata")
-	runs    = flag.String("runs", "", "`DIR` of what single runs have seen")
-	keep    = flag.Bool("keep", false, "write testdata from the runs")
+	compare = flag.Bool("compare", false, "run everything, and compare it with testdata")
+	merge   = flag.Bool("record", false, "run everything, and merge it into testdata")
 	program = flag.String("oaictl", "", "`FILE` of the program that is recorded (default: built from the tree)")
 )
 
@@ -40,7 +43,7 @@ var assets string
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		flag.Parse()
-		if !*compare && *runs == "" || *keep {
+		if !*compare && !*merge {
 			return m.Run()
 		}
 		dir, err := os.MkdirTemp("", "oaictl-record-")
@@ -95,13 +98,8 @@ func cases() []recorded {
 func TestRecordings(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
-			golden := filepath.Join("testdata", filepath.FromSlash(c.name)+".txt")
-			if *keep {
-				write(t, golden, common(t, c.name))
-				return
-			}
 			if assets == "" {
-				t.Skip("without -compare and -runs nothing is run")
+				t.Skip("without -compare and -record nothing is run")
 			}
 			t.Parallel()
 			r := &recording{}
@@ -109,54 +107,30 @@ func TestRecordings(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			if *runs != "" {
-				dir := filepath.Join(*runs, filepath.FromSlash(c.name))
-				there, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				write(t, filepath.Join(dir, fmt.Sprintf("%03d.txt", len(there))), r.text())
+			golden := filepath.Join("testdata", filepath.FromSlash(c.name)+".txt")
+			kept, err := os.ReadFile(golden)
+			if err != nil && !(*merge && errors.Is(err, fs.ErrNotExist)) {
+				t.Fatal(err)
 			}
-			if *compare {
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, difference := range differences(want, r.text()) {
-					t.Error(difference)
-				}
-				if t.Failed() {
-					seen := filepath.Join(os.TempDir(), "oaictl-recorded", filepath.FromSlash(c.name)+".txt")
-					write(t, seen, r.text())
-					t.Logf("what was seen is in %s", seen)
-				}
+			if *merge {
+				write(t, golden, merged(kept, r.text()))
+				return
+			}
+			for _, difference := range differences(kept, r.text()) {
+				t.Error(difference)
+			}
+			if t.Failed() {
+				seen := filepath.Join(os.TempDir(), "oaictl-recorded", filepath.FromSlash(c.name)+".txt")
+				write(t, seen, r.text())
+				t.Logf("what was seen is in %s", seen)
 			}
 		})
 	}
 }
 
-// common is what all runs of a case have, and what only some have.
-func common(t *testing.T, name string) []byte {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(*runs, filepath.FromSlash(name), "*.txt"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no runs (%v)", err)
-	}
-	var texts [][]byte
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, text)
-	}
-	kept := merged(texts)
-	t.Logf("%d runs: %d lines in all of them, of %d in the first", len(texts), bytes.Count(kept, []byte("\n"+always)), bytes.Count(texts[0], []byte("\n")))
-	return kept
-}
-
-// How lines of testdata begin: those that each run has, and those that some have.
+// How lines of testdata begin: how many runs they are of, those that each run has, and those that some have.
 const (
+	runs      = "# runs: "
 	always    = "= "
 	sometimes = "~ "
 )
@@ -168,18 +142,31 @@ func isClosed(line string) bool {
 	return slices.Contains([]string{"object", "read", "event"}, kind)
 }
 
-// merged is what several runs have seen, as testdata has it.
-func merged(texts [][]byte) []byte {
-	times := map[string]int{}
-	for _, text := range texts {
-		for line := range linesOf(text) {
-			times[line]++
+// parsed is a file of testdata: the number of its runs, and of each line whether all of them have it.
+func parsed(text []byte) (count int, lines map[string]bool) {
+	lines = map[string]bool{}
+	for line := range linesOf(text) {
+		if number, ok := strings.CutPrefix(line, runs); ok {
+			count, _ = strconv.Atoi(number)
+		} else if len(line) >= len(always) {
+			lines[line[len(always):]] = strings.HasPrefix(line, always)
 		}
 	}
+	return count, lines
+}
+
+// merged is testdata with what one more run has seen.
+func merged(kept, run []byte) []byte {
+	count, lines := parsed(kept)
+	seen := linesOf(run)
+	for line := range seen {
+		lines[line] = count == 0 || lines[line]
+	}
 	var out bytes.Buffer
-	for _, line := range slices.Sorted(maps.Keys(times)) {
+	fmt.Fprintf(&out, "%s%d\n", runs, count+1)
+	for _, line := range slices.Sorted(maps.Keys(lines)) {
 		switch {
-		case times[line] == len(texts):
+		case lines[line] && seen[line]:
 			out.WriteString(always + line + "\n")
 		case isClosed(line):
 			out.WriteString(sometimes + line + "\n")
@@ -189,17 +176,16 @@ func merged(texts [][]byte) []byte {
 }
 
 // differences are those between testdata and what a run has seen.
-func differences(want, got []byte) (differences []string) {
-	seen, known := linesOf(got), map[string]bool{}
-	for line := range strings.Lines(string(want)) {
-		line = strings.TrimSuffix(line, "\n")
-		known[line[len(always):]] = true
-		if missing, must := strings.CutPrefix(line, always); must && !seen[missing] {
-			differences = append(differences, "gone: "+missing)
+func differences(kept, run []byte) (differences []string) {
+	_, lines := parsed(kept)
+	seen := linesOf(run)
+	for _, line := range slices.Sorted(maps.Keys(lines)) {
+		if lines[line] && !seen[line] {
+			differences = append(differences, "gone: "+line)
 		}
 	}
 	for _, line := range slices.Sorted(maps.Keys(seen)) {
-		if isClosed(line) && !known[line] {
+		if _, known := lines[line]; isClosed(line) && !known {
 			differences = append(differences, "new: "+line)
 		}
 	}

@@ -190,8 +190,11 @@ func TestTidy(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	kept := merged([][]byte{[]byte("read a\nread b\nwrite c\nwrite d\n"), []byte("read a\nread e\nwrite c\n")})
-	if want := "= read a\n~ read b\n~ read e\n= write c\n"; string(kept) != want {
+	var kept []byte
+	for _, run := range []string{"read a\nread b\nwrite c\nwrite d\n", "read a\nread e\nwrite c\n", "read a\nread b\nwrite c\nwrite d\n"} {
+		kept = merged(kept, []byte(run))
+	}
+	if want := "# runs: 3\n= read a\n~ read b\n~ read e\n= write c\n"; string(kept) != want {
 		t.Errorf("kept %q", kept)
 	}
 	if got := differences(kept, []byte("read a\nread b\nwrite c\nwrite x\n")); len(got) > 0 {
