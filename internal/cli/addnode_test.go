@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // withWorker writes a file with a worker that is not required.
@@ -27,23 +26,23 @@ func withWorker(t *testing.T) string {
 
 // growing are looks at an installed cluster, whose worker is in these states
 // one after the other; "" for one that has not come.
-func growing(states ...install.HostState) []*install.Observed {
-	var out []*install.Observed
+func growing(states ...model.HostState) []*model.Observed {
+	var out []*model.Observed
 	for _, state := range states {
 		o := looksOf(model.ClusterInstalled)[0]
 		o.Cluster.State, o.Cluster.Kubeconfig = model.ClusterAddingHosts, true
-		o.InfraEnvs = []install.InfraEnv{{ID: "e2", Name: "lab-2", ClusterID: "c1", Image: install.Image{State: model.ImageReady}}}
+		o.InfraEnvs = []model.InfraEnv{{ID: "e2", Name: "lab-2", ClusterID: "c1", Image: model.Image{State: model.ImageReady}}}
 		for _, number := range []string{"3", "4"} {
 			node := o.Hosts[0]
 			node.ID, node.Hostname = "h"+number, "node-"+number
-			node.Inventory.Interfaces = []install.Interface{{MAC: "52:54:00:00:00:0" + number}}
+			node.Inventory.Interfaces = []model.Interface{{MAC: "52:54:00:00:00:0" + number}}
 			o.Hosts = append(o.Hosts, node)
 		}
 		if state != "" {
-			o.Hosts = append(o.Hosts, install.Host{
+			o.Hosts = append(o.Hosts, model.Host{
 				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: model.RoleWorker, StatusInfo: "look " + string(state),
-				Settings:  install.Settings{setting.Role: setting.ValueOf("worker"), setting.Hostname: setting.ValueOf("node-2")},
-				Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:02"}}},
+				Settings:  model.Settings{setting.Role: setting.ValueOf("worker"), setting.Hostname: setting.ValueOf("node-2")},
+				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:00:02"}}},
 			})
 		}
 		out = append(out, o)
@@ -53,9 +52,9 @@ func growing(states ...install.HostState) []*install.Observed {
 
 // forgotten is an installed cluster with all its hosts, of which the service has
 // lost the record of one.
-func forgotten(name string) []*install.Observed {
+func forgotten(name string) []*model.Observed {
 	looks := growing(model.HostAdded)
-	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h install.Host) bool { return h.Hostname == name })
+	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h model.Host) bool { return h.Hostname == name })
 	for i := range looks[0].Hosts {
 		if h := &looks[0].Hosts[i]; !h.Day2 {
 			h.Role = model.RoleControlPlane
@@ -88,7 +87,7 @@ func TestAddNode(t *testing.T) {
 	file := withWorker(t)
 	for _, tt := range []struct {
 		name  string
-		looks []*install.Observed
+		looks []*model.Observed
 		more  []string
 		code  int
 		says  []string

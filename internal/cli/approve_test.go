@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestApproveForNobody: an address is allowed to the nodes that are named, and dropped for no other.
@@ -16,7 +15,7 @@ func TestApproveForNobody(t *testing.T) {
 	service := lab()
 	service.looks = growing(model.HostAdded)
 	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--allow-address", "node-3=192.0.2.2")
-	if got.code != int(install.CodeUsage) || !strings.Contains(got.errors, "--allow-address node-3=192.0.2.2: node-3 is none of node-2") {
+	if got.code != int(model.CodeUsage) || !strings.Contains(got.errors, "--allow-address node-3=192.0.2.2: node-3 is none of node-2") {
 		t.Errorf("code %d: %s", got.code, got.errors)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func completionCommand(a *base.App) *cobra.Command {
@@ -162,7 +163,7 @@ type naming func(context.Context, *install.Client) []candidate
 
 func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
-	return document.Each(clusters, func(c install.Cluster) candidate {
+	return document.Each(clusters, func(c model.Cluster) candidate {
 		return candidate{name: c.Name, id: c.ID, note: string(c.State)}
 	})
 }
@@ -219,7 +220,7 @@ func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 
 func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
-	return document.Each(infraEnvs, func(e install.InfraEnv) candidate {
+	return document.Each(infraEnvs, func(e model.InfraEnv) candidate {
 		return candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)}
 	})
 }

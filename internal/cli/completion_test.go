@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // completed is what a shell is offered for a line, without descriptions; the
@@ -123,7 +124,7 @@ func TestCompletion(t *testing.T) {
 // TestCompletionOfNamesThatAreNone offers ids for what cannot be named.
 func TestCompletionOfNamesThatAreNone(t *testing.T) {
 	service := lab()
-	service.hosts = append(service.hosts, install.Host{ID: "h2", InfraEnvID: "e1", Hostname: "node-1"}, install.Host{ID: "h3", InfraEnvID: "e1"}, install.Host{ID: "h4", InfraEnvID: "e1", Hostname: "$(reboot)\n"})
+	service.hosts = append(service.hosts, model.Host{ID: "h2", InfraEnvID: "e1", Hostname: "node-1"}, model.Host{ID: "h3", InfraEnvID: "e1"}, model.Host{ID: "h4", InfraEnvID: "e1", Hostname: "$(reboot)\n"})
 	offers, _ := completed(t, service, "describe", "host", "")
 	if diff := cmp.Diff([]string{"h1", "node-10", "h2", "h3", "h4"}, offers); diff != "" {
 		t.Error(diff)
@@ -182,7 +183,7 @@ type slow struct {
 	limited bool
 }
 
-func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+func (s *slow) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 	_, s.limited = ctx.Deadline()
 	return nil, context.DeadlineExceeded
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestConvertKeepsForeignWordsPrivate converts an install-config with and without
@@ -39,7 +39,7 @@ func TestConvertSaysHowToNameMachines(t *testing.T) {
 	}
 	here(t)
 	got := run(t, lab(), "", "convert", "-f", file)
-	if got.code != int(install.CodeInput) || !strings.Contains(got.errors, "names 0 hosts") ||
+	if got.code != int(model.CodeInput) || !strings.Contains(got.errors, "names 0 hosts") ||
 		!strings.Contains(got.errors, "\nNext: oaictl convert -f "+file+" --accept-unknown-hosts -o DIR") {
 		t.Errorf("%d: %s", got.code, got.errors)
 	}
@@ -49,7 +49,7 @@ func TestConvertSaysHowToNameMachines(t *testing.T) {
 	if err := os.WriteFile("install-config.yaml", []byte(installConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, lab(), "", "convert", "-f", "install-config.yaml"); got.code != int(install.CodeInput) || strings.Contains(got.errors, "-o DIR") {
+	if got := run(t, lab(), "", "convert", "-f", "install-config.yaml"); got.code != int(model.CodeInput) || strings.Contains(got.errors, "-o DIR") {
 		t.Errorf("without a version: %d: %s", got.code, got.errors)
 	}
 }

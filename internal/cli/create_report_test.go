@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestNothingIsSaidOfWhatWasNotSeen where the service let nobody look.
 func TestNothingIsSaidOfWhatWasNotSeen(t *testing.T) {
 	here(t)
 	service := lab()
-	service.fails = &install.Fault{Code: install.CodeAuth, Op: "find cluster", On: "lab", Err: errors.New("status 401: token expired"), Next: "get a new token"}
+	service.fails = &model.Fault{Code: model.CodeAuth, Op: "find cluster", On: "lab", Err: errors.New("status 401: token expired"), Next: "get a new token"}
 	for _, command := range []string{"create cluster", "add-node"} {
 		got := run(t, service, "", append(strings.Fields(command), "-f", "cluster.yaml")...)
 		if got.code != 4 || got.out != "" || !strings.Contains(got.errors, "token expired") {
@@ -24,7 +24,7 @@ func TestNothingIsSaidOfWhatWasNotSeen(t *testing.T) {
 		}
 	}
 	service.fails, service.clusters = nil, nil
-	service.refuses = map[string]error{"act RegisterCluster": &install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("no such version")}}
+	service.refuses = map[string]error{"act RegisterCluster": &model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("no such version")}}
 	if got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml"); got.code != 3 || !strings.Contains(got.out, "Absent") {
 		t.Errorf("one that is seen not to be there: %+v", got)
 	}

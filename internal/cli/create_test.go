@@ -14,10 +14,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // clusterYAML is a file for the cluster of lab, with a secret in it that must
@@ -80,21 +80,21 @@ func here(t *testing.T) {
 }
 
 // looksOf are observations of the cluster in these states, one after the other.
-func looksOf(states ...install.ClusterState) []*install.Observed {
-	var out []*install.Observed
+func looksOf(states ...model.ClusterState) []*model.Observed {
+	var out []*model.Observed
 	for i, state := range states {
-		c := &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is", Owned: true}, State: state, StatusInfo: "look " + string(state)}
+		c := &model.Cluster{ClusterRef: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is", Owned: true}, State: state, StatusInfo: "look " + string(state)}
 		c.Kubeconfig, c.NoIngress = state == model.ClusterInstalled, state != model.ClusterPreparing
-		c.Operators = []install.Operator{{Name: "console", Status: "available"}}
-		host := install.Host{
+		c.Operators = []model.Operator{{Name: "console", Status: "available"}}
+		host := model.Host{
 			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: model.HostInstalling, Role: model.RoleControlPlane,
-			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:01"}}},
-			Progress:  install.HostProgress{Stage: "Writing image to disk", Percent: 30 + i, Stages: []string{"Starting installation", "Writing image to disk", "Done"}, Info: "45%"},
+			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:00:01"}}},
+			Progress:  model.HostProgress{Stage: "Writing image to disk", Percent: 30 + i, Stages: []string{"Starting installation", "Writing image to disk", "Done"}, Info: "45%"},
 		}
 		if state == model.ClusterInstalled {
 			host.State, host.Progress.Stage = model.HostInstalled, "Done"
 		}
-		out = append(out, &install.Observed{At: noon().Add(time.Duration(i) * time.Minute), Cluster: c, Hosts: []install.Host{host}})
+		out = append(out, &model.Observed{At: noon().Add(time.Duration(i) * time.Minute), Cluster: c, Hosts: []model.Host{host}})
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func TestEnds(t *testing.T) {
 	here(t)
 	for _, tt := range []struct {
 		name  string
-		looks []*install.Observed
+		looks []*model.Observed
 		fails error
 		more  []string
 		code  int
@@ -153,7 +153,7 @@ func TestEnds(t *testing.T) {
 		{"failed", looksOf(model.ClusterInstalling, model.ClusterFailed), nil, nil, 7, "Next: "},
 		{"cancelled", looksOf(model.ClusterCancelled), nil, nil, 7, "Next: oaictl reset cluster lab"},
 		{"timed out", looksOf(model.ClusterInstalling), nil, []string{"--timeout", "5m"}, 8, "Next: oaictl create cluster -f cluster.yaml --timeout 5m"},
-		{"unauthorised", nil, &install.Fault{Code: install.CodeAuth, Op: "list", On: "clusters", Err: errors.New("401"), Permanent: true, Next: "get a token"}, nil, 4, "Next: get a token"},
+		{"unauthorised", nil, &model.Fault{Code: model.CodeAuth, Op: "list", On: "clusters", Err: errors.New("401"), Permanent: true, Next: "get a token"}, nil, 4, "Next: get a token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			service := lab()
@@ -188,7 +188,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 	for _, more := range [][]string{{"-vv"}, {"--progress", "json"}, {"--dry-run"}, {"--dry-run", "-o", "json"}} {
 		service := lab()
 		service.clusters = nil
-		service.fails = &install.Fault{Code: install.CodeAuth, Op: "send", On: hidden, Err: errors.New("the pull secret " + hidden), Permanent: true}
+		service.fails = &model.Fault{Code: model.CodeAuth, Op: "send", On: hidden, Err: errors.New("the pull secret " + hidden), Permanent: true}
 		if more[0] == "--dry-run" {
 			service.fails = nil
 		}

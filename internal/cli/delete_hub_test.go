@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // onAHub is a hub, whose InfraEnvs go with their cluster.
 func onAHub() *fake {
 	service := lab()
 	service.refuses = map[string]error{
-		"delete infraenv": &install.Fault{Code: install.CodeNotFound, Status: http.StatusNotFound, Permanent: true, Err: errors.New("none of that name")},
+		"delete infraenv": &model.Fault{Code: model.CodeNotFound, Status: http.StatusNotFound, Permanent: true, Err: errors.New("none of that name")},
 	}
 	return service
 }
@@ -55,8 +55,8 @@ func TestDeleteOnAHub(t *testing.T) {
 func TestDeleteHostThatRuns(t *testing.T) {
 	tests := []struct {
 		line  string
-		state install.HostState
-		role  install.Role
+		state model.HostState
+		role  model.Role
 		code  int
 		calls string
 		says  string
@@ -103,19 +103,19 @@ func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 // leaving is a hub on which deletions were broken off.
 type leaving struct {
 	*fake
-	left     map[string]install.ClusterRef // by what a person calls it
-	deleting bool                          // what is observed is being deleted
+	left     map[string]model.ClusterRef // by what a person calls it
+	deleting bool                        // what is observed is being deleted
 	hub      bool
 }
 
-func (l *leaving) MayDelete(ref install.ClusterRef) error {
+func (l *leaving) MayDelete(ref model.ClusterRef) error {
 	if !l.hub {
 		return nil
 	}
 	return (*hub.Plane)(nil).MayDelete(ref)
 }
 
-func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
+func (l *leaving) ClusterLeft(_ context.Context, text string) (model.ClusterRef, error) {
 	ref, found := l.left[text]
 	if !found {
 		return ref, base.NotFound("find cluster", text, "the hub has none", "{get clusters}")
@@ -123,9 +123,9 @@ func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRe
 	return ref, nil
 }
 
-func (l *leaving) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (l *leaving) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	if l.deleting {
-		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
+		return nil, &model.Fault{Code: model.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	return l.fake.Observe(ctx, query, prior)
 }
@@ -134,20 +134,20 @@ func (l *leaving) Observe(ctx context.Context, query install.Query, prior *insta
 // what is not oaictl's.
 func TestDeleteGoesOnOnAHub(t *testing.T) {
 	here(t)
-	going := install.ClusterRef{ID: "lab/lab", Name: "lab", Owned: true, Status: "Deleting"}
+	going := model.ClusterRef{ID: "lab/lab", Name: "lab", Owned: true, Status: "Deleting"}
 	tests := []struct {
 		name     string
 		line     string
 		clusters bool
 		deleting bool
-		left     map[string]install.ClusterRef
+		left     map[string]model.ClusterRef
 		code     int
 		calls    string
 		says     string
 	}{
-		{"being deleted, by name", "delete cluster lab --backend hub --yes", true, true, map[string]install.ClusterRef{"lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
-		{"being deleted, by file", "delete cluster -f cluster.yaml --backend hub --yes", true, true, map[string]install.ClusterRef{"lab/lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
-		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]install.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
+		{"being deleted, by name", "delete cluster lab --backend hub --yes", true, true, map[string]model.ClusterRef{"lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
+		{"being deleted, by file", "delete cluster -f cluster.yaml --backend hub --yes", true, true, map[string]model.ClusterRef{"lab/lab": going}, 0, "delete cluster lab/lab", "lab/lab"},
+		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]model.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
 		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
 		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
 		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org keep running; only the service forgets them."},
@@ -170,7 +170,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 func TestCancelOnAHub(t *testing.T) {
 	for _, verb := range []string{"cancel", "reset"} {
 		service := lab()
-		service.refuses = map[string]error{verb + " c1": &install.Fault{Code: install.CodeUsage, Permanent: true, Err: errors.New("a hub has no such thing")}}
+		service.refuses = map[string]error{verb + " c1": &model.Fault{Code: model.CodeUsage, Permanent: true, Err: errors.New("a hub has no such thing")}}
 		if got := run(t, service, "", verb, "lab", "--backend", "hub"); got.code != 2 || strings.Contains(got.errors, "--yes") || !strings.Contains(got.errors, "no such thing") {
 			t.Errorf("%s: %+v", verb, got)
 		}

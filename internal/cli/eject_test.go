@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -124,7 +124,7 @@ func TestNothingToEndEjects(t *testing.T) {
 			proxy := booted(t)
 			service := lab()
 			service.clusters[0].Status = c.status
-			refused := &install.Fault{Code: install.CodeFailure, Status: 409, Op: c.verb, On: "c1", Err: errors.New("in a wrong state")}
+			refused := &model.Fault{Code: model.CodeFailure, Status: 409, Op: c.verb, On: "c1", Err: errors.New("in a wrong state")}
 			service.refuses = map[string]error{c.verb + " c1": refused}
 			got := run(t, service, "", c.verb, "-f", "cluster.yaml", "--yes", "--bmc-proxy", proxy)
 			if looks := strings.Contains(got.errors, "clear the virtual drives of lab.example.com"); looks != c.looks {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestNothingFoundIsNoData keeps the words for an empty list off standard
@@ -38,7 +38,7 @@ type noArbiter struct {
 
 func (n noArbiter) DownloadIgnition(ctx context.Context, cluster, file string, out io.Writer) error {
 	if file == "arbiter.ign" {
-		return &install.Fault{Code: install.CodeFailure, Op: "download", On: file, Status: n.status, Err: errors.New("no such file")}
+		return &model.Fault{Code: model.CodeFailure, Op: "download", On: file, Status: n.status, Err: errors.New("no such file")}
 	}
 	return n.fake.DownloadIgnition(ctx, cluster, file, out)
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // leaves are the commands that do something.
@@ -46,7 +46,7 @@ func exampleService() *fake {
 	pooled.ID, pooled.Hostname, pooled.InfraEnvID = "h20", "spare", "e2"
 	service.hosts = append(service.hosts, pooled)
 	service.machines = []machines.Machine{machineOf("lab-workers-7xk2p", nil)}
-	service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: id, Name: "another"})
+	service.infraEnvs = append(service.infraEnvs, model.InfraEnv{ID: id, Name: "another"})
 	return service
 }
 
@@ -97,9 +97,9 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	switch {
 	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
 		service.looks = looksOf(model.ClusterInstalled)
-		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: model.HostInstalled}, install.Host{ID: "c", State: model.HostInstalled})
+		service.looks[0].Hosts = append(service.looks[0].Hosts, model.Host{ID: "b", State: model.HostInstalled}, model.Host{ID: "c", State: model.HostInstalled})
 	case strings.HasSuffix(text, " -w"):
-		stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 		want = 130
 	}
 	input, err := os.Open("cluster.yaml")

@@ -12,23 +12,23 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // fake is a service that holds what a test gives it.
 type fake struct {
-	asked     install.Query // by the last look
+	asked     model.Query // by the last look
 	mu        sync.Mutex
-	clusters  []install.Cluster
-	infraEnvs []install.InfraEnv
-	hosts     []install.Host
+	clusters  []model.Cluster
+	infraEnvs []model.InfraEnv
+	hosts     []model.Host
 	machines  []machines.Machine
 	events    []install.ServiceEvent
 	// looks are what Observe returns, one after the other; the last one stays.
-	looks []*install.Observed
+	looks []*model.Observed
 	left  int      // objects that a deletion finds
 	calls []string // changes, in their order
 	image string
@@ -46,7 +46,7 @@ func (f *fake) note(call string) {
 	f.calls = append(f.calls, call)
 }
 
-func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+func (f *fake) Observe(_ context.Context, query model.Query, _ *model.Observed) (*model.Observed, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = query
@@ -60,7 +60,7 @@ func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observ
 		}
 		return now, nil
 	}
-	o := &install.Observed{At: noon(), Hosts: f.hosts}
+	o := &model.Observed{At: noon(), Hosts: f.hosts}
 	for i := range f.clusters {
 		if c := &f.clusters[i]; c.ID == query.ID || (query.ID == "" && c.Name == query.Name && c.Owned) {
 			o.Cluster = c
@@ -76,7 +76,7 @@ func (f *fake) Observe(_ context.Context, query install.Query, _ *install.Observ
 	return o, nil
 }
 
-func (f *fake) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (f *fake) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	f.note("act " + string(a.Kind))
 	return f.refuses["act "+string(a.Kind)]
 }
@@ -98,10 +98,10 @@ func (f *fake) Logs(_ context.Context, cluster, host string, out io.Writer) erro
 
 func (f *fake) Machines(context.Context) ([]machines.Machine, error) { return f.machines, nil }
 
-func (f *fake) ListClusters(context.Context) ([]install.Cluster, error) { return f.clusters, nil }
+func (f *fake) ListClusters(context.Context) ([]model.Cluster, error) { return f.clusters, nil }
 
-func (f *fake) ListInfraEnvs(_ context.Context, cluster string) ([]install.InfraEnv, error) {
-	var out []install.InfraEnv
+func (f *fake) ListInfraEnvs(_ context.Context, cluster string) ([]model.InfraEnv, error) {
+	var out []model.InfraEnv
 	for _, env := range f.infraEnvs {
 		if cluster == "" || env.ClusterID == cluster {
 			env.Owned = false // only an observation says it
@@ -111,8 +111,8 @@ func (f *fake) ListInfraEnvs(_ context.Context, cluster string) ([]install.Infra
 	return out, nil
 }
 
-func (f *fake) ListHosts(_ context.Context, infraEnv string) ([]install.Host, error) {
-	var out []install.Host
+func (f *fake) ListHosts(_ context.Context, infraEnv string) ([]model.Host, error) {
+	var out []model.Host
 	for _, host := range f.hosts {
 		if host.InfraEnvID == infraEnv {
 			out = append(out, host)
@@ -121,22 +121,22 @@ func (f *fake) ListHosts(_ context.Context, infraEnv string) ([]install.Host, er
 	return out, nil
 }
 
-func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.ClusterRef, error) {
+func (f *fake) ClusterByNameOrID(_ context.Context, text string) (model.ClusterRef, error) {
 	for _, c := range f.clusters {
 		if c.Name == text || c.ID == text {
 			return c.ClusterRef, nil
 		}
 	}
-	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
+	return model.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
-func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
+func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (model.InfraEnv, error) {
 	for _, env := range f.infraEnvs {
 		if env.Name == text || env.ID == text {
 			return env, nil
 		}
 	}
-	return install.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+	return model.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
 }
 
 // Events gives two a page, so that paging is needed.
@@ -182,10 +182,10 @@ func (f *fake) DeleteCluster(_ context.Context, id string, options install.Delet
 	return nil
 }
 
-func (f *fake) MayDelete(install.ClusterRef) error { return nil }
+func (f *fake) MayDelete(model.ClusterRef) error { return nil }
 
-func (f *fake) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
+func (f *fake) ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error) {
+	return model.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
 func (f *fake) CheckRelease(context.Context, *spec.Cluster) error { return nil }
@@ -259,34 +259,34 @@ func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 
 // lab is a service with one cluster of ours, one of somebody else's, and hosts.
 func lab() *fake {
-	ref := install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "insufficient", Created: noon().Add(-time.Hour), Owned: true, Hosts: 2}
-	check := install.Validation{ID: "ntp-synced", Category: "network", Status: "failure", Message: "Host couldn't synchronize with any NTP server"}
-	machine := func(id, name, mac string) install.Host {
-		return install.Host{
+	ref := model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "insufficient", Created: noon().Add(-time.Hour), Owned: true, Hosts: 2}
+	check := model.Validation{ID: "ntp-synced", Category: "network", Status: "failure", Message: "Host couldn't synchronize with any NTP server"}
+	machine := func(id, name, mac string) model.Host {
+		return model.Host{
 			ID: id, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostBlocked, Status: "insufficient", StatusInfo: "cannot be installed",
-			Since: noon().Add(-5 * time.Minute), Role: model.RoleAuto, Suggested: model.RoleControlPlane, Validations: []install.Validation{
+			Since: noon().Add(-5 * time.Minute), Role: model.RoleAuto, Suggested: model.RoleControlPlane, Validations: []model.Validation{
 				{ID: "connected", Category: "hardware", Status: "success"}, check,
 				{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "The host has 8 GiB"},
 			},
-			Inventory: install.Inventory{
+			Inventory: model.Inventory{
 				Known: true, Serial: "S-" + id, CPUs: 8, MemoryBytes: 16 << 30, Arch: "x86_64",
-				Interfaces: []install.Interface{{Name: "eth0", MAC: mac, Addresses: []string{"192.168.10.11/24"}, Up: true}},
-				Disks:      []install.Disk{{ID: "d1", Path: "/dev/sda", ByID: "/dev/disk/by-id/wwn-1", ByPath: "/dev/disk/by-path/pci-1", SizeBytes: 120e9, Type: "SSD", Eligible: true}, {ID: "d2", Path: "/dev/sdb", SizeBytes: 1e9, Reasons: []string{"too small"}}},
+				Interfaces: []model.Interface{{Name: "eth0", MAC: mac, Addresses: []string{"192.168.10.11/24"}, Up: true}},
+				Disks:      []model.Disk{{ID: "d1", Path: "/dev/sda", ByID: "/dev/disk/by-id/wwn-1", ByPath: "/dev/disk/by-path/pci-1", SizeBytes: 120e9, Type: "SSD", Eligible: true}, {ID: "d2", Path: "/dev/sdb", SizeBytes: 1e9, Reasons: []string{"too small"}}},
 			},
-			Disk: "d1", Progress: install.HostProgress{Stages: []string{"Rebooting"}},
+			Disk: "d1", Progress: model.HostProgress{Stages: []string{"Rebooting"}},
 		}
 	}
 	return &fake{
-		clusters: []install.Cluster{
+		clusters: []model.Cluster{
 			{ClusterRef: ref, State: model.ClusterBlocked, StatusInfo: "not ready", Version: "4.20.3", Manifests: map[string]string{"openshift/99-x.yaml": ""},
-				Validations: []install.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "two hosts are not ready"}}},
-			{ClusterRef: install.ClusterRef{ID: "c2", Name: "other", BaseDomain: "example.org", Status: "installed"}, State: model.ClusterInstalled, Progress: install.ClusterProgress{Percent: 100}},
+				Validations: []model.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "two hosts are not ready"}}},
+			{ClusterRef: model.ClusterRef{ID: "c2", Name: "other", BaseDomain: "example.org", Status: "installed"}, State: model.ClusterInstalled, Progress: model.ClusterProgress{Percent: 100}},
 		},
-		infraEnvs: []install.InfraEnv{
-			{ID: "e1", Name: "lab", ClusterID: "c1", Owned: true, Image: install.Image{State: model.ImageReady, Type: "full-iso", URL: "http://images/secret-token"}},
-			{ID: "e2", Name: "pool", Image: install.Image{State: model.ImagePending}},
+		infraEnvs: []model.InfraEnv{
+			{ID: "e1", Name: "lab", ClusterID: "c1", Owned: true, Image: model.Image{State: model.ImageReady, Type: "full-iso", URL: "http://images/secret-token"}},
+			{ID: "e2", Name: "pool", Image: model.Image{State: model.ImagePending}},
 		},
-		hosts: []install.Host{machine("h1", "node-1", "52:54:00:00:00:01"), machine("h10", "node-10", "52:54:00:00:00:10")},
+		hosts: []model.Host{machine("h1", "node-1", "52:54:00:00:00:01"), machine("h10", "node-10", "52:54:00:00:00:10")},
 		events: []install.ServiceEvent{
 			{Time: noon(), Name: "cluster_status_updated", Severity: "info", Message: "one", ClusterID: "c1", Props: `{"a":1}`},
 			{Time: noon(), Name: "host_status_updated", Severity: "warning", Message: "two", HostID: "h1"},

@@ -10,8 +10,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestWithoutService: a person without a service learns of every way to have one.
@@ -234,5 +234,5 @@ func TestDeleteOfRunningInstall(t *testing.T) {
 type keeping struct{ *fake }
 
 func (k *keeping) DeleteCluster(context.Context, string, install.DeleteOptions) error {
-	return &install.Fault{Code: install.CodeFailure, Status: 409, Op: "delete cluster", On: "lab", Permanent: true, Err: fmt.Errorf("it is being installed")}
+	return &model.Fault{Code: model.CodeFailure, Status: 409, Op: "delete cluster", On: "lab", Permanent: true, Err: fmt.Errorf("it is being installed")}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // following is a service that changes from look to look, and somebody who stops
@@ -27,7 +27,7 @@ type following struct {
 
 func (f *following) next() error {
 	if f.looks >= len(f.steps) {
-		f.stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		f.stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 		return nil
 	}
 	step := f.steps[f.looks]
@@ -35,14 +35,14 @@ func (f *following) next() error {
 	return step(f.fake)
 }
 
-func (f *following) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+func (f *following) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 	if err := f.next(); err != nil {
 		return nil, err
 	}
 	return f.fake.ListClusters(ctx)
 }
 
-func (f *following) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (f *following) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	if err := f.next(); err != nil {
 		return nil, err
 	}
@@ -50,13 +50,13 @@ func (f *following) Observe(ctx context.Context, query install.Query, prior *ins
 }
 
 // ClusterByNameOrID is the look itself where there is nothing to observe after it.
-func (f *following) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+func (f *following) ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error) {
 	ref, err := f.fake.ClusterByNameOrID(ctx, text)
 	if err == nil {
 		return ref, nil
 	}
 	if err := f.next(); err != nil {
-		return install.ClusterRef{}, err
+		return model.ClusterRef{}, err
 	}
 	return ref, err
 }
@@ -85,7 +85,7 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 			return nil
 		},
 		func(*fake) error {
-			return &install.Fault{Code: install.CodeFailure, Err: errors.New("gone for a while")}
+			return &model.Fault{Code: model.CodeFailure, Err: errors.New("gone for a while")}
 		},
 		func(f *fake) error {
 			added := f.clusters[1]
@@ -158,7 +158,7 @@ func TestWatchOfChecksAndHosts(t *testing.T) {
 	steps := []func(*fake) error{
 		asIs,
 		func(f *fake) error {
-			passed := append([]install.Validation{}, f.hosts[0].Validations...)
+			passed := append([]model.Validation{}, f.hosts[0].Validations...)
 			passed[1].Status = "success"
 			f.hosts[0].Validations, f.hosts[0].CheckedIn = passed, noon().Add(time.Minute)
 			return nil
@@ -176,12 +176,12 @@ func TestWatchOfChecksAndHosts(t *testing.T) {
 
 func TestWatchGivesUp(t *testing.T) {
 	refused := func(*fake) error {
-		return &install.Fault{Code: install.CodeAuth, Permanent: true, Err: errors.New("not any more")}
+		return &model.Fault{Code: model.CodeAuth, Permanent: true, Err: errors.New("not any more")}
 	}
 	if got := follow(t, []func(*fake) error{asIs, refused}, "get", "clusters", "-w"); got.code != 4 {
 		t.Errorf("%+v", got)
 	}
-	silent := func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("no answer")} }
+	silent := func(*fake) error { return &model.Fault{Code: model.CodeFailure, Err: errors.New("no answer")} }
 	steps := []func(*fake) error{asIs}
 	for range 70 { // five minutes and some, five seconds each
 		steps = append(steps, silent)
@@ -234,7 +234,7 @@ func TestWatchFollowsByID(t *testing.T) {
 	steps := []func(*fake) error{asIs, func(f *fake) error {
 		twin := f.clusters[0]
 		twin.ID = "c9"
-		f.clusters = append([]install.Cluster{twin}, f.clusters...)
+		f.clusters = append([]model.Cluster{twin}, f.clusters...)
 		return nil
 	}, func(f *fake) error { f.clusters[1].State = model.ClusterReady; return nil }}
 	if got := follow(t, steps, "get", "cluster", "lab", "-w", "-o", "jsonpath={.id}:{.state}"); got.out != "c1:Blocked\nc1:Ready\n" {
@@ -244,7 +244,7 @@ func TestWatchFollowsByID(t *testing.T) {
 
 // Events are followed through a silence, and past the end of what they are of.
 func TestWatchOfEventsGoesOn(t *testing.T) {
-	silent := func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("no answer")} }
+	silent := func(*fake) error { return &model.Fault{Code: model.CodeFailure, Err: errors.New("no answer")} }
 	lost := func(*fake) error { return base.NotFound("read events of", "c1", "there is none", "") }
 	one := func(f *fake) error { f.events = f.events[:1]; return nil }
 	got := follow(t, []func(*fake) error{one, silent, silent, asIs, lost, lost, asIs}, "get", "events", "lab", "-w", "-o", "jsonpath={.message}")
@@ -261,7 +261,7 @@ func TestWatchOfEventsGoesOn(t *testing.T) {
 // A cluster that is being deleted is waited for, however long its deletion takes.
 func TestWatchOutlastsADeletion(t *testing.T) {
 	deleting := func(*fake) error {
-		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
+		return &model.Fault{Code: model.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	steps := []func(*fake) error{asIs}
 	for range 70 {
@@ -277,7 +277,7 @@ func TestWatchOutlastsADeletion(t *testing.T) {
 func TestHintsAreInTheProgramsWords(t *testing.T) {
 	tests := []struct {
 		called, line string
-		hint         install.Advice
+		hint         model.Advice
 		want         string
 	}{
 		{"kubectl-oai", "", "{why lab}", "kubectl oai why lab"},
@@ -347,7 +347,7 @@ func TestWatchOfAHostThatComes(t *testing.T) {
 	if err := os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var came []install.Host
+	var came []model.Host
 	steps := []func(*fake) error{
 		func(f *fake) error { came, f.hosts = f.hosts, nil; return nil },
 		func(f *fake) error { f.hosts = came[:1]; return nil },

@@ -9,16 +9,16 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func TestHint(t *testing.T) {
 	const flags = "--service-url http://x --token-file 'my token' --offline-token-file o --ca-file ca.pem --insecure"
 	tests := []struct {
 		name, line string
-		hint       install.Advice
+		hint       model.Advice
 		want       string
 	}{
 		{"typed", flags, "{logs lab}", "oaictl " + flags + " logs lab"},
@@ -65,7 +65,7 @@ func TestHint(t *testing.T) {
 func TestHintsReachTheSameCluster(t *testing.T) {
 	const approve, nodes = "{approve w-1 --request csr-1}", "{get nodes lab}"
 	for line, test := range map[string]struct {
-		hint install.Advice
+		hint model.Advice
 		want string
 	}{
 		"approve w-1 --cluster lab --cluster-kubeconfig k":     {approve, "oaictl approve w-1 --request csr-1 --cluster lab --cluster-kubeconfig k"},

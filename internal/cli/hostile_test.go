@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // hostile is what a machine may call itself, and a service may say.
@@ -67,6 +67,6 @@ func hostileLab(service *fake) {
 	for i := range service.events {
 		service.events[i].Message = hostile
 	}
-	fault := &install.Fault{Code: install.CodeFailure, Op: "change", On: hostile, Err: errors.New(hostile), Next: hostile}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "change", On: hostile, Err: errors.New(hostile), Next: hostile}
 	service.refuses = map[string]error{"cancel c1": fault}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
@@ -233,7 +234,7 @@ func TestCachedImages(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(filepath.Join(cache, "oaictl")), os.CopyFS(cache, os.DirFS(before))); err != nil || len(kept()) != 1 {
 		t.Fatal(kept(), err)
 	}
-	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != int(install.CodeNotFound) || len(kept()) > 0 {
+	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != int(model.CodeNotFound) || len(kept()) > 0 {
 		t.Errorf("delete cluster ends with %d and leaves %v:\n%s", got.code, kept(), got.errors)
 	}
 }
@@ -331,7 +332,7 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 		t.Fatalf("ends with %d:\n%s", code, problems.String())
 	}
 	return items, func() outcome {
-		cancel(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+		cancel(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 		return outcome{code: <-ended, errors: problems.String()}
 	}
 }

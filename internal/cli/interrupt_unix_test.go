@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestInterruptAtAPipe ends commands that read a pipe which no program writes to.
@@ -48,7 +49,7 @@ func TestInterruptAtAPipe(t *testing.T) {
 			case code := <-ended:
 				t.Fatalf("does not read the pipe: code %d\n%s", code, problems.String())
 			}
-			stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+			stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 			select {
 			case code := <-ended:
 				if code != 130 {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // labKubeconfig is that of lab.example.com, of a client certificate that ends at some time.
@@ -120,7 +120,7 @@ contexts: [{name: admin, context: {cluster: lab, user: admin}}]
 func TestKubeconfigThatIsNotThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	service := lab()
-	service.refuses = map[string]error{"kubeconfig of c1": &install.Fault{Code: install.CodeFailure, Op: "download", Err: errors.New("not there"), Status: 409, Permanent: true}}
+	service.refuses = map[string]error{"kubeconfig of c1": &model.Fault{Code: model.CodeFailure, Op: "download", Err: errors.New("not there"), Status: 409, Permanent: true}}
 	service.looks = looksOf(model.ClusterDiscovering)
 	got := run(t, service, "", "kubeconfig", "merge", "lab", "--into", "config")
 	if got.code == 0 || !strings.Contains(got.errors, "Next: ") {

@@ -11,13 +11,13 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // machineOf is a Machine of a pool in namespace default, whose AgentMachine says what keeps it; host is the one that is
 // reserved for it, nil for none.
-func machineOf(name string, host *install.Host) machines.Machine {
+func machineOf(name string, host *model.Host) machines.Machine {
 	if host != nil {
 		return machineWith(name, host, [3]string{"AgentValidated", "ValidationsFailing", host.Validations[1].Message})
 	}
@@ -30,7 +30,7 @@ func poolMachineThat(name, message string) machines.Machine {
 }
 
 // machineWith has one condition of its AgentMachine that is False: type, reason and message.
-func machineWith(name string, host *install.Host, says [3]string) machines.Machine {
+func machineWith(name string, host *model.Host, says [3]string) machines.Machine {
 	object := func(kind string, conditions ...any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"kind": kind, "metadata": map[string]any{"name": name, "namespace": "default"},

@@ -7,8 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestNamesOfTheFile looks at hosts through a file that calls them otherwise
@@ -73,7 +72,7 @@ func TestDeleteLeavesABorrowedInfraEnv(t *testing.T) {
 		t.Fatal(err)
 	}
 	service := lab()
-	service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: "e3", Name: "lab-2", Owned: true})
+	service.infraEnvs = append(service.infraEnvs, model.InfraEnv{ID: "e3", Name: "lab-2", Owned: true})
 	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--yes")
 	if diff := cmp.Diff([]string{"delete cluster c1", "delete infraenv e1"}, service.calls); got.code != 0 || diff != "" {
 		t.Errorf("%+v\n%s", got, diff)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestAdviceNamesWhereThingsAre: what is to be typed works from the current folder.

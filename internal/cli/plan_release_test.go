@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -14,8 +14,8 @@ import (
 type unreleasedHub struct{ *fake }
 
 func (unreleasedHub) CheckRelease(context.Context, *spec.Cluster) error {
-	return &install.Fault{
-		Code: install.CodeInput, Op: "choose the ClusterImageSet", Permanent: true, Err: errors.New("no ClusterImageSet is of version 4.20"), Next: "write spec.openshift.imageSet",
+	return &model.Fault{
+		Code: model.CodeInput, Op: "choose the ClusterImageSet", Permanent: true, Err: errors.New("no ClusterImageSet is of version 4.20"), Next: "write spec.openshift.imageSet",
 	}
 }
 

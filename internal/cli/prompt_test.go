@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // prompted tells when something was asked.
@@ -31,7 +32,7 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		service := lab()
 		ctx, stop := context.WithCancelCause(t.Context())
 		silent, keyboard := io.Pipe()
-		problems := &prompted{asked: func() { stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}) }}
+		problems := &prompted{asked: func() { stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}) }}
 		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(words)...)),
 			streams.Streams{In: silent, Out: io.Discard, Err: problems, InTTY: true, ErrTTY: true}, streams.Env{"OAICTL_SERVICE_URL": "http://fake"})
 		a.Clock = &frozen{now: noon()}

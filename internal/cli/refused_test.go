@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestARefusalIsToldOnce looks at what a person and a program are told when the
@@ -14,8 +14,8 @@ func TestARefusalIsToldOnce(t *testing.T) {
 	refusing := func() *fake {
 		service := lab()
 		service.clusters, service.infraEnvs, service.hosts = nil, nil, nil
-		service.refuses = map[string]error{"act RegisterCluster": &install.Fault{
-			Code: install.CodeInput, Op: "register cluster", On: "lab", Status: 400, Permanent: true, Err: errors.New("the VIP is taken"),
+		service.refuses = map[string]error{"act RegisterCluster": &model.Fault{
+			Code: model.CodeInput, Op: "register cluster", On: "lab", Status: 400, Permanent: true, Err: errors.New("the VIP is taken"),
 		}}
 		return service
 	}

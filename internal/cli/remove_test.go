@@ -21,9 +21,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // shrinking is a service with an installed cluster, which forgets hosts, and an API server that plays
@@ -36,10 +36,10 @@ type shrinking struct {
 	played     *spoke.Spoke
 }
 
-func (s *shrinking) Act(ctx context.Context, d *install.Desired, a install.Action) error {
+func (s *shrinking) Act(ctx context.Context, d *model.Desired, a model.Action) error {
 	if a.Kind == model.RemoveHost {
 		s.mu.Lock()
-		s.hosts = slices.DeleteFunc(slices.Clone(s.hosts), func(h install.Host) bool { return h.ID == a.Target })
+		s.hosts = slices.DeleteFunc(slices.Clone(s.hosts), func(h model.Host) bool { return h.ID == a.Target })
 		s.mu.Unlock()
 	}
 	return s.fake.Act(ctx, d, a)
@@ -77,11 +77,11 @@ func newShrinking(t *testing.T) *shrinking {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir()) // what is removed is written down there
-	c := install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "installed", Owned: true}, State: model.ClusterInstalled, OpenShiftID: id}
-	s.clusters = []install.Cluster{c}
-	s.infraEnvs = []install.InfraEnv{{ID: "e1", Name: "lab", ClusterID: "c1"}}
+	c := model.Cluster{ClusterRef: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "installed", Owned: true}, State: model.ClusterInstalled, OpenShiftID: id}
+	s.clusters = []model.Cluster{c}
+	s.infraEnvs = []model.InfraEnv{{ID: "e1", Name: "lab", ClusterID: "c1"}}
 	for _, name := range []string{"cp-0", "cp-1", "cp-2", "w-0", "w-1"} {
-		s.hosts = append(s.hosts, install.Host{ID: "id-" + name, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostInstalled, Role: model.RoleWorker})
+		s.hosts = append(s.hosts, model.Host{ID: "id-" + name, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostInstalled, Role: model.RoleWorker})
 	}
 	return s
 }

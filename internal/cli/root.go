@@ -32,7 +32,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
@@ -130,7 +130,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 		return 0
 	}
 	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
-		err = &install.Fault{Code: by.Code, Err: by, Next: advice.Literal(a.CommandLine())}
+		err = &model.Fault{Code: by.Code, Err: by, Next: advice.Literal(a.CommandLine())}
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
@@ -146,9 +146,9 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 }
 
 // nextOf is the error's advice, or the explanation of the first field that is wrong.
-func nextOf(err error) install.Advice {
+func nextOf(err error) model.Advice {
 	problems, is := errors.AsType[*spec.Problems](err)
-	if next := install.NextOf(err); next != "" || !is {
+	if next := model.NextOf(err); next != "" || !is {
 		return next
 	}
 	for _, p := range problems.List {
@@ -180,7 +180,7 @@ func shownError(err error) string {
 		error
 		MultiLine()
 	}
-	if base.Is[*install.Fault](err) && !base.Is[*spec.Problems](err) && !base.Is[listed](err) {
+	if base.Is[*model.Fault](err) && !base.Is[*spec.Problems](err) && !base.Is[listed](err) {
 		return escape.Word(base.PlainError(err))
 	}
 	return escape.Lines(base.PlainError(err))

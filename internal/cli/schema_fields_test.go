@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestSchemasNameEveryField holds the schemas in docs to the types that are printed,
@@ -24,7 +24,7 @@ func TestSchemasNameEveryField(t *testing.T) {
 // which are among the requests.
 func TestPlanIsPrintedWhole(t *testing.T) {
 	printed := reflect.TypeFor[document.Plan]()
-	for field := range reflect.TypeFor[install.Plan]().Fields() {
+	for field := range reflect.TypeFor[model.Plan]().Fields() {
 		if !field.IsExported() || slices.Contains([]string{"Fault", "Deadline", "Checks", "Questions"}, field.Name) {
 			continue
 		}

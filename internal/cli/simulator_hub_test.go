@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // An API server on which no hub can be played is told at once, with what to do; and
@@ -39,7 +39,7 @@ func TestHubNeedsItsKinds(t *testing.T) {
 			}))
 			defer server.Close()
 			got := run(t, nil, "", "simulator", "hub", "--kubeconfig", kubeconfigFor(t, server.URL), "-f", "../../examples/compact/cluster.yaml")
-			if got.code != int(install.CodeFailure) || got.out != "" {
+			if got.code != int(model.CodeFailure) || got.out != "" {
 				t.Errorf("%d: %s", got.code, got.out)
 			}
 			for _, words := range test.says {

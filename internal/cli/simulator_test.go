@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // spoken is what a command that still runs has said.
@@ -54,7 +55,7 @@ func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func()
 	ended := make(chan int, 1)
 	go func() { ended <- execute(ctx, a) }()
 	end = sync.OnceValue(func() int {
-		stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
+		stop(&install.Interrupt{Signal: "terminated", Code: model.CodeTerminated})
 		return <-ended
 	})
 	t.Cleanup(func() { end() })
@@ -102,7 +103,7 @@ func turnedAway(t *testing.T, line ...string) {
 	for end := time.Now().Add(20 * time.Second); ; {
 		got := runLive(t, "", "", false, line...)
 		switch {
-		case got.code == int(install.CodeAuth):
+		case got.code == int(model.CodeAuth):
 			return
 		case time.Now().After(end):
 			t.Fatalf("still let in: %+v", got)
@@ -132,7 +133,7 @@ func TestScenarioMistakesHaveLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runLive(t, "", "", false, "simulator", "serve", "--scenario", "trouble.yaml")
-	if got.code != int(install.CodeInput) || !strings.Contains(got.errors, "\ntrouble.yaml:1:1: kind is missing") {
+	if got.code != int(model.CodeInput) || !strings.Contains(got.errors, "\ntrouble.yaml:1:1: kind is missing") {
 		t.Errorf("code %d:\n%s", got.code, got.errors)
 	}
 }

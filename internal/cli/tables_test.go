@@ -11,9 +11,8 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // crowded is a service whose names, ids and texts are as long as those of a real one.
@@ -30,9 +29,9 @@ func crowded() *fake {
 		h := &service.hosts[i]
 		h.ID, h.ClusterID, h.InfraEnvID = strings.Repeat("d", 35)+string(rune('0'+i)), cluster, image
 		h.Hostname, h.Role, h.State, h.Bootstrap = "control-plane-"+string(rune('0'+i)), model.RoleControlPlane, model.HostInstalling, true
-		h.Progress = install.HostProgress{Stage: "Waiting for control plane", Info: "waiting for the other machines of the control plane to join", Percent: 45}
+		h.Progress = model.HostProgress{Stage: "Waiting for control plane", Info: "waiting for the other machines of the control plane to join", Percent: 45}
 		h.StatusInfo = "Installation is in progress, and takes longer than it usually does on this machine"
-		h.Validations = append(h.Validations, install.Validation{
+		h.Validations = append(h.Validations, model.Validation{
 			ID: "sufficient-network-latency-requirement-for-role", Category: "network", Status: "failure",
 			Message: "Network latency requirements are not met for the hosts control-plane-0, control-plane-1 and control-plane-2: 140 ms",
 		})

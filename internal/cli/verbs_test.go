@@ -16,8 +16,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func TestVerbsThatLook(t *testing.T) {
@@ -188,7 +188,7 @@ func TestVerbsThatUndo(t *testing.T) {
 // delete them.
 func TestDeleteInfraEnvWithHosts(t *testing.T) {
 	service := lab()
-	service.refuses = map[string]error{"delete infraenv": &install.Fault{Code: install.CodeFailure, Op: "delete InfraEnv", On: "e1", Status: 400, Err: errors.New("2 hosts are still associated (400)")}}
+	service.refuses = map[string]error{"delete infraenv": &model.Fault{Code: model.CodeFailure, Op: "delete InfraEnv", On: "e1", Status: 400, Err: errors.New("2 hosts are still associated (400)")}}
 	got := run(t, service, "", "delete", "infraenv", "lab", "--yes")
 	want := "oaictl: delete InfraEnv lab: it still has 2 hosts: node-1, node-10\nNext: oaictl delete host node-1; oaictl delete host node-10\n"
 	if got.code != 1 || got.errors != want {
@@ -270,42 +270,42 @@ func TestDownloadGivesUp(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	at := func(state install.ClusterState, hosts ...install.HostState) *install.Observed {
-		o := &install.Observed{At: noon(), Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is"}, State: state, StatusInfo: "as it is"}}
+	at := func(state model.ClusterState, hosts ...model.HostState) *model.Observed {
+		o := &model.Observed{At: noon(), Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is"}, State: state, StatusInfo: "as it is"}}
 		for i, host := range hosts {
-			o.Hosts = append(o.Hosts, install.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: model.RoleControlPlane})
+			o.Hosts = append(o.Hosts, model.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: model.RoleControlPlane})
 		}
 		return o
 	}
 	degraded := at(model.ClusterInstalled)
-	degraded.Cluster.Operators = []install.Operator{{Name: "console", Status: "failed"}}
+	degraded.Cluster.Operators = []model.Operator{{Name: "console", Status: "failed"}}
 	held := at(model.ClusterReady)
 	held.Cluster.Hold, held.Cluster.Unhold = "argocd", "kubectl patch agentclusterinstall -n lab lab"
 	tests := []struct {
 		name  string
 		until string
-		looks []*install.Observed
+		looks []*model.Observed
 		code  int
 		says  string
 	}{
-		{"held", "installed", []*install.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start; everything else is ready\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
-		{"held, for ready", "ready", []*install.Observed{held}, 0, ""},
-		{"held, and let go", "installed", []*install.Observed{held, at(model.ClusterInstalling), at(model.ClusterInstalled)}, 0, "argocd"},
-		{"installed", "installed", []*install.Observed{at(model.ClusterInstalling), at(model.ClusterFinalizing), at(model.ClusterInstalled)}, 0, "cluster is Finalizing"},
-		{"adding hosts is installed", "installed", []*install.Observed{at(model.ClusterAddingHosts)}, 0, ""},
-		{"degraded", "installed", []*install.Observed{degraded}, 10, "console"},
-		{"degraded, for ready", "ready", []*install.Observed{degraded}, 0, ""},
-		{"failed", "installed", []*install.Observed{at(model.ClusterInstalling), at(model.ClusterFailed)}, 7, "Next: oaictl why lab"},
-		{"cancelled", "ready", []*install.Observed{at(model.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
-		{"unknown", "ready", []*install.Observed{at(model.ClusterUnknown)}, 1, "does not know"},
-		{"ready", "ready", []*install.Observed{at(model.ClusterDiscovering), at(model.ClusterReady)}, 0, ""},
-		{"further than ready", "ready", []*install.Observed{at(model.ClusterInstalling)}, 0, ""},
-		{"enough hosts", "hosts=2", []*install.Observed{at(model.ClusterDiscovering, model.HostReady), at(model.ClusterDiscovering, model.HostReady, model.HostDiscovering, model.HostBlocked)}, 0, "node-b is Discovering"},
-		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(model.ClusterDiscovering, model.HostReady, model.HostDisconnected)}, 8, "not done after 10m0s, node-b does not answer"},
-		{"timed out", "installed", []*install.Observed{at(model.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
-		{"timed out, with what is waited for", "installed", []*install.Observed{at(model.ClusterPreparing)}, 8, "not done after 10m0s, waiting for the service to prepare"},
-		{"needs a person", "installed", []*install.Observed{at(model.ClusterNeedsUser)}, 9, "as it is"},
-		{"deleted meanwhile", "installed", []*install.Observed{at(model.ClusterReady), {At: noon()}}, 5, "deleted"},
+		{"held", "installed", []*model.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start; everything else is ready\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
+		{"held, for ready", "ready", []*model.Observed{held}, 0, ""},
+		{"held, and let go", "installed", []*model.Observed{held, at(model.ClusterInstalling), at(model.ClusterInstalled)}, 0, "argocd"},
+		{"installed", "installed", []*model.Observed{at(model.ClusterInstalling), at(model.ClusterFinalizing), at(model.ClusterInstalled)}, 0, "cluster is Finalizing"},
+		{"adding hosts is installed", "installed", []*model.Observed{at(model.ClusterAddingHosts)}, 0, ""},
+		{"degraded", "installed", []*model.Observed{degraded}, 10, "console"},
+		{"degraded, for ready", "ready", []*model.Observed{degraded}, 0, ""},
+		{"failed", "installed", []*model.Observed{at(model.ClusterInstalling), at(model.ClusterFailed)}, 7, "Next: oaictl why lab"},
+		{"cancelled", "ready", []*model.Observed{at(model.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
+		{"unknown", "ready", []*model.Observed{at(model.ClusterUnknown)}, 1, "does not know"},
+		{"ready", "ready", []*model.Observed{at(model.ClusterDiscovering), at(model.ClusterReady)}, 0, ""},
+		{"further than ready", "ready", []*model.Observed{at(model.ClusterInstalling)}, 0, ""},
+		{"enough hosts", "hosts=2", []*model.Observed{at(model.ClusterDiscovering, model.HostReady), at(model.ClusterDiscovering, model.HostReady, model.HostDiscovering, model.HostBlocked)}, 0, "node-b is Discovering"},
+		{"a host that is gone does not count", "hosts=2", []*model.Observed{at(model.ClusterDiscovering, model.HostReady, model.HostDisconnected)}, 8, "not done after 10m0s, node-b does not answer"},
+		{"timed out", "installed", []*model.Observed{at(model.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
+		{"timed out, with what is waited for", "installed", []*model.Observed{at(model.ClusterPreparing)}, 8, "not done after 10m0s, waiting for the service to prepare"},
+		{"needs a person", "installed", []*model.Observed{at(model.ClusterNeedsUser)}, 9, "as it is"},
+		{"deleted meanwhile", "installed", []*model.Observed{at(model.ClusterReady), {At: noon()}}, 5, "deleted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -324,11 +324,11 @@ func TestWait(t *testing.T) {
 
 func TestWatchEndsBySignal(t *testing.T) {
 	for code, by := range map[int]*install.Interrupt{
-		130: {Signal: "interrupt", Code: install.CodeInterrupted}, 143: {Signal: "terminated", Code: install.CodeTerminated},
+		130: {Signal: "interrupt", Code: model.CodeInterrupted}, 143: {Signal: "terminated", Code: model.CodeTerminated},
 	} {
 		ctx, stop := context.WithCancelCause(t.Context())
 		service := lab()
-		service.looks = []*install.Observed{{At: noon(), Cluster: &service.clusters[0]}}
+		service.looks = []*model.Observed{{At: noon(), Cluster: &service.clusters[0]}}
 		stop(by)
 		for _, line := range []string{"wait cluster lab --for installed", "get events lab -w"} {
 			if got := runIn(ctx, t, service, "", false, strings.Fields(line)...); got.code != code {
@@ -360,11 +360,11 @@ func TestHostOfSeveralClusters(t *testing.T) {
 	here(t)
 	several := func() *fake {
 		service := lab()
-		service.infraEnvs = append(service.infraEnvs, install.InfraEnv{ID: "e3", Name: "other", ClusterID: "c2"})
+		service.infraEnvs = append(service.infraEnvs, model.InfraEnv{ID: "e3", Name: "other", ClusterID: "c2"})
 		namesake := service.hosts[0]
 		namesake.ID, namesake.InfraEnvID, namesake.ClusterID = "h3", "e3", "c2"
 		service.hosts = append(service.hosts, namesake)
-		service.looks = []*install.Observed{{At: noon(), Cluster: &service.clusters[0], Hosts: service.hosts[:2]}}
+		service.looks = []*model.Observed{{At: noon(), Cluster: &service.clusters[0], Hosts: service.hosts[:2]}}
 		return service
 	}
 	for _, line := range []string{"logs host node-1 --to -", "describe host node-1", "why host node-1", "delete host node-1 --yes"} {

@@ -9,17 +9,17 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // waitFor waits for three seconds for a cluster to be installed that is seen as it is in
 // looks, one after the other, and says how long that took.
-func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Duration, code int, errors string) {
+func waitFor(t *testing.T, every string, looks ...model.Cluster) (took time.Duration, code int, errors string) {
 	t.Helper()
 	service := lab()
 	for i := range looks {
-		service.looks = append(service.looks, &install.Observed{At: noon(), Cluster: &looks[i]})
+		service.looks = append(service.looks, &model.Observed{At: noon(), Cluster: &looks[i]})
 	}
 	var problems strings.Builder
 	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
@@ -34,7 +34,7 @@ func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Du
 func TestWaitKeepsToItsTime(t *testing.T) {
 	for _, every := range []string{"1s", "5s", "1h"} {
 		took, code, errors := waitFor(t, every, lab().clusters[0])
-		if code != int(install.CodeTimeout) || took != 3*time.Second {
+		if code != int(model.CodeTimeout) || took != 3*time.Second {
 			t.Errorf("every %s: took %s (%d: %s)", every, took, code, errors)
 		}
 	}
@@ -43,18 +43,18 @@ func TestWaitKeepsToItsTime(t *testing.T) {
 // TestWaitEndsWithACancelledPreparation, which leaves the cluster as it was before, but
 // not with one that was cancelled earlier.
 func TestWaitEndsWithACancelledPreparation(t *testing.T) {
-	at := func(cancelled time.Time) install.Cluster {
+	at := func(cancelled time.Time) model.Cluster {
 		c := lab().clusters[0]
 		c.State, c.Preparation.Cancelled = model.ClusterReady, cancelled
 		return c
 	}
 	for name, test := range map[string]struct {
 		first, then time.Time
-		code        install.Code
+		code        model.Code
 	}{
-		"now":     {noon(), noon().Add(time.Minute), install.CodeFailed},
-		"earlier": {noon(), noon(), install.CodeTimeout},
-		"never":   {code: install.CodeTimeout},
+		"now":     {noon(), noon().Add(time.Minute), model.CodeFailed},
+		"earlier": {noon(), noon(), model.CodeTimeout},
+		"never":   {code: model.CodeTimeout},
 	} {
 		_, code, errors := waitFor(t, "1s", at(test.first), at(test.then))
 		if code != int(test.code) || !strings.Contains(errors, "Next: ") {

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // causesOf is the blockers that why names, by reason and check.
@@ -37,17 +36,17 @@ func causesOf(t *testing.T, service *fake, target ...string) []string {
 // that it names of the cluster.
 func TestBothWaysToAskWhyAgree(t *testing.T) {
 	here(t)
-	lacking := install.Validation{ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "Clusters must have exactly 3 dedicated control plane nodes"}
+	lacking := model.Validation{ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "Clusters must have exactly 3 dedicated control plane nodes"}
 	tests := map[string]func(*fake){
 		"failing checks": func(*fake) {},
 		"hosts to come": func(f *fake) {
 			f.hosts = f.hosts[:1]
 			f.hosts[0].Validations = nil
-			f.clusters[0].Validations = []install.Validation{lacking}
+			f.clusters[0].Validations = []model.Validation{lacking}
 		},
 		"no hosts": func(f *fake) {
 			f.hosts = nil
-			f.clusters[0].Validations = []install.Validation{lacking}
+			f.clusters[0].Validations = []model.Validation{lacking}
 		},
 		"failed": func(f *fake) {
 			f.clusters[0].State, f.clusters[0].Validations, f.hosts[0].State = model.ClusterFailed, nil, model.HostFailed
@@ -59,7 +58,7 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	controlPlane := install.Settings{setting.ControlPlane: setting.ValueOf(3)}
+	controlPlane := model.Settings{setting.ControlPlane: setting.ValueOf(3)}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			service := lab()

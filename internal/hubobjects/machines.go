@@ -10,9 +10,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -83,10 +83,10 @@ func MachineTable(secrets HostSecrets) Table {
 
 func unknown(Fields) (string, bool, error) { return "", false, nil }
 
-func role() form[install.Role] {
-	return form[install.Role]{
-		write: func(v install.Role) any { return model.RoleWord(v) },
-		read: func(content any) (install.Role, error) {
+func role() form[model.Role] {
+	return form[model.Role]{
+		write: func(v model.Role) any { return model.RoleWord(v) },
+		read: func(content any) (model.Role, error) {
 			word, err := as[string](content)
 			return model.RoleOf(word), err
 		},
@@ -172,7 +172,7 @@ func (h *Maker) HostIgnition(host *spec.Host) string {
 }
 
 // RoleWord is a role in the service's word.
-func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role)) }
+func RoleWord(role spec.Role) string { return model.RoleWord(model.Role(role)) }
 
 // HintFields are root device hints, in metal3's words, which are the file's. Hints that the service does not
 // read, which chooses the disk by these fields, are refused.

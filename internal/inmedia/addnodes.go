@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,7 +27,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	find := func() (*install.Cluster, error) {
+	find := func() (*model.Cluster, error) {
 		found, err := c.Service.ImportedClusters(ctx, c.Env.ClusterID)
 		return only("cluster", found, err, clusterLabel)
 	}
@@ -45,7 +44,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 		}
 		done = "imported"
 	}
-	absent := install.Settings{}
+	absent := model.Settings{}
 	for setting, value := range settings {
 		if cluster.Settings[setting] != value {
 			absent[setting] = value
@@ -59,7 +58,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 	if done == unchanged {
 		result.Done = "completed"
 	}
-	return result, c.Service.Act(ctx, byID(), install.Action{
+	return result, c.Service.Act(ctx, byID(), model.Action{
 		Kind: model.UpdateCluster, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name, Settings: absent,
 	})
 }
@@ -76,13 +75,13 @@ func (c *Client) importVariables() error {
 	if len(absent) == 0 {
 		return nil
 	}
-	return &install.Fault{
-		Code: install.CodeUsage, Op: "import cluster", Permanent: true, Err: fmt.Errorf("not set: %s", strings.Join(absent, ", ")),
-		Next: install.Advice("set " + strings.Join(absent, ", ") + " in the environment"),
+	return &model.Fault{
+		Code: model.CodeUsage, Op: "import cluster", Permanent: true, Err: fmt.Errorf("not set: %s", strings.Join(absent, ", ")),
+		Next: model.Advice("set " + strings.Join(absent, ", ") + " in the environment"),
 	}
 }
 
-func readImport(folder string) (install.Settings, error) {
+func readImport(folder string) (model.Settings, error) {
 	var config struct {
 		Networking struct {
 			UserManagedNetworking *bool `json:"userManagedNetworking"`
@@ -92,7 +91,7 @@ func readImport(folder string) (install.Settings, error) {
 	if err := readOne(path, &config); err != nil {
 		return nil, err
 	}
-	settings := install.Settings{setting.UserManaged: setting.ValueOf(false)}
+	settings := model.Settings{setting.UserManaged: setting.ValueOf(false)}
 	if managed := config.Networking.UserManagedNetworking; managed != nil {
 		settings[setting.UserManaged] = setting.ValueOf(*managed)
 	}
@@ -170,7 +169,7 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 			return true, wait{}, nil
 		}
 		c.Say("installing host %s", host.Hostname)
-		err = c.Service.Act(ctx, byID(), install.Action{
+		err = c.Service.Act(ctx, byID(), model.Action{
 			Kind: model.InstallHost, Scope: model.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
 		})
 		if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
@@ -178,15 +177,15 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 		}
 		tries++
 		result.Done = "installing"
-		return false, wait{what: "the service to take up the installation", code: install.CodeTimeout}, nil
+		return false, wait{what: "the service to take up the installation", code: model.CodeTimeout}, nil
 	})
 	return result, err
 }
 
 // hostWith is the first host with a wanted MAC address, nil for none.
-func hostWith(hosts []install.Host, wanted func(mac string) bool) *install.Host {
-	i := slices.IndexFunc(hosts, func(h install.Host) bool {
-		return slices.ContainsFunc(h.Inventory.Interfaces, func(nic install.Interface) bool { return wanted(nic.MAC) })
+func hostWith(hosts []model.Host, wanted func(mac string) bool) *model.Host {
+	i := slices.IndexFunc(hosts, func(h model.Host) bool {
+		return slices.ContainsFunc(h.Inventory.Interfaces, func(nic model.Interface) bool { return wanted(nic.MAC) })
 	})
 	if i < 0 {
 		return nil
@@ -196,29 +195,29 @@ func hostWith(hosts []install.Host, wanted func(mac string) bool) *install.Host 
 
 // addStep decides. A host that the service still calls known was not taken for
 // installing, whatever it answered.
-func addStep(host *install.Host, tries int) (step, wait, error) {
+func addStep(host *model.Host, tries int) (step, wait, error) {
 	if host == nil {
-		return stepWait, wait{what: "this machine to register", code: install.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil
+		return stepWait, wait{what: "this machine to register", code: model.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil
 	}
-	fault := func(code install.Code, format string, arguments ...any) error {
-		return &install.Fault{Code: code, Op: "add this node", On: host.Hostname, Permanent: true, Err: fmt.Errorf(format, arguments...)}
+	fault := func(code model.Code, format string, arguments ...any) error {
+		return &model.Fault{Code: code, Op: "add this node", On: host.Hostname, Permanent: true, Err: fmt.Errorf(format, arguments...)}
 	}
 	switch host.State {
 	case model.HostInstalling, model.HostInstalled, model.HostAdded, model.HostPreparing, model.HostNeedsUser:
 		return stepDone, wait{}, nil
 	case model.HostFailed, model.HostCancelled:
-		return stepWait, wait{}, fault(install.CodeFailed, "it has ended as %s: %s", host.Status, host.StatusInfo)
+		return stepWait, wait{}, fault(model.CodeFailed, "it has ended as %s: %s", host.Status, host.StatusInfo)
 	case model.HostUnknown:
-		return stepWait, wait{}, fault(install.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
+		return stepWait, wait{}, fault(model.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
 	case model.HostUnbound:
-		return stepWait, wait{}, fault(install.CodeNotFound, "its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
+		return stepWait, wait{}, fault(model.CodeNotFound, "its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
 	case model.HostReady:
 		if tries >= installTries {
-			return stepWait, wait{}, fault(install.CodeFailure, "the service was asked %d times to install it and has not begun", tries)
+			return stepWait, wait{}, fault(model.CodeFailure, "the service was asked %d times to install it and has not begun", tries)
 		}
 		return stepStart, wait{}, nil
 	case model.HostBlocked:
-		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "{agent status}"}, nil
+		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: model.CodeBlocked, next: "{agent status}"}, nil
 	}
-	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: install.CodeTimeout}, nil
+	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: model.CodeTimeout}, nil
 }

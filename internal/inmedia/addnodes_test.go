@@ -11,10 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const endpointJSON = `{"url":"https://api-int.lab.example.com:22623/config/worker","ca_certificate":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"}`
@@ -107,8 +106,8 @@ func TestAddNodeWaitsForThisMachine(t *testing.T) {
 	client := m.client()
 	client.Timeout = 20 * time.Minute
 	_, err := client.AddNode(t.Context())
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "this machine to register") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "this machine to register") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("another machine was installed: %v", made)
@@ -137,8 +136,8 @@ func TestAddNodeBelievesNoAnswer(t *testing.T) {
 	m.wire.next = deaf{m.wire.next}
 	m.wire.made()
 	_, err := m.client().AddNode(t.Context())
-	if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if made := m.wire.made(); len(made) != installTries {
 		t.Errorf("it was asked %d times", len(made))
@@ -147,28 +146,28 @@ func TestAddNodeBelievesNoAnswer(t *testing.T) {
 
 func TestAddStep(t *testing.T) {
 	tests := []struct {
-		state install.HostState
+		state model.HostState
 		tries int
 		step  step
-		code  install.Code // of the error, or of the wait
+		code  model.Code // of the error, or of the wait
 	}{
-		{model.HostDiscovering, 0, stepWait, install.CodeTimeout},
-		{model.HostDisconnected, 0, stepWait, install.CodeTimeout},
-		{model.HostBlocked, 0, stepWait, install.CodeBlocked},
+		{model.HostDiscovering, 0, stepWait, model.CodeTimeout},
+		{model.HostDisconnected, 0, stepWait, model.CodeTimeout},
+		{model.HostBlocked, 0, stepWait, model.CodeBlocked},
 		{model.HostReady, 0, stepStart, 0},
-		{model.HostReady, installTries, stepWait, install.CodeFailure},
+		{model.HostReady, installTries, stepWait, model.CodeFailure},
 		{model.HostInstalling, 0, stepDone, 0},
 		{model.HostAdded, 1, stepDone, 0},
-		{model.HostFailed, 1, stepWait, install.CodeFailed},
-		{model.HostCancelled, 1, stepWait, install.CodeFailed},
-		{model.HostUnbound, 0, stepWait, install.CodeNotFound},
-		{model.HostUnknown, 0, stepWait, install.CodeFailure},
+		{model.HostFailed, 1, stepWait, model.CodeFailed},
+		{model.HostCancelled, 1, stepWait, model.CodeFailed},
+		{model.HostUnbound, 0, stepWait, model.CodeNotFound},
+		{model.HostUnknown, 0, stepWait, model.CodeFailure},
 	}
 	for _, tt := range tests {
-		next, on, err := addStep(&install.Host{State: tt.state}, tt.tries)
+		next, on, err := addStep(&model.Host{State: tt.state}, tt.tries)
 		code := on.code
 		if err != nil {
-			code = install.CodeOf(err)
+			code = model.CodeOf(err)
 		}
 		if next != tt.step || code != tt.code {
 			t.Errorf("%s after %d: step %d, code %d (%v)", tt.state, tt.tries, next, code, err)

@@ -23,9 +23,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -33,16 +33,16 @@ import (
 
 // Service is what the steps ask of a *rest.Plane.
 type Service interface {
-	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
-	Act(ctx context.Context, desired *install.Desired, action install.Action) error
-	ListClusters(ctx context.Context) ([]install.Cluster, error)
-	ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error)
-	ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error)
+	Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error)
+	Act(ctx context.Context, desired *model.Desired, action model.Action) error
+	ListClusters(ctx context.Context) ([]model.Cluster, error)
+	ListInfraEnvs(ctx context.Context, clusterID string) ([]model.InfraEnv, error)
+	ListHosts(ctx context.Context, infraEnvID string) ([]model.Host, error)
 	Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error)
 	DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error
 	UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error
 	BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error
-	ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error)
+	ImportedClusters(ctx context.Context, openShiftID string) ([]model.Cluster, error)
 	ImportCluster(ctx context.Context, i rest.Import) error
 }
 
@@ -85,7 +85,7 @@ const unchanged = "unchanged"
 // answered counts by what it left, so that nothing is made twice.
 func create[T any](ctx context.Context, send func() error, find func() (*T, error)) (*T, error) {
 	sent := send()
-	if fault, is := errors.AsType[*install.Fault](sent); sent != nil && (!is || !fault.Ambiguous || context.Cause(ctx) != nil) {
+	if fault, is := errors.AsType[*model.Fault](sent); sent != nil && (!is || !fault.Ambiguous || context.Cause(ctx) != nil) {
 		return nil, sent
 	}
 	found, err := find()
@@ -95,13 +95,13 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 	case found == nil && sent != nil:
 		return nil, sent
 	case found == nil:
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "register", Err: errors.New("the service took the request, but does not have what it asked for")}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the service took the request, but does not have what it asked for")}
 	}
 	return found, nil
 }
 
 // cluster is the one cluster of the service, nil while there is none.
-func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
+func (c *Client) cluster(ctx context.Context) (*model.Cluster, error) {
 	found, err := c.Service.ListClusters(ctx)
 	if err == nil {
 		found, err = c.withoutDuplicates(ctx, found)
@@ -109,15 +109,15 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	return only("cluster", found, err, clusterLabel)
 }
 
-func (c *Client) awaitCluster(ctx context.Context, until *deadline) (found *install.Cluster, err error) {
+func (c *Client) awaitCluster(ctx context.Context, until *deadline) (found *model.Cluster, err error) {
 	err = until.await(ctx, func() (bool, wait, error) {
 		found, err = c.cluster(ctx)
-		return found != nil, wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "{agent register-cluster}"}, err
+		return found != nil, wait{what: "a cluster to be registered", code: model.CodeTimeout, next: "{agent register-cluster}"}, err
 	})
 	return found, err
 }
 
-func clusterLabel(c *install.Cluster) string {
+func clusterLabel(c *model.Cluster) string {
 	return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status)
 }
 
@@ -133,8 +133,8 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	for i := range found {
 		names = append(names, name(&found[i]))
 	}
-	return nil, &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, Permanent: true,
+	return nil, &model.Fault{
+		Code: model.CodeNotFound, Op: "find " + kind, Permanent: true,
 		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
 		Next: "delete those that are not meant: " + advice.Command("delete", kind, "ID"),
 	}
@@ -151,8 +151,8 @@ func (c *Client) infraEnvID() (string, error) {
 		return "", err
 	}
 	if noted[variable] == "" {
-		return "", &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be noted yet
+		return "", &model.Fault{
+			Code: model.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be noted yet
 			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
 		}
 	}
@@ -160,13 +160,13 @@ func (c *Client) infraEnvID() (string, error) {
 }
 
 // byID is for actions that need nothing of a desired cluster.
-func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
+func byID() *model.Desired { return &model.Desired{Spec: &spec.Cluster{}} }
 
 // wait is what a step waits for.
 type wait struct {
 	what  string
-	code  install.Code // if it is waited for too long
-	next  install.Advice
+	code  model.Code // if it is waited for too long
+	next  model.Advice
 	pause time.Duration // until it is looked at again; 0 for the step's own
 }
 
@@ -209,7 +209,7 @@ func (d *deadline) sleep(ctx context.Context, on wait) error {
 	}
 	length := cmp.Or(on.pause, d.pause)
 	if !d.client.Clock.Now().Add(length).Before(d.until) {
-		return &install.Fault{
+		return &model.Fault{
 			Code: on.code, Op: d.op, Next: on.next, Err: fmt.Errorf("waited for %s for %s", d.client.Timeout, on.what),
 		}
 	}
@@ -221,12 +221,12 @@ func waitOut(ctx context.Context, err error) (wait, error) {
 	if !passing(err) || context.Cause(ctx) != nil {
 		return wait{}, err
 	}
-	return wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}, nil
+	return wait{what: "the service: " + err.Error(), code: model.CodeTimeout, next: model.NextOf(err)}, nil
 }
 
 func passing(err error) bool {
-	fault, is := errors.AsType[*install.Fault](err)
-	return is && !fault.Permanent && fault.Code == install.CodeFailure
+	fault, is := errors.AsType[*model.Fault](err)
+	return is && !fault.Permanent && fault.Code == model.CodeFailure
 }
 
 // rawToken is sent as it is, of whatever kind, unless it is empty.
@@ -254,9 +254,9 @@ func (rawToken) Next() string {
 
 // Status is where things stand on a medium.
 type Status struct {
-	Cluster  *install.Cluster  // nil while there is none
-	InfraEnv *install.InfraEnv // nil while there is none
-	Hosts    []install.Host
+	Cluster  *model.Cluster  // nil while there is none
+	InfraEnv *model.InfraEnv // nil while there is none
+	Hosts    []model.Host
 	// Failures are the lines of the file of failures: "<host>: <text>".
 	Failures []string
 }
@@ -281,20 +281,20 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Trouble is the error that the status is, nil where nothing is in the way.
 func (s Status) Trouble() error {
 	switch {
-	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
-		return &install.Fault{
-			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
+	case s.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
+		return &model.Fault{
+			Code: model.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
 			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: advice.Command("why cluster", s.Cluster.Name),
 		}
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
-		return &install.Fault{
-			Code: install.CodeBlocked,
+		return &model.Fault{
+			Code: model.CodeBlocked,
 			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", names.Counted(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
 			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:
-		return &install.Fault{
-			Code: install.CodeBlocked, Err: fmt.Errorf("installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
+		return &model.Fault{
+			Code: model.CodeBlocked, Err: fmt.Errorf("installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
 			Next: "correct the configuration of the hosts; configure-hosts reads it again",
 		}
 	}

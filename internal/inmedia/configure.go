@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -84,8 +83,8 @@ func tooLate(settled []string) error {
 	if len(settled) == 0 {
 		return nil
 	}
-	return &install.Fault{
-		Code: install.CodeBlocked, Op: "configure hosts", Permanent: true,
+	return &model.Fault{
+		Code: model.CodeBlocked, Op: "configure hosts", Permanent: true,
 		Err:  fmt.Errorf("too late, since their installation has begun with another configuration: %s", strings.Join(settled, "; ")),
 		Next: "give the hosts in the folder of host configurations what they have, or cancel and reset the installation",
 	}
@@ -101,12 +100,12 @@ func failuresText(failures []failure) []byte {
 
 // waitFor says what failures wait for: machines, or a correction on the medium.
 func waitFor(failures []failure) wait {
-	on := wait{code: install.CodeTimeout, next: "boot the machines from the medium, and run the same command again"}
+	on := wait{code: model.CodeTimeout, next: "boot the machines from the medium, and run the same command again"}
 	var texts []string
 	for _, f := range failures {
 		texts = append(texts, f.host+": "+f.text)
 		if f.text != notRegistered {
-			on.code, on.next = install.CodeBlocked, "correct the host's configuration, and run the same command again"
+			on.code, on.next = model.CodeBlocked, "correct the host's configuration, and run the same command again"
 		}
 	}
 	on.what = strings.Join(texts, "; ")
@@ -140,7 +139,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 			came.failures = append(came.failures, failure{config.name, tooEarly})
 			continue
 		}
-		err := c.Service.Act(ctx, config.desired(), install.Action{
+		err := c.Service.Act(ctx, config.desired(), model.Action{
 			Kind: model.UpdateHost, Scope: model.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
 		})
 		switch text, conflict := config.refusal(err, host, settings); {
@@ -157,16 +156,16 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 }
 
 // begun says whether the service takes no more settings for a host.
-func begun(state install.HostState) bool {
-	return slices.Contains([]install.HostState{
+func begun(state model.HostState) bool {
+	return slices.Contains([]model.HostState{
 		model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled,
 	}, state)
 }
 
-func differences(settings install.Settings) string {
+func differences(settings model.Settings) string {
 	var names []string
 	for _, known := range []struct {
-		setting install.Setting
+		setting model.Setting
 		name    string
 	}{{setting.Role, "role"}, {setting.Disk, "installation disk"}, {setting.Fencing, "fencing credentials"}} {
 		if _, differs := settings[known.setting]; differs {
@@ -196,14 +195,14 @@ func (c *Client) machineMACs() ([]string, error) {
 		err = errors.New("it has no interface with a MAC address")
 	}
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "find the addresses of this machine", Err: err}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: "find the addresses of this machine", Err: err}
 	}
 	return macs, nil
 }
 
 // wanted is what the host does not have yet.
-func (c *hostConfig) wanted(host *install.Host) install.Settings {
-	settings := install.Settings{}
+func (c *hostConfig) wanted(host *model.Host) model.Settings {
+	settings := model.Settings{}
 	// What auto-assign came to stands in its place once the installation is prepared.
 	decided := c.role == model.RoleAuto && (begun(host.State) || host.State == model.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
@@ -219,7 +218,7 @@ func (c *hostConfig) wanted(host *install.Host) install.Settings {
 }
 
 // disk is the host's own disk to install on if it fits, else the first that does, and why there is none.
-func (c *hostConfig) disk(host *install.Host) (id string, none error) {
+func (c *hostConfig) disk(host *model.Host) (id string, none error) {
 	if c.hints == nil {
 		return host.Disk, nil
 	}
@@ -227,14 +226,14 @@ func (c *hostConfig) disk(host *install.Host) (id string, none error) {
 	if err != nil {
 		return noSuchDisk, err
 	}
-	if slices.ContainsFunc(found, func(d *install.Disk) bool { return d.ID == host.Disk }) {
+	if slices.ContainsFunc(found, func(d *model.Disk) bool { return d.ID == host.Disk }) {
 		return host.Disk, nil
 	}
 	return found[0].ID, nil
 }
 
 // desired carries the fencing credentials, which no setting may.
-func (c *hostConfig) desired() *install.Desired {
+func (c *hostConfig) desired() *model.Desired {
 	desired := byID()
 	if c.fencing != nil {
 		var insecure *bool // as the file says, if it does
@@ -251,8 +250,8 @@ func (c *hostConfig) desired() *install.Desired {
 
 // refusal is the text for a configuration that the service refuses as things stand,
 // such as a disk that is not there.
-func (c *hostConfig) refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
-	fault, is := errors.AsType[*install.Fault](err)
+func (c *hostConfig) refusal(err error, host *model.Host, settings model.Settings) (text string, conflict bool) {
+	fault, is := errors.AsType[*model.Fault](err)
 	if !is || fault.Status != http.StatusConflict {
 		return "", false
 	}

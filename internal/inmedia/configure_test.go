@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -91,26 +90,26 @@ func TestConfigureGivesUp(t *testing.T) {
 	client := m.client()
 	client.Timeout = 10 * time.Minute
 	_, err := client.Configure(t.Context())
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "master-9: Host not registered") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "master-9: Host not registered") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if got, want := m.read("run/host-config-failures"), "master-9: Host not registered\n"; got != want {
 		t.Errorf("the file of failures holds %q, want %q", got, want)
 	}
 	status, err := m.client().Status(t.Context())
-	if err != nil || install.CodeOf(status.Trouble()) != install.CodeBlocked || !strings.Contains(status.Trouble().Error(), "installation cannot proceed: master-9") {
+	if err != nil || model.CodeOf(status.Trouble()) != model.CodeBlocked || !strings.Contains(status.Trouble().Error(), "installation cannot proceed: master-9") {
 		t.Errorf("%v, %v", status.Trouble(), err)
 	}
 	start := m.client()
 	start.Timeout = time.Minute
-	if _, err := start.StartInstall(t.Context()); install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "hosts to be configured") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if _, err := start.StartInstall(t.Context()); model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "hosts to be configured") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	m.put("hostconfig/master-9/root-device-hints.yaml", "deviceName: /dev/sda\n")
 	client = m.client()
 	client.Timeout = time.Minute
-	if _, err := client.Configure(t.Context()); install.CodeOf(err) != install.CodeTimeout {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if _, err := client.Configure(t.Context()); model.CodeOf(err) != model.CodeTimeout {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 }
 
@@ -140,11 +139,11 @@ func TestWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk := func(id string, eligible bool) install.Disk {
-		return install.Disk{ID: id, Path: "/dev/" + id, Eligible: eligible}
+	disk := func(id string, eligible bool) model.Disk {
+		return model.Disk{ID: id, Path: "/dev/" + id, Eligible: eligible}
 	}
-	machine := &install.Host{Role: model.RoleAuto, Disk: "sda", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}}
-	want := install.Settings{
+	machine := &model.Host{Role: model.RoleAuto, Disk: "sda", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}}
+	want := model.Settings{
 		setting.Role: setting.ValueOf("arbiter"), setting.Disk: setting.ValueOf("sdb"),
 		setting.Fencing: setting.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
 	}
@@ -166,7 +165,7 @@ func TestWanted(t *testing.T) {
 	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
 		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
 	}
-	machine = &install.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{setting.Fencing: want[setting.Fencing]}}
+	machine = &model.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}, Settings: model.Settings{setting.Fencing: want[setting.Fencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
 	}
@@ -175,23 +174,23 @@ func TestWanted(t *testing.T) {
 // TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with
 // its paths. What no disk fits is said.
 func TestMediumReadsHints(t *testing.T) {
-	disk := func(name, kind string, bytes int64) install.Disk {
-		return install.Disk{ID: name, Name: name, Path: "/dev/" + name, Type: kind, WWN: "0x600a0980", SizeBytes: bytes, Eligible: true}
+	disk := func(name, kind string, bytes int64) model.Disk {
+		return model.Disk{ID: name, Name: name, Path: "/dev/" + name, Type: kind, WWN: "0x600a0980", SizeBytes: bytes, Eligible: true}
 	}
 	for name, test := range map[string]struct {
 		hints spec.DiskHints
-		disks []install.Disk
+		disks []model.Disk
 		want  string
 		none  string
 	}{
-		"480 GB":       {hints: spec.DiskHints{MinSizeGigabytes: 480}, disks: []install.Disk{disk("sda", "SSD", 240e9), disk("sdb", "SSD", 480_103_981_056)}, want: "sdb"},
-		"multipath":    {hints: spec.DiskHints{WWN: "0x600a0980"}, disks: []install.Disk{disk("sda", "FC", 1e12), disk("sdb", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: "dm-0"},
-		"a path":       {hints: spec.DiskHints{DeviceName: "/dev/sda"}, disks: []install.Disk{disk("sda", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: noSuchDisk, none: "a path of the multipath device /dev/dm-0"},
-		"letter case":  {hints: spec.DiskHints{WWN: "0x600A0980"}, disks: []install.Disk{disk("sda", "SSD", 1e12)}, want: noSuchDisk, none: `wwn is "0x600A0980", where /dev/sda has "0x600a0980"`},
-		"several keep": {hints: spec.DiskHints{MinSizeGigabytes: 1}, disks: []install.Disk{disk("sdx", "SSD", 1e12), disk("sda", "SSD", 1e12)}, want: "sda"},
+		"480 GB":       {hints: spec.DiskHints{MinSizeGigabytes: 480}, disks: []model.Disk{disk("sda", "SSD", 240e9), disk("sdb", "SSD", 480_103_981_056)}, want: "sdb"},
+		"multipath":    {hints: spec.DiskHints{WWN: "0x600a0980"}, disks: []model.Disk{disk("sda", "FC", 1e12), disk("sdb", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: "dm-0"},
+		"a path":       {hints: spec.DiskHints{DeviceName: "/dev/sda"}, disks: []model.Disk{disk("sda", "FC", 1e12), disk("dm-0", "Multipath", 1e12)}, want: noSuchDisk, none: "a path of the multipath device /dev/dm-0"},
+		"letter case":  {hints: spec.DiskHints{WWN: "0x600A0980"}, disks: []model.Disk{disk("sda", "SSD", 1e12)}, want: noSuchDisk, none: `wwn is "0x600A0980", where /dev/sda has "0x600a0980"`},
+		"several keep": {hints: spec.DiskHints{MinSizeGigabytes: 1}, disks: []model.Disk{disk("sdx", "SSD", 1e12), disk("sda", "SSD", 1e12)}, want: "sda"},
 	} {
 		config := hostConfig{hints: &test.hints}
-		id, none := config.disk(&install.Host{Disk: "sda", Inventory: install.Inventory{Known: true, Disks: test.disks}})
+		id, none := config.disk(&model.Host{Disk: "sda", Inventory: model.Inventory{Known: true, Disks: test.disks}})
 		if id != test.want || (none == nil) != (test.none == "") || none != nil && !strings.Contains(none.Error(), test.none) {
 			t.Errorf("%s: %s (%v), want %s", name, id, none, test.want)
 		}
@@ -215,8 +214,8 @@ func TestConfigureOnceItInstalls(t *testing.T) {
 	m.put("run/host-config-failures", "old: trouble\n")
 	m.wire.made()
 	_, err := m.client().Configure(t.Context())
-	if install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "master-0: role, installation disk") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "master-0: role, installation disk") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("written in spite of that: %v", made)
@@ -233,7 +232,7 @@ func TestConfigureWhileItIsPrepared(t *testing.T) {
 	m.env.InfraEnvID = "e"
 	m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 	m.put("hostconfig/a/role", "worker")
-	service := &preparing{host: install.Host{State: model.HostPreparing, Role: model.RoleControlPlane, Inventory: install.Inventory{Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
+	service := &preparing{host: model.Host{State: model.HostPreparing, Role: model.RoleControlPlane, Inventory: model.Inventory{Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
 	client := m.client()
 	client.Service = service
 	noted := ""
@@ -249,17 +248,17 @@ func TestConfigureWhileItIsPrepared(t *testing.T) {
 // preparing is a service with one host.
 type preparing struct {
 	Service
-	host install.Host
+	host model.Host
 }
 
-func (p *preparing) ListHosts(context.Context, string) ([]install.Host, error) {
-	return []install.Host{p.host}, nil
+func (p *preparing) ListHosts(context.Context, string) ([]model.Host, error) {
+	return []model.Host{p.host}, nil
 }
 
-func (p *preparing) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+func (p *preparing) Act(_ context.Context, _ *model.Desired, action model.Action) error {
 	if p.host.State != model.HostReady {
 		return errors.New("the host takes no settings now")
 	}
-	p.host.Role = install.Role(action.Settings[setting.Role].Text())
+	p.host.Role = model.Role(action.Settings[setting.Role].Text())
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -30,7 +30,7 @@ type document struct {
 }
 
 func badFile(path string, err error) error {
-	return &install.Fault{Code: install.CodeInput, Op: "read", On: path, Permanent: true, Err: err}
+	return &model.Fault{Code: model.CodeInput, Op: "read", On: path, Permanent: true, Err: err}
 }
 
 func readFile(path string) ([]byte, error) {

@@ -7,30 +7,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // withdraw takes this run's cluster back if another was there first, since of two runs
 // at once both find none. The service plane makes sure that ours is still empty.
-func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
+func (c *Client) withdraw(ctx context.Context, desired *model.Desired) error {
 	found, err := c.Service.ListClusters(ctx)
 	if err != nil {
 		return err
 	}
-	own := slices.IndexFunc(found, func(l install.Cluster) bool { return l.Run != "" && l.Run == desired.Options.Run })
+	own := slices.IndexFunc(found, func(l model.Cluster) bool { return l.Run != "" && l.Run == desired.Options.Run })
 	if own < 0 || found[own].ID == eldestCluster(found).ID {
 		return nil
 	}
 	c.Say("taking cluster %s (%s) back: the service has an older one", found[own].Name, found[own].ID)
-	return c.Service.Act(ctx, desired, install.Action{
+	return c.Service.Act(ctx, desired, model.Action{
 		Kind: model.WithdrawCluster, Scope: model.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
 	})
 }
 
 // withoutDuplicates is the eldest cluster, where the others were left by broken runs:
 // made by oaictl, of the same name, and empty. Else it is all of them.
-func (c *Client) withoutDuplicates(ctx context.Context, found []install.Cluster) ([]install.Cluster, error) {
+func (c *Client) withoutDuplicates(ctx context.Context, found []model.Cluster) ([]model.Cluster, error) {
 	if len(found) < 2 {
 		return found, nil
 	}
@@ -41,23 +40,23 @@ func (c *Client) withoutDuplicates(ctx context.Context, found []install.Cluster)
 	eldest := eldestCluster(found)
 	for i := range found {
 		other := &found[i]
-		used := other.Hosts > 0 || slices.ContainsFunc(infraEnvs, func(e install.InfraEnv) bool { return e.ClusterID == other.ID })
+		used := other.Hosts > 0 || slices.ContainsFunc(infraEnvs, func(e model.InfraEnv) bool { return e.ClusterID == other.ID })
 		if !other.Owned || other.Name != eldest.Name || other.BaseDomain != eldest.BaseDomain || used && other.ID != eldest.ID {
 			return found, nil
 		}
 	}
 	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted", len(found), eldest.Name, eldest.ID)
-	return []install.Cluster{*eldest}, nil
+	return []model.Cluster{*eldest}, nil
 }
 
 // withoutEmpty is the InfraEnv, of several of a name, that has hosts, or else the
 // eldest. Where more than one has hosts, it is all of them.
-func (c *Client) withoutEmpty(ctx context.Context, found []install.InfraEnv) ([]install.InfraEnv, error) {
+func (c *Client) withoutEmpty(ctx context.Context, found []model.InfraEnv) ([]model.InfraEnv, error) {
 	if len(found) < 2 {
 		return found, nil
 	}
-	eldest := eldestOf(found, func(e *install.InfraEnv) (time.Time, string) { return e.Created, e.ID })
-	var used []install.InfraEnv
+	eldest := eldestOf(found, func(e *model.InfraEnv) (time.Time, string) { return e.Created, e.ID })
+	var used []model.InfraEnv
 	for _, env := range found {
 		if env.Name != eldest.Name {
 			return found, nil
@@ -81,8 +80,8 @@ func (c *Client) withoutEmpty(ctx context.Context, found []install.InfraEnv) ([]
 	return used, nil
 }
 
-func eldestCluster(found []install.Cluster) *install.Cluster {
-	return eldestOf(found, func(c *install.Cluster) (time.Time, string) { return c.Created, c.ID })
+func eldestCluster(found []model.Cluster) *model.Cluster {
+	return eldestOf(found, func(c *model.Cluster) (time.Time, string) { return c.Created, c.ID })
 }
 
 // eldestOf goes by id for what was made in the same moment, so that all runs agree.

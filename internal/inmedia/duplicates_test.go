@@ -12,7 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // late keeps the first request that makes an object of a kind on its way, and has
@@ -115,27 +115,27 @@ func TestTwoAtOnce(t *testing.T) {
 // TestDuplicates shows which of several is meant, and when none is.
 func TestDuplicates(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
-	cluster := func(id, name string, made int64, owned bool, hosts int) install.Cluster {
-		return install.Cluster{ClusterRef: install.ClusterRef{ID: id, Name: name, Created: at(made), Owned: owned, Hosts: hosts}}
+	cluster := func(id, name string, made int64, owned bool, hosts int) model.Cluster {
+		return model.Cluster{ClusterRef: model.ClusterRef{ID: id, Name: name, Created: at(made), Owned: owned, Hosts: hosts}}
 	}
 	for name, test := range map[string]struct {
-		found []install.Cluster
-		envs  []install.InfraEnv
+		found []model.Cluster
+		envs  []model.InfraEnv
 		want  string
 	}{
-		"the eldest":            {[]install.Cluster{cluster("b", "lab", 2, true, 0), cluster("a", "lab", 1, true, 3)}, nil, "a"},
-		"of the same moment":    {[]install.Cluster{cluster("b", "lab", 1, true, 0), cluster("a", "lab", 1, true, 0)}, nil, "a"},
-		"with an InfraEnv":      {[]install.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 0)}, []install.InfraEnv{{ID: "e", ClusterID: "a"}}, "a"},
-		"a younger with hosts":  {[]install.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 1)}, nil, ""},
-		"a younger that is set": {[]install.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 0)}, []install.InfraEnv{{ID: "e", ClusterID: "b"}}, ""},
-		"another name":          {[]install.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "other", 2, true, 0)}, nil, ""},
-		"somebody else's":       {[]install.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, false, 0)}, nil, ""},
+		"the eldest":            {[]model.Cluster{cluster("b", "lab", 2, true, 0), cluster("a", "lab", 1, true, 3)}, nil, "a"},
+		"of the same moment":    {[]model.Cluster{cluster("b", "lab", 1, true, 0), cluster("a", "lab", 1, true, 0)}, nil, "a"},
+		"with an InfraEnv":      {[]model.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 0)}, []model.InfraEnv{{ID: "e", ClusterID: "a"}}, "a"},
+		"a younger with hosts":  {[]model.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 1)}, nil, ""},
+		"a younger that is set": {[]model.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, true, 0)}, []model.InfraEnv{{ID: "e", ClusterID: "b"}}, ""},
+		"another name":          {[]model.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "other", 2, true, 0)}, nil, ""},
+		"somebody else's":       {[]model.Cluster{cluster("a", "lab", 1, true, 0), cluster("b", "lab", 2, false, 0)}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &Client{Service: &shelf{clusters: test.found, envs: test.envs}, Warn: func(string, ...any) {}}
 			got, err := client.cluster(t.Context())
 			if test.want == "" {
-				if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "found multiple clusters") {
+				if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple clusters") {
 					t.Errorf("%+v, %v; want several", got, err)
 				}
 			} else if err != nil || got.ID != test.want {
@@ -143,14 +143,14 @@ func TestDuplicates(t *testing.T) {
 			}
 		})
 	}
-	env := func(id string, made int64) install.InfraEnv {
-		return install.InfraEnv{ID: id, Name: "lab", Created: at(made)}
+	env := func(id string, made int64) model.InfraEnv {
+		return model.InfraEnv{ID: id, Name: "lab", Created: at(made)}
 	}
 	for _, test := range []struct {
 		hosts map[string]int
 		want  string
 	}{{nil, "a"}, {map[string]int{"b": 2}, "b"}, {map[string]int{"a": 1, "b": 1}, ""}} {
-		client := &Client{Service: &shelf{envs: []install.InfraEnv{env("b", 2), env("a", 1)}, hosts: test.hosts}, Warn: func(string, ...any) {}}
+		client := &Client{Service: &shelf{envs: []model.InfraEnv{env("b", 2), env("a", 1)}, hosts: test.hosts}, Warn: func(string, ...any) {}}
 		got, err := client.infraEnv(t.Context())
 		if (err == nil) != (test.want != "") || got != nil && got.ID != test.want {
 			t.Errorf("hosts %v: %+v, %v; want %q", test.hosts, got, err, test.want)
@@ -161,15 +161,15 @@ func TestDuplicates(t *testing.T) {
 // shelf is a service that has what it is given.
 type shelf struct {
 	Service
-	clusters []install.Cluster
-	envs     []install.InfraEnv
+	clusters []model.Cluster
+	envs     []model.InfraEnv
 	hosts    map[string]int // by InfraEnv
 }
 
-func (s *shelf) ListClusters(context.Context) ([]install.Cluster, error) { return s.clusters, nil }
-func (s *shelf) ListInfraEnvs(context.Context, string) ([]install.InfraEnv, error) {
+func (s *shelf) ListClusters(context.Context) ([]model.Cluster, error) { return s.clusters, nil }
+func (s *shelf) ListInfraEnvs(context.Context, string) ([]model.InfraEnv, error) {
 	return s.envs, nil
 }
-func (s *shelf) ListHosts(_ context.Context, env string) ([]install.Host, error) {
-	return make([]install.Host, s.hosts[env]), nil
+func (s *shelf) ListHosts(_ context.Context, env string) ([]model.Host, error) {
+	return make([]model.Host, s.hosts[env]), nil
 }

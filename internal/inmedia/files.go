@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Files are where things lie on the medium, and where the steps leave what the
@@ -73,7 +73,7 @@ func (f *Files) elsewhere(errs ...error) error {
 	}
 	var variables []string
 	for _, err := range errs {
-		fault, is := errors.AsType[*install.Fault](err)
+		fault, is := errors.AsType[*model.Fault](err)
 		if !is || !missing(err) {
 			continue
 		}
@@ -84,9 +84,9 @@ func (f *Files) elsewhere(errs ...error) error {
 	if len(variables) == 0 {
 		return all
 	}
-	return &install.Fault{
-		Code: install.CodeOf(all), Permanent: true, Err: all,
-		Next: install.Advice("if they are elsewhere, say where in " + strings.Join(variables, ", ")),
+	return &model.Fault{
+		Code: model.CodeOf(all), Permanent: true, Err: all,
+		Next: model.Advice("if they are elsewhere, say where in " + strings.Join(variables, ", ")),
 	}
 }
 
@@ -168,7 +168,7 @@ func writeWhole(path string, content []byte) error {
 		return nil
 	}
 	fail := func(err error) error {
-		return &install.Fault{Code: install.CodeFailure, Op: "write", On: path, Err: withoutPath(err)}
+		return &model.Fault{Code: model.CodeFailure, Op: "write", On: path, Err: withoutPath(err)}
 	}
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -192,7 +192,7 @@ func writeWhole(path string, content []byte) error {
 
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !missing(err) {
-		return &install.Fault{Code: install.CodeFailure, Op: "remove", On: path, Err: err}
+		return &model.Fault{Code: model.CodeFailure, Op: "remove", On: path, Err: err}
 	}
 	return nil
 }

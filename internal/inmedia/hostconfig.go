@@ -11,8 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,7 +26,7 @@ const (
 type hostConfig struct {
 	name    string   // of its folder
 	macs    []string // in lower case; any of them tells the host
-	role    install.Role
+	role    model.Role
 	hints   *spec.DiskHints // nil: any disk will do
 	fencing *fencing
 }
@@ -105,7 +104,7 @@ func readHostConfig(folder string) (hostConfig, error) {
 	return config, err
 }
 
-func readRole(path string) (install.Role, error) {
+func readRole(path string) (model.Role, error) {
 	data, err := readOptional(path)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -124,21 +124,21 @@ func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwor
 }
 
 // desired is what the service plane needs beside an action's settings.
-func (m *infraEnvManifests) desired() *install.Desired {
+func (m *infraEnvManifests) desired() *model.Desired {
 	c := &spec.Cluster{}
 	c.Metadata.Name = m.infraEnv.Name
 	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
-	return &install.Desired{Spec: c}
+	return &model.Desired{Spec: c}
 }
 
 // settings are the fields of the InfraEnv but its name and pull secret. No version is
 // sent: the service takes the live image that it has.
-func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
+func (m *infraEnvManifests) settings(imageType string) (model.Settings, error) {
 	s, err := said(hubobjects.InfraEnvTable(), m.infraEnv)
 	if err != nil {
 		return nil, badFile(m.files.InfraEnv, err)
 	}
-	for _, ofHub := range []install.Setting{setting.OSVersion, setting.ImageType, setting.AgentLabels, setting.NodeLabels, setting.Ironic, setting.IPXE} {
+	for _, ofHub := range []model.Setting{setting.OSVersion, setting.ImageType, setting.AgentLabels, setting.NodeLabels, setting.Ironic, setting.IPXE} {
 		delete(s, ofHub)
 	}
 	put(s, setting.ImageType, strings.TrimSuffix(imageType, "-iso"))
@@ -202,7 +202,7 @@ func (m *clusterManifests) overrides() (string, error) {
 
 // desired carries what the service plane takes from a cluster.yaml beside an
 // action's settings.
-func (m *clusterManifests) desired() *install.Desired {
+func (m *clusterManifests) desired() *model.Desired {
 	c := &spec.Cluster{}
 	c.Metadata.Name = m.name()
 	c.Spec.BaseDomain = m.deployment.Spec.BaseDomain
@@ -210,17 +210,17 @@ func (m *clusterManifests) desired() *install.Desired {
 	if consumer := m.install.Labels[hubapi.LabelConsumer]; consumer != "" {
 		c.Metadata.Tags = []string{consumer}
 	}
-	return &install.Desired{Spec: c}
+	return &model.Desired{Spec: c}
 }
 
 // settings are the fields of the cluster but its name, domain and pull secret.
-func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
+func (m *clusterManifests) settings(info release.Info) (model.Settings, error) {
 	m.poolsUnsaid()
 	s, err := said(hubobjects.InstallTable(), m.install)
 	if err != nil {
 		return nil, badFile(m.files.AgentClusterInstall, err)
 	}
-	for _, elsewhere := range []install.Setting{
+	for _, elsewhere := range []model.Setting{
 		setting.Workers, setting.Arbiters, setting.Tags, setting.Ignored, setting.IgnEndpoint, setting.InstallConfig,
 	} {
 		delete(s, elsewhere) // counted, noted as unused, or a request of its own
@@ -250,7 +250,7 @@ func (m *clusterManifests) poolsUnsaid() {
 }
 
 // said are the settings that an object names.
-func said(table hubobjects.Table, object any) (install.Settings, error) {
+func said(table hubobjects.Table, object any) (model.Settings, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, fmt.Errorf("read the fields: %w", err)
@@ -262,7 +262,7 @@ func said(table hubobjects.Table, object any) (install.Settings, error) {
 	return s, err
 }
 
-func put(s install.Settings, key install.Setting, text string) {
+func put(s model.Settings, key model.Setting, text string) {
 	if text != "" {
 		s[key] = setting.ValueOf(text)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -224,7 +224,7 @@ func TestHyperthreading(t *testing.T) {
 }
 
 // clusterSettings are the settings of an AgentClusterInstall on a medium, given its spec.
-func clusterSettings(t *testing.T, text string) install.Settings {
+func clusterSettings(t *testing.T, text string) model.Settings {
 	t.Helper()
 	m := clusterManifests{install: new(hive.AgentClusterInstall), imageSet: new(hive.ClusterImageSet)}
 	if err := json.Unmarshal([]byte(text), &m.install.Spec); err != nil {

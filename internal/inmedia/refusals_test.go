@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -23,95 +22,95 @@ func TestRefusals(t *testing.T) {
 		name  string
 		step  stepFunc
 		spoil func(*medium)
-		code  install.Code
+		code  model.Code
 		says  string
 	}{
-		{"no file", (*Client).RegisterCluster, func(m *medium) { m.env.ClusterDeployment += "x" }, install.CodeInput, "cluster-deployment.yamlx: no such file"},
-		{"an empty file", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "# nothing\n") }, install.CodeInput, "cluster-image-set.yaml: it is empty"},
-		{"no YAML", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "networking:\n", "networking: {\n") }, install.CodeInput, "agent-cluster-install.yaml: line "},
+		{"no file", (*Client).RegisterCluster, func(m *medium) { m.env.ClusterDeployment += "x" }, model.CodeInput, "cluster-deployment.yamlx: no such file"},
+		{"an empty file", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "# nothing\n") }, model.CodeInput, "cluster-image-set.yaml: it is empty"},
+		{"no YAML", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "networking:\n", "networking: {\n") }, model.CodeInput, "agent-cluster-install.yaml: line "},
 		{"an unknown field", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "  platformType:", "  platfromType:") },
-			install.CodeInput, "line 23, column 3: unknown field spec.platfromType"},
+			model.CodeInput, "line 23, column 3: unknown field spec.platfromType"},
 		{"an unknown field in a list", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "hostPrefix: 23", "hostPrefx: 23") },
-			install.CodeInput, "line 18, column 29: unknown field spec.networking.clusterNetwork[0].hostPrefx"},
+			model.CodeInput, "line 18, column 29: unknown field spec.networking.clusterNetwork[0].hostPrefx"},
 		{"a wrong kind of value", (*Client).RegisterCluster, func(m *medium) {
 			m.edit("agent-cluster-install.yaml", "controlPlaneAgents: 3", "controlPlaneAgents: three")
 		},
-			install.CodeInput, "line 24, column 27: spec.provisionRequirements.controlPlaneAgents is a string where it should be a whole number"},
-		{"another kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", infraEnvYAML) }, install.CodeInput, "line 2, column 1: it is an InfraEnv of agent-install.openshift.io/v1beta1; a ClusterImageSet of "},
-		{"another group", (*Client).RegisterCluster, func(m *medium) { m.edit("cluster-deployment.yaml", "hive.openshift.io/v1", "hive.example.com/v1") }, install.CodeInput, "hive.openshift.io"},
-		{"no kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "a: 1\n") }, install.CodeInput, "it has no apiVersion and kind; a ClusterImageSet is expected"},
-		{"no kind of another", (*Client).RegisterCluster, func(m *medium) { m.put("agent-cluster-install.yaml", "a: 1\n") }, install.CodeInput, "; an AgentClusterInstall is expected"},
-		{"two documents", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", imageSetYAML+"---\n"+imageSetYAML) }, install.CodeInput, "it has a second document"},
+			model.CodeInput, "line 24, column 27: spec.provisionRequirements.controlPlaneAgents is a string where it should be a whole number"},
+		{"another kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", infraEnvYAML) }, model.CodeInput, "line 2, column 1: it is an InfraEnv of agent-install.openshift.io/v1beta1; a ClusterImageSet of "},
+		{"another group", (*Client).RegisterCluster, func(m *medium) { m.edit("cluster-deployment.yaml", "hive.openshift.io/v1", "hive.example.com/v1") }, model.CodeInput, "hive.openshift.io"},
+		{"no kind", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", "a: 1\n") }, model.CodeInput, "it has no apiVersion and kind; a ClusterImageSet is expected"},
+		{"no kind of another", (*Client).RegisterCluster, func(m *medium) { m.put("agent-cluster-install.yaml", "a: 1\n") }, model.CodeInput, "; an AgentClusterInstall is expected"},
+		{"two documents", (*Client).RegisterCluster, func(m *medium) { m.put("cluster-image-set.yaml", imageSetYAML+"---\n"+imageSetYAML) }, model.CodeInput, "it has a second document"},
 		{"no release", (*Client).RegisterCluster, func(m *medium) {
 			m.put("cluster-image-set.yaml", "apiVersion: hive.openshift.io/v1\nkind: ClusterImageSet\nmetadata: {name: x}\nspec: {}\n")
-		}, install.CodeInput, "spec.releaseImage is missing"},
-		{"no name", (*Client).RegisterCluster, func(m *medium) { m.edit("cluster-deployment.yaml", "clusterName: lab", "clusterName: ''") }, install.CodeInput, "spec.clusterName is missing"},
-		{"no pull secret", (*Client).RegisterCluster, func(m *medium) { m.edit("pull-secret.yaml", ".dockerconfigjson", "dockerconfigjson") }, install.CodeInput, "neither stringData nor data has the key"},
-		{"a pull secret that is none", (*Client).RegisterInfraEnv, func(m *medium) { m.edit("pull-secret.yaml", `{"auths"`, `{"oaths"`) }, install.CodeInput, "not JSON with auths"},
+		}, model.CodeInput, "spec.releaseImage is missing"},
+		{"no name", (*Client).RegisterCluster, func(m *medium) { m.edit("cluster-deployment.yaml", "clusterName: lab", "clusterName: ''") }, model.CodeInput, "spec.clusterName is missing"},
+		{"no pull secret", (*Client).RegisterCluster, func(m *medium) { m.edit("pull-secret.yaml", ".dockerconfigjson", "dockerconfigjson") }, model.CodeInput, "neither stringData nor data has the key"},
+		{"a pull secret that is none", (*Client).RegisterInfraEnv, func(m *medium) { m.edit("pull-secret.yaml", `{"auths"`, `{"oaths"`) }, model.CodeInput, "not JSON with auths"},
 		{"addresses that differ", (*Client).RegisterCluster, func(m *medium) {
 			m.edit("agent-cluster-install.yaml", "apiVIP: 192.168.127.240", "apiVIP: 192.168.127.9")
 		},
-			install.CodeInput, "spec.apiVIP is 192.168.127.9 and the first of spec.apiVIPs is 192.168.127.240"},
-		{"an unknown platform", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "BareMetal", "baremetal") }, install.CodeInput, `spec.platformType is "baremetal"`},
-		{"overrides that are none", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", `{"fips": true}`, `fips`) }, install.CodeInput, "is not a JSON object"},
-		{"operators that are none", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- nmae: lvm\n") }, install.CodeInput, "operators.yaml: line 1, column 3: unknown field [0].nmae"},
-		{"an operator without a name", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- name: lvm\n- properties: x\n") }, install.CodeInput, "operator number 2 has no name"},
-		{"an extra manifest that is none", (*Client).RegisterCluster, func(m *medium) { m.put("extra/a.yml", "a: [\n") }, install.CodeInput, "a.yml: line "},
-		{"a registries.conf that is none", (*Client).RegisterCluster, func(m *medium) { m.put("registries.conf", "[[registry\n") }, install.CodeInput, "registries.conf: line 1"},
+			model.CodeInput, "spec.apiVIP is 192.168.127.9 and the first of spec.apiVIPs is 192.168.127.240"},
+		{"an unknown platform", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", "BareMetal", "baremetal") }, model.CodeInput, `spec.platformType is "baremetal"`},
+		{"overrides that are none", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", `{"fips": true}`, `fips`) }, model.CodeInput, "is not a JSON object"},
+		{"operators that are none", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- nmae: lvm\n") }, model.CodeInput, "operators.yaml: line 1, column 3: unknown field [0].nmae"},
+		{"an operator without a name", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- name: lvm\n- properties: x\n") }, model.CodeInput, "operator number 2 has no name"},
+		{"an extra manifest that is none", (*Client).RegisterCluster, func(m *medium) { m.put("extra/a.yml", "a: [\n") }, model.CodeInput, "a.yml: line "},
+		{"a registries.conf that is none", (*Client).RegisterCluster, func(m *medium) { m.put("registries.conf", "[[registry\n") }, model.CodeInput, "registries.conf: line 1"},
 		{"labels that differ", (*Client).RegisterInfraEnv, func(m *medium) {
 			m.put("nmstateconfig.yaml", "apiVersion: agent-install.openshift.io/v1beta1\nkind: NMStateConfig\nmetadata:\n  name: m-0\n  labels: {a: b}\nspec: {config: {a: b}, interfaces: [{name: e, macAddress: '52:54:00:aa:00:01'}]}\n")
-		}, install.CodeInput, "line 5, column 3: NMStateConfig m-0: its metadata.labels map[a:b] are not those"},
+		}, model.CodeInput, "line 5, column 3: NMStateConfig m-0: its metadata.labels map[a:b] are not those"},
 		{"no labels", (*Client).RegisterInfraEnv, func(m *medium) {
 			m.put("nmstateconfig.yaml", "apiVersion: agent-install.openshift.io/v1beta1\nkind: NMStateConfig\nmetadata: {name: m-0}\nspec: {config: {a: b}}\n")
-		}, install.CodeInput, "it has no metadata.labels"},
+		}, model.CodeInput, "it has no metadata.labels"},
 		{"no selector", (*Client).RegisterInfraEnv, func(m *medium) {
 			m.edit("infraenv.yaml", "    matchLabels: {infraenvs.agent-install.openshift.io: lab}\n", "    matchLabels: {}\n")
 			m.put("nmstateconfig.yaml", "apiVersion: agent-install.openshift.io/v1beta1\nkind: NMStateConfig\nmetadata: {name: m-0, labels: {a: b}}\nspec: {config: {a: b}}\n")
-		}, install.CodeInput, "has no spec.nmStateConfigLabelSelector.matchLabels"},
+		}, model.CodeInput, "has no spec.nmStateConfigLabelSelector.matchLabels"},
 		{"a kernel argument that is taken away", (*Client).RegisterInfraEnv, func(m *medium) {
 			m.edit("infraenv.yaml", "  pullSecretRef", "  kernelArguments: [{operation: delete, value: quiet}]\n  pullSecretRef")
-		}, install.CodeInput, "not delete quiet"},
-		{"no InfraEnv named", (*Client).Configure, func(*medium) {}, install.CodeNotFound, "INFRA_ENV_ID is not set"},
-		{"no InfraEnv named for a node", (*Client).AddNode, func(m *medium) { m.macs = []string{"52:54:00:aa:00:01"} }, install.CodeNotFound, "INFRA_ENV_ID is not set"},
-		{"a machine without addresses", (*Client).AddNode, func(m *medium) { m.env.InfraEnvID = "x" }, install.CodeFailure, "no interface with a MAC address"},
-		{"no addresses of a host", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/role", "master"); m.env.InfraEnvID = "x" }, install.CodeInput, "mac_addresses: no such file"},
-		{"an address that is none", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/mac_addresses", "52:54\n"); m.env.InfraEnvID = "x" }, install.CodeInput, `"52:54" is no MAC address`},
+		}, model.CodeInput, "not delete quiet"},
+		{"no InfraEnv named", (*Client).Configure, func(*medium) {}, model.CodeNotFound, "INFRA_ENV_ID is not set"},
+		{"no InfraEnv named for a node", (*Client).AddNode, func(m *medium) { m.macs = []string{"52:54:00:aa:00:01"} }, model.CodeNotFound, "INFRA_ENV_ID is not set"},
+		{"a machine without addresses", (*Client).AddNode, func(m *medium) { m.env.InfraEnvID = "x" }, model.CodeFailure, "no interface with a MAC address"},
+		{"no addresses of a host", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/role", "master"); m.env.InfraEnvID = "x" }, model.CodeInput, "mac_addresses: no such file"},
+		{"an address that is none", (*Client).Configure, func(m *medium) { m.put("hostconfig/a/mac_addresses", "52:54\n"); m.env.InfraEnvID = "x" }, model.CodeInput, `"52:54" is no MAC address`},
 		{"an address of two hosts", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/b/mac_addresses", "52:54:00:AA:00:01\n")
 			m.env.InfraEnvID = "x"
-		}, install.CodeInput, "is an address of a, too"},
+		}, model.CodeInput, "is an address of a, too"},
 		{"a role that is none", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/role", "boss")
 			m.env.InfraEnvID = "x"
-		}, install.CodeInput, `"boss" is no role`},
+		}, model.CodeInput, `"boss" is no role`},
 		{"unknown hints", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\ndevicename: /dev/sda\n")
 			m.env.InfraEnvID = "x"
-		}, install.CodeInput, "line 2, column 1: unknown field devicename"},
+		}, model.CodeInput, "line 2, column 1: unknown field devicename"},
 		{"a hint that the service ignores", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\nwwnWithExtension: \"0x5001b448b1a00002\"\n")
 			m.env.InfraEnvID = "x"
-		}, install.CodeInput, "line 2, column 1: wwnWithExtension is not known to the Assisted Installer"},
+		}, model.CodeInput, "line 2, column 1: wwnWithExtension is not known to the Assisted Installer"},
 		{"fencing without a host", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/fencing-credentials.yaml", "credentials:\n- {address: a, username: b, password: hunter2}\n")
 			m.env.InfraEnvID = "x"
-		}, install.CodeInput, "hostname or macaddress has to tell the host"},
-		{"variables that are missing", (*Client).ImportCluster, func(m *medium) { m.env.ClusterName = "lab" }, install.CodeUsage, "not set: CLUSTER_ID, CLUSTER_API_VIP_DNS_NAME"},
-		{"no configuration to import", (*Client).ImportCluster, importable, install.CodeInput, "import-cluster-config.json: no such file"},
+		}, model.CodeInput, "hostname or macaddress has to tell the host"},
+		{"variables that are missing", (*Client).ImportCluster, func(m *medium) { m.env.ClusterName = "lab" }, model.CodeUsage, "not set: CLUSTER_ID, CLUSTER_API_VIP_DNS_NAME"},
+		{"no configuration to import", (*Client).ImportCluster, importable, model.CodeInput, "import-cluster-config.json: no such file"},
 		{"an unknown field to import", (*Client).ImportCluster, func(m *medium) {
 			importable(m)
 			m.put("clusterconfig/import-cluster-config.json", `{"networking":{"userManaged":true}}`)
-		}, install.CodeInput, "unknown field networking.userManaged"},
+		}, model.CodeInput, "unknown field networking.userManaged"},
 		{"an endpoint without an address", (*Client).ImportCluster, func(m *medium) {
 			importable(m)
 			m.put("clusterconfig/import-cluster-config.json", `{"networking":{}}`)
 			m.put("clusterconfig/worker-ignition-endpoint.json", `{"ca_certificate":"eA=="}`)
-		}, install.CodeInput, "url is missing"},
-		{"no number of hosts", (*Client).StartInstall, func(m *medium) { m.env.AgentClusterInstall += "x" }, install.CodeUsage, "REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set"},
+		}, model.CodeInput, "url is missing"},
+		{"no number of hosts", (*Client).StartInstall, func(m *medium) { m.env.AgentClusterInstall += "x" }, model.CodeUsage, "REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set"},
 	}
 	m := newMedium(t, auth.None)
 	for _, tt := range tests {
@@ -127,8 +126,8 @@ func TestRefusals(t *testing.T) {
 			own.reset(nil)
 			tt.spoil(&own)
 			_, err := tt.step(own.client(), t.Context())
-			if err == nil || install.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
-				t.Fatalf("code %d: %v; want %d and %q", install.CodeOf(err), err, tt.code, tt.says)
+			if err == nil || model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("code %d: %v; want %d and %q", model.CodeOf(err), err, tt.code, tt.says)
 			}
 			if strings.Contains(err.Error(), "dXNlcjpwYXNz") || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error holds a secret: %v", err)
@@ -157,7 +156,7 @@ func TestNextNamesVariables(t *testing.T) {
 	}
 	unreachable := whole()
 	unreachable.Release = func(context.Context, string, release.Options) (release.Info, error) {
-		return release.Info{}, &install.Fault{Code: install.CodeFailure, Op: "read release image", Err: errors.New("lookup quay.io: no such host")}
+		return release.Info{}, &model.Fault{Code: model.CodeFailure, Op: "read release image", Err: errors.New("lookup quay.io: no such host")}
 	}
 	elsewhere := whole()
 	elsewhere.Env.ClusterDeployment += "x"
@@ -167,16 +166,16 @@ func TestNextNamesVariables(t *testing.T) {
 	for _, test := range []struct {
 		client *Client
 		step   stepFunc
-		code   install.Code
+		code   model.Code
 		next   string
 	}{
-		{unreachable, (*Client).RegisterCluster, install.CodeFailure, "a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"},
-		{elsewhere, (*Client).RegisterCluster, install.CodeInput, "say where in CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
-		{noEnv, (*Client).RegisterInfraEnv, install.CodeInput, "say where in INFRA_ENV_FILE"},
+		{unreachable, (*Client).RegisterCluster, model.CodeFailure, "a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"},
+		{elsewhere, (*Client).RegisterCluster, model.CodeInput, "say where in CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
+		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "say where in INFRA_ENV_FILE"},
 	} {
 		_, err := test.step(test.client, t.Context())
-		if install.CodeOf(err) != test.code || !strings.HasSuffix(install.NextOf(err).String(), test.next) {
-			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
+		if model.CodeOf(err) != test.code || !strings.HasSuffix(model.NextOf(err).String(), test.next) {
+			t.Errorf("code %d: %v\nNext: %s", model.CodeOf(err), err, model.NextOf(err))
 		}
 	}
 }
@@ -197,9 +196,9 @@ func TestReadEnvironmentRefuses(t *testing.T) {
 func TestSeveralOfAKind(t *testing.T) {
 	m := newMedium(t, auth.None)
 	for _, name := range []string{"lab", "other"} {
-		for _, kind := range []install.Action{
-			{Kind: model.RegisterCluster, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
-			{Kind: model.RegisterInfraEnv, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
+		for _, kind := range []model.Action{
+			{Kind: model.RegisterCluster, Name: name, Settings: model.Settings{setting.Version: setting.ValueOf("4.20")}},
+			{Kind: model.RegisterInfraEnv, Name: name, Settings: model.Settings{setting.Version: setting.ValueOf("4.20")}},
 		} {
 			desired := byID()
 			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))
@@ -211,7 +210,7 @@ func TestSeveralOfAKind(t *testing.T) {
 	m.wire.made()
 	for name, step := range map[string]stepFunc{"cluster": (*Client).RegisterCluster, "infraenv": (*Client).RegisterInfraEnv, "start": (*Client).StartInstall} {
 		_, err := step(m.client(), t.Context())
-		if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "found multiple") {
+		if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -226,7 +225,7 @@ func TestAnotherClusterIsThere(t *testing.T) {
 	m.edit("cluster-deployment.yaml", "clusterName: lab", "clusterName: other")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "a cluster of another name already: lab") {
+	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "a cluster of another name already: lab") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
@@ -240,9 +239,9 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	m.edit("agent-cluster-install.yaml", `{"fips": true}`, `{"fipsx": true}`)
 	for range 2 { // the second finds the cluster there
 		_, err := m.client().RegisterCluster(t.Context())
-		if install.CodeOf(err) != install.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
-			!strings.Contains(err.Error(), "fipsx") || strings.Contains(install.NextOf(err).String(), "too old") {
-			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
+		if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
+			!strings.Contains(err.Error(), "fipsx") || strings.Contains(model.NextOf(err).String(), "too old") {
+			t.Errorf("code %d: %v\nNext: %s", model.CodeOf(err), err, model.NextOf(err))
 		}
 	}
 	m.edit("agent-cluster-install.yaml", `{"fipsx": true}`, `{"fips": true}`)
@@ -257,7 +256,7 @@ func TestManifestOfAnotherContent(t *testing.T) {
 	m.put("extra/b.yaml", "b: 1\n")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
+	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
@@ -273,8 +272,8 @@ func TestRefusedTokens(t *testing.T) {
 		for _, source := range []rest.TokenSource{nil, RawToken(spec.NewSecret("not.a.token"))} {
 			m.auth = source
 			_, err := step(m.client(), t.Context())
-			if install.CodeOf(err) != install.CodeAuth {
-				t.Errorf("%s: code %d, %v", name, install.CodeOf(err), err)
+			if model.CodeOf(err) != model.CodeAuth {
+				t.Errorf("%s: code %d, %v", name, model.CodeOf(err), err)
 			}
 			if err != nil && strings.Contains(err.Error(), "not.a.token") {
 				t.Errorf("the error holds the token: %v", err)
@@ -323,15 +322,15 @@ func TestNobodyAnswers(t *testing.T) {
 	m.env.InfraEnvID = "5f8a1b52-3c33-4c6e-9a2f-0d8c53a3e222"
 	tests := map[string]struct {
 		step stepFunc
-		code install.Code
+		code model.Code
 		most int
 	}{
-		"cluster":   {(*Client).RegisterCluster, install.CodeFailure, 4},
-		"infraenv":  {(*Client).RegisterInfraEnv, install.CodeFailure, 4},
-		"import":    {(*Client).ImportCluster, install.CodeFailure, 4},
-		"start":     {(*Client).StartInstall, install.CodeTimeout, 800},
-		"configure": {(*Client).Configure, install.CodeTimeout, 200},
-		"add-node":  {(*Client).AddNode, install.CodeTimeout, 400},
+		"cluster":   {(*Client).RegisterCluster, model.CodeFailure, 4},
+		"infraenv":  {(*Client).RegisterInfraEnv, model.CodeFailure, 4},
+		"import":    {(*Client).ImportCluster, model.CodeFailure, 4},
+		"start":     {(*Client).StartInstall, model.CodeTimeout, 800},
+		"configure": {(*Client).Configure, model.CodeTimeout, 200},
+		"add-node":  {(*Client).AddNode, model.CodeTimeout, 400},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -343,8 +342,8 @@ func TestNobodyAnswers(t *testing.T) {
 			client := m.client()
 			client.Service, client.Clock, client.Timeout = plane, clock, 20*time.Minute
 			_, err = tt.step(client, t.Context())
-			if install.CodeOf(err) != tt.code || !strings.Contains(err.Error(), "connection refused") {
-				t.Errorf("code %d: %v", install.CodeOf(err), err)
+			if model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("code %d: %v", model.CodeOf(err), err)
 			}
 			if waited := clock.at.Sub(time.Unix(1e9, 0)); wire.asked == 0 || wire.asked > tt.most || waited > 21*time.Minute {
 				t.Errorf("asked %d times in %s", wire.asked, waited)

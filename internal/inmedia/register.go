@@ -14,9 +14,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 )
 
@@ -51,8 +51,8 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 		done = "registered"
 	}
 	if cluster.Name != m.name() {
-		return Result{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
+		return Result{}, &model.Fault{
+			Code: model.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
 			Err:  fmt.Errorf("the service has a cluster of another name already: %s (%s)", cluster.Name, cluster.ID),
 			Next: "delete it if it is not meant: " + advice.Command("delete cluster", cluster.ID),
 		}
@@ -76,7 +76,7 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	return Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: done}, nil
 }
 
-func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*install.Cluster, error) {
+func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*model.Cluster, error) {
 	info, err := c.readRelease(ctx, m)
 	if err != nil {
 		return nil, err
@@ -86,10 +86,10 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 		return nil, err
 	}
 	c.Say("registering cluster %s, OpenShift %s for %s", m.name(), info.Version, info.Architecture())
-	action := install.Action{Kind: model.RegisterCluster, Scope: model.ScopeCluster, Name: m.name(), Settings: settings}
+	action := model.Action{Kind: model.RegisterCluster, Scope: model.ScopeCluster, Name: m.name(), Settings: settings}
 	desired := m.desired()
 	desired.Options.Run = rand.Text() // by which a run may take back what it registers
-	return create(ctx, func() error { return c.Service.Act(ctx, desired, action) }, func() (*install.Cluster, error) {
+	return create(ctx, func() error { return c.Service.Act(ctx, desired, action) }, func() (*model.Cluster, error) {
 		if err := c.withdraw(ctx, desired); err != nil {
 			return nil, err
 		}
@@ -113,8 +113,8 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 		return release.Info{}, badFile(c.Env.Registries, err)
 	}
 	info, err := c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
-	fault, is := errors.AsType[*install.Fault](err)
-	if is && fault.Next == "" && fault.Code == install.CodeFailure {
+	fault, is := errors.AsType[*model.Fault](err)
+	if is && fault.Next == "" && fault.Code == model.CodeFailure {
 		reached := *fault
 		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
 		err = &reached
@@ -124,16 +124,16 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 
 // setOverrides sends the install-config overrides that the cluster lacks, and says
 // whether it did. Without any on the medium, the cluster's stay.
-func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
+func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *model.Cluster, overrides string) (bool, error) {
 	if overrides == "" || setting.Same(setting.InstallConfig, setting.ValueOf(overrides), cluster.Settings[setting.InstallConfig]) {
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
-	err := c.Service.Act(ctx, m.desired(), install.Action{
+	err := c.Service.Act(ctx, m.desired(), model.Action{
 		Kind: model.SetOverrides, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
-		Settings: install.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
+		Settings: model.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
 	})
-	if fault, is := errors.AsType[*install.Fault](err); is && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
+	if fault, is := errors.AsType[*model.Fault](err); is && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
 		// The keys are those of install-config.yaml, and an unknown one is more likely
 		// mistyped than too new for the service.
 		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w", hubapi.AnnotationInstallConfigOverrides, fault.Err))
@@ -174,7 +174,7 @@ func readExtraManifests(folder string) ([]extraManifest, error) {
 
 // uploadManifests sends the extra manifests that the cluster lacks. One with another
 // content is not written over: somebody put it there.
-func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, extra []extraManifest) (bool, error) {
+func (c *Client) uploadManifests(ctx context.Context, cluster *model.Cluster, extra []extraManifest) (bool, error) {
 	if len(extra) == 0 {
 		return false, nil
 	}
@@ -194,8 +194,8 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, 
 			return false, err
 		}
 		if !bytes.Equal(content.Bytes(), m.content) {
-			return false, &install.Fault{
-				Code: install.CodeNotFound, Op: "upload manifest", On: extraFolder + "/" + m.name, Permanent: true,
+			return false, &model.Fault{
+				Code: model.CodeNotFound, Op: "upload manifest", On: extraFolder + "/" + m.name, Permanent: true,
 				Err:  errors.New("the cluster has one of that name with another content"),
 				Next: "give the file another name, or the content that the cluster has",
 			}
@@ -252,7 +252,7 @@ func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 }
 
 // warnUnbound names an InfraEnv without the cluster: the service binds its hosts only.
-func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
+func (c *Client) warnUnbound(ctx context.Context, env *model.InfraEnv) error {
 	if env.ClusterID != "" {
 		return nil
 	}
@@ -264,20 +264,20 @@ func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
 }
 
 // infraEnv is the one InfraEnv of the service, nil while there is none.
-func (c *Client) infraEnv(ctx context.Context) (*install.InfraEnv, error) {
+func (c *Client) infraEnv(ctx context.Context) (*model.InfraEnv, error) {
 	found, err := c.Service.ListInfraEnvs(ctx, "")
 	if err == nil {
 		found, err = c.withoutEmpty(ctx, found)
 	}
-	return only("infraenv", found, err, func(e *install.InfraEnv) string { return e.ID + " (" + e.Name + ")" })
+	return only("infraenv", found, err, func(e *model.InfraEnv) string { return e.ID + " (" + e.Name + ")" })
 }
 
-func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*install.InfraEnv, error) {
+func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*model.InfraEnv, error) {
 	cluster, err := c.cluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	action := install.Action{Kind: model.RegisterInfraEnv, Scope: model.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
+	action := model.Action{Kind: model.RegisterInfraEnv, Scope: model.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
 	if cluster != nil {
 		action.Target = cluster.ID
 		c.Say("registering InfraEnv %s of cluster %s", m.infraEnv.Name, cluster.Name)
@@ -287,5 +287,5 @@ func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*i
 	if action.Settings, err = m.settings(c.Env.ImageType); err != nil {
 		return nil, err
 	}
-	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*install.InfraEnv, error) { return c.infraEnv(ctx) })
+	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*model.InfraEnv, error) { return c.infraEnv(ctx) })
 }

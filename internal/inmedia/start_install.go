@@ -11,9 +11,8 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -40,14 +39,14 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
 	tries, rested := 0, 0
 	err = deadline.await(ctx, func() (bool, wait, error) {
-		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
+		observed, err := c.Service.Observe(ctx, model.Query{ID: cluster.ID}, nil)
 		switch {
 		case err != nil:
 			return false, wait{}, err
 		case observed.Cluster == nil:
-			return true, wait{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
+			return true, wait{}, &model.Fault{Code: model.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
 		case observed.Stale != "":
-			return false, wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}, nil
+			return false, wait{what: "the service: " + observed.Stale, code: model.CodeTimeout}, nil
 		}
 		next, on, err := c.startStep(observed, required, tries)
 		switch {
@@ -61,7 +60,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 		case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
 			rested = tries
 			what := "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster)
-			return false, wait{what: what, code: install.CodeFailed, pause: startPause}, nil
+			return false, wait{what: what, code: model.CodeFailed, pause: startPause}, nil
 		}
 		if on, err = c.start(ctx, observed.Cluster); err == nil {
 			result.Done = "started"
@@ -72,10 +71,10 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
+func (c *Client) start(ctx context.Context, cluster *model.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
-	err := c.Service.Act(ctx, byID(), install.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
-	on := wait{what: "the service to take up the installation", code: install.CodeTimeout}
+	err := c.Service.Act(ctx, byID(), model.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
+	on := wait{what: "the service to take up the installation", code: model.CodeTimeout}
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
 	}
@@ -92,21 +91,21 @@ const (
 )
 
 // startStep decides. tries is how often this run has started.
-func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait, error) {
+func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, error) {
 	cluster := o.Cluster
 	switch cluster.State {
 	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts:
 		return stepDone, wait{}, nil
 	case model.ClusterPreparing:
-		return stepWait, wait{what: "the service to prepare the installation", code: install.CodeTimeout}, nil
+		return stepWait, wait{what: "the service to prepare the installation", code: model.CodeTimeout}, nil
 	case model.ClusterFailed, model.ClusterCancelled:
-		return stepWait, wait{}, &install.Fault{
-			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
+		return stepWait, wait{}, &model.Fault{
+			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
 			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: advice.Command("why cluster", cluster.Name),
 		}
 	case model.ClusterUnknown:
-		return stepWait, wait{}, &install.Fault{
-			Code: install.CodeFailure, Op: "start the installation", On: cluster.Name, Permanent: true,
+		return stepWait, wait{}, &model.Fault{
+			Code: model.CodeFailure, Op: "start the installation", On: cluster.Name, Permanent: true,
 			Err: fmt.Errorf("the cluster is %s, a state that this oaictl does not know", cluster.Status),
 		}
 	}
@@ -116,7 +115,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	}
 	if len(failures) > 0 {
 		return stepWait, wait{
-			what: "hosts to be configured: " + failures[0], code: install.CodeBlocked, next: "{agent status}",
+			what: "hosts to be configured: " + failures[0], code: model.CodeBlocked, next: "{agent status}",
 		}, nil
 	}
 	known := 0
@@ -129,21 +128,21 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	case known > required:
 		return stepWait, wait{
 			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", names.Counted(known-required, "host"), known, required),
-			code: install.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
+			code: model.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
 		}, nil
 	case known < required && registered(o) < required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)), code: install.CodeTimeout,
+			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)), code: model.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
 	case known < required || cluster.State != model.ClusterReady:
 		return stepWait, wait{
-			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: install.CodeBlocked,
+			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: model.CodeBlocked,
 			next: advice.Command("why cluster", cluster.Name),
 		}, nil
 	case tries >= startTries:
-		return stepWait, wait{}, &install.Fault{
-			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name,
+		return stepWait, wait{}, &model.Fault{
+			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name,
 			Err:  fmt.Errorf("the service failed %d times to prepare it: %s", tries, preparationReason(cluster)),
 			Next: advice.Command("why cluster", cluster.Name) + ", cure that, and run the same command again",
 		}
@@ -152,9 +151,9 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 }
 
 // registered is how many hosts the cluster has, without unbound ones of its InfraEnv.
-func registered(o *install.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
+func registered(o *model.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
 
-func preparationReason(cluster *install.Cluster) string {
+func preparationReason(cluster *model.Cluster) string {
 	return cmp.Or(cluster.Preparation.Reason, cluster.StatusInfo)
 }
 
@@ -177,8 +176,8 @@ func (c *Client) required() (int, error) {
 		case missing(err) && controlPlane >= 0 && workers >= 0:
 			arbiters = 0 // units of releases before arbiters name the other two only
 		case missing(err):
-			return 0, &install.Fault{
-				Code: install.CodeUsage, Op: "count the hosts to be installed", Permanent: true, Next: "set REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES",
+			return 0, &model.Fault{
+				Code: model.CodeUsage, Op: "count the hosts to be installed", Permanent: true, Next: "set REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES",
 				Err: fmt.Errorf("REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set, and there is no %s", c.Env.AgentClusterInstall),
 			}
 		default:
@@ -187,7 +186,7 @@ func (c *Client) required() (int, error) {
 	}
 	total := controlPlane + arbiters + workers
 	if total == 0 {
-		return 0, &install.Fault{Code: install.CodeInput, Op: "count the hosts to be installed", Permanent: true, Err: errors.New("the medium asks for none")}
+		return 0, &model.Fault{Code: model.CodeInput, Op: "count the hosts to be installed", Permanent: true, Err: errors.New("the medium asks for none")}
 	}
 	return total, nil
 }
@@ -196,8 +195,8 @@ func (c *Client) required() (int, error) {
 const boundable = "known-unbound"
 
 // unbound are hosts whose InfraEnv was registered before the cluster was.
-func unbound(hosts []install.Host) []install.Host {
-	var found []install.Host
+func unbound(hosts []model.Host) []model.Host {
+	var found []model.Host
 	for _, host := range hosts {
 		if host.State == model.HostUnbound {
 			found = append(found, host)
@@ -208,7 +207,7 @@ func unbound(hosts []install.Host) []install.Host {
 
 // bindHosts binds hosts without a cluster, each as soon as the service takes it, and
 // gives what of that is waited for, or otherwise.
-func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherwise wait) (wait, error) {
+func (c *Client) bindHosts(ctx context.Context, cluster *model.Cluster, otherwise wait) (wait, error) {
 	infraEnv, err := c.infraEnv(ctx)
 	if err != nil || infraEnv == nil || infraEnv.ClusterID != "" {
 		return otherwise, err
@@ -230,10 +229,10 @@ func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherw
 			return otherwise, err
 		}
 	}
-	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name), code: install.CodeTimeout}
-	if i := slices.IndexFunc(waiting, func(h install.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
+	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name), code: model.CodeTimeout}
+	if i := slices.IndexFunc(waiting, func(h model.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
 		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)
-		on.code, on.next = install.CodeBlocked, "{agent status}"
+		on.code, on.next = model.CodeBlocked, "{agent status}"
 	}
 	return on, nil
 }

@@ -10,49 +10,48 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func TestStartStep(t *testing.T) {
-	hosts := func(states ...install.HostState) []install.Host {
-		var list []install.Host
+	hosts := func(states ...model.HostState) []model.Host {
+		var list []model.Host
 		for _, state := range states {
-			list = append(list, install.Host{State: state})
+			list = append(list, model.Host{State: state})
 		}
 		return list
 	}
 	ready := model.HostReady
 	tests := []struct {
 		name     string
-		state    install.ClusterState
-		hosts    []install.Host
+		state    model.ClusterState
+		hosts    []model.Host
 		failures string
 		tries    int
 		step     step
-		code     install.Code
+		code     model.Code
 	}{
-		{"nobody there", model.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
-		{"one missing", model.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
-		{"one not ready", model.ClusterBlocked, hosts(ready, model.HostBlocked), "", 0, stepWait, install.CodeBlocked},
-		{"one not ready, the cluster ready", model.ClusterReady, hosts(ready, model.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
-		{"the cluster not ready", model.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
+		{"nobody there", model.ClusterDiscovering, nil, "", 0, stepWait, model.CodeTimeout},
+		{"one missing", model.ClusterReady, hosts(ready), "", 0, stepWait, model.CodeTimeout},
+		{"one not ready", model.ClusterBlocked, hosts(ready, model.HostBlocked), "", 0, stepWait, model.CodeBlocked},
+		{"one not ready, the cluster ready", model.ClusterReady, hosts(ready, model.HostDiscovering), "", 0, stepWait, model.CodeBlocked},
+		{"the cluster not ready", model.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, model.CodeBlocked},
 		{"all ready", model.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
-		{"a host that cannot be configured", model.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
-		{"one too many", model.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
+		{"a host that cannot be configured", model.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, model.CodeBlocked},
+		{"one too many", model.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, model.CodeNeedsUser},
 		{"failed once", model.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
-		{"failed too often", model.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
-		{"preparing", model.ClusterPreparing, hosts(model.HostPreparing, model.HostPreparing), "", 1, stepWait, install.CodeTimeout},
+		{"failed too often", model.ClusterReady, hosts(ready, ready), "", startTries, stepWait, model.CodeFailed},
+		{"preparing", model.ClusterPreparing, hosts(model.HostPreparing, model.HostPreparing), "", 1, stepWait, model.CodeTimeout},
 		{"installing", model.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
 		{"in need of a person", model.ClusterNeedsUser, nil, "", 1, stepDone, 0},
 		{"finalizing", model.ClusterFinalizing, nil, "", 0, stepDone, 0},
 		{"installed", model.ClusterInstalled, nil, "", 0, stepDone, 0},
 		{"adding hosts", model.ClusterAddingHosts, nil, "", 0, stepDone, 0},
-		{"failed", model.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
-		{"cancelled", model.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
-		{"unknown", model.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
+		{"failed", model.ClusterFailed, nil, "", 0, stepWait, model.CodeFailed},
+		{"cancelled", model.ClusterCancelled, nil, "", 0, stepWait, model.CodeFailed},
+		{"unknown", model.ClusterUnknown, nil, "", 0, stepWait, model.CodeFailure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,10 +61,10 @@ func TestStartStep(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			next, on, err := client.startStep(&install.Observed{Cluster: &install.Cluster{State: tt.state}, Hosts: tt.hosts}, 2, tt.tries)
+			next, on, err := client.startStep(&model.Observed{Cluster: &model.Cluster{State: tt.state}, Hosts: tt.hosts}, 2, tt.tries)
 			code := on.code
 			if err != nil {
-				code = install.CodeOf(err)
+				code = model.CodeOf(err)
 			}
 			if next != tt.step || code != tt.code {
 				t.Errorf("step %d, code %d (%v); want %d, %d", next, code, err, tt.step, tt.code)
@@ -83,22 +82,22 @@ type unprepared struct {
 	recovers bool
 }
 
-func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
-	return []install.Cluster{{ClusterRef: install.ClusterRef{ID: "1", Name: "lab"}}}, nil
+func (u *unprepared) ListClusters(context.Context) ([]model.Cluster, error) {
+	return []model.Cluster{{ClusterRef: model.ClusterRef{ID: "1", Name: "lab"}}}, nil
 }
 
-func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (u *unprepared) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	state := model.ClusterReady
 	if u.looks++; u.recovers && u.starts > 0 && u.looks > 1 {
 		state = model.ClusterInstalling
 	}
-	return &install.Observed{
-		Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
-		Hosts:   []install.Host{{State: model.HostReady}},
+	return &model.Observed{
+		Cluster: &model.Cluster{State: state, Preparation: model.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
+		Hosts:   []model.Host{{State: model.HostReady}},
 	}, nil
 }
 
-func (u *unprepared) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+func (u *unprepared) Act(_ context.Context, _ *model.Desired, action model.Action) error {
 	if action.Kind == model.StartInstall {
 		u.starts++
 		u.looks = 0
@@ -113,8 +112,8 @@ func TestFailedPreparationsAreBounded(t *testing.T) {
 		Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}, ControlPlane: 1},
 	}
 	_, err := client.StartInstall(t.Context())
-	if install.CodeOf(err) != install.CodeFailed || !strings.Contains(err.Error(), "an image cannot be pulled") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "an image cannot be pulled") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if service.starts != startTries {
 		t.Errorf("started %d times, want %d", service.starts, startTries)
@@ -142,8 +141,8 @@ func TestStartWaitsForTheCluster(t *testing.T) {
 	client := m.client()
 	client.Timeout = time.Minute
 	_, err := client.StartInstall(t.Context())
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "waited for 1m0s for a cluster to be registered") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "waited for 1m0s for a cluster to be registered") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	client = m.client()
 	pauses := 0
@@ -177,7 +176,7 @@ func TestInfraEnvBeforeItsCluster(t *testing.T) {
 	m.boot(host.Day1)
 	m.must((*Client).Configure, "configured")
 	status, err := m.client().Status(t.Context())
-	if trouble := status.Trouble(); err != nil || install.CodeOf(trouble) != install.CodeBlocked || trouble == nil || !strings.Contains(trouble.Error(), "3 hosts without a cluster") {
+	if trouble := status.Trouble(); err != nil || model.CodeOf(trouble) != model.CodeBlocked || trouble == nil || !strings.Contains(trouble.Error(), "3 hosts without a cluster") {
 		t.Errorf("%v, %v", trouble, err)
 	}
 	m.must((*Client).StartInstall, "started")
@@ -197,8 +196,8 @@ func TestStartWaitsForHosts(t *testing.T) {
 	client := m.client()
 	client.Timeout = 10 * time.Minute
 	_, err := client.StartInstall(t.Context())
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "3 hosts to be ready") {
-		t.Errorf("code %d: %v", install.CodeOf(err), err)
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "3 hosts to be ready") {
+		t.Errorf("code %d: %v", model.CodeOf(err), err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("started nevertheless: %v", made)
@@ -209,9 +208,9 @@ func TestStartWaitsForHosts(t *testing.T) {
 func TestCount(t *testing.T) {
 	client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
 	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be taken away: 2 ready where 1 should be": 2, "2 hosts to be taken away: 3 ready where 1 should be": 3} {
-		observed := &install.Observed{Cluster: &install.Cluster{State: model.ClusterReady}}
+		observed := &model.Observed{Cluster: &model.Cluster{State: model.ClusterReady}}
 		for range ready {
-			observed.Hosts = append(observed.Hosts, install.Host{State: model.HostReady})
+			observed.Hosts = append(observed.Hosts, model.Host{State: model.HostReady})
 		}
 		if _, on, err := client.startStep(observed, 1, 0); err != nil || on.what != want {
 			t.Errorf("%q, %v; want %q", on.what, err, want)

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -109,7 +109,7 @@ func TestInstallThroughOwnMedia(t *testing.T) {
 			if e.Type == model.EventAction || e.Severity != model.SeverityInfo {
 				t.Logf("%s %s", e.Key, e.Message)
 			}
-		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		})).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -56,7 +56,7 @@ func TestWhoRunsAnOldImage(t *testing.T) {
 	old := func() bool {
 		t.Helper()
 		offset += 20 * time.Minute // everything is due again
-		o, err := plane.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com", Detail: true}, nil)
+		o, err := plane.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com", Detail: true}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -74,7 +74,7 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 			if e.Severity != model.SeverityInfo {
 				t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
 			}
-		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		})).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -72,7 +73,7 @@ func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 		t.Fatal(err)
 	}
 	_, err = install.New(plane, install.WithClock(time), install.WithFiles(install.NewFiles(t.TempDir()))).
-		Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 	if err != nil {
 		t.Fatal(err)
 	}

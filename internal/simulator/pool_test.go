@@ -8,6 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,7 +43,7 @@ func TestLateBinding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = install.New(plane, install.WithClock(time)).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+			_, err = install.New(plane, install.WithClock(time)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 			if err != nil {
 				t.Fatal(err)
 			}

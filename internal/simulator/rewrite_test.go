@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -87,13 +88,13 @@ type mute struct {
 	writes map[string]int
 }
 
-func (m mute) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (m mute) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	observed, err := m.Service.Observe(ctx, query, prior)
 	if err != nil || !m.keep {
 		return observed, err
 	}
 	for i := range observed.Hosts {
-		settings := install.Settings{}
+		settings := model.Settings{}
 		for key, value := range observed.Hosts[i].Settings {
 			if key != setting.Fencing {
 				settings[key] = value
@@ -104,7 +105,7 @@ func (m mute) Observe(ctx context.Context, query install.Query, prior *install.O
 	return observed, nil
 }
 
-func (m mute) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (m mute) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	m.mu.Lock()
 	m.writes[action.Key]++
 	m.mu.Unlock()
@@ -147,7 +148,7 @@ func writesUntilInstall(t *testing.T, cluster *spec.Cluster, mutely bool) map[st
 			t.Fatal(err)
 		}
 		service := mute{plane, mutely, &sync.Mutex{}, writes}
-		result, err := install.New(service, install.WithClock(scaled)).Detach(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})
+		result, err := install.New(service, install.WithClock(scaled)).Detach(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 		if err != nil {
 			t.Fatal(err)
 		}

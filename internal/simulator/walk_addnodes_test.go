@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -69,16 +70,16 @@ func recordGrowth(t *testing.T) (steps []step, from int) {
 	}
 	defer func() { _ = s.Close() }()
 	writer := &recorder{}
-	run := func(limit time.Duration, options install.Options) error {
+	run := func(limit time.Duration, options model.Options) error {
 		if writer.Service, err = rest.New(rest.Config{URL: s.URL(), Clock: fast}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), limit)
 		defer stop()
-		_, err := install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &install.Desired{Spec: cluster, Options: options})
+		_, err := install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &model.Desired{Spec: cluster, Options: options})
 		return err
 	}
-	if err := run(20*time.Second, install.Options{Run: "walk"}); err != nil {
+	if err := run(20*time.Second, model.Options{Run: "walk"}); err != nil {
 		t.Fatal(err)
 	}
 	from = len(writer.steps)
@@ -90,9 +91,9 @@ func recordGrowth(t *testing.T) (steps []step, from int) {
 	}()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3 {
-		_ = run(time.Duration(100+random.IntN(400))*time.Millisecond, install.Options{AddNodes: true})
+		_ = run(time.Duration(100+random.IntN(400))*time.Millisecond, model.Options{AddNodes: true})
 	}
-	if err := run(20*time.Second, install.Options{AddNodes: true}); err != nil {
+	if err := run(20*time.Second, model.Options{AddNodes: true}); err != nil {
 		t.Fatal(err)
 	}
 	return writer.steps, from

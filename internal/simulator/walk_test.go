@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -26,8 +27,8 @@ var update = flag.Bool("update", false, "record the walks in pkg/install/testdat
 
 // step is one look at a cluster and what was done upon it.
 type step struct {
-	Observed *install.Observed
-	Actions  []install.Action
+	Observed *model.Observed
+	Actions  []model.Action
 }
 
 // recorder stands between the library and its plane and writes down the walk.
@@ -38,7 +39,7 @@ type recorder struct {
 	steps []step
 }
 
-func (r *recorder) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (r *recorder) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	observed, err := r.Service.Observe(ctx, query, prior)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (r *recorder) Observe(ctx context.Context, query install.Query, prior *inst
 }
 
 // outline is what decisions turn on: states and settings, not percentages.
-func outline(o *install.Observed) string {
+func outline(o *model.Observed) string {
 	var b strings.Builder
 	b.WriteString("seen ")
 	if o.Cluster != nil {
@@ -72,7 +73,7 @@ func outline(o *install.Observed) string {
 	return b.String()
 }
 
-func (r *recorder) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (r *recorder) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	err := r.Service.Act(ctx, desired, action)
 	if err == nil {
 		r.mu.Lock()
@@ -158,7 +159,7 @@ func record(t *testing.T, example, trouble string) []step {
 		if try == 3 {
 			ctx, stop = context.WithTimeout(t.Context(), 10*time.Second)
 		}
-		_, _ = install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &install.Desired{Spec: cluster, Options: install.Options{Run: "walk"}})
+		_, _ = install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{Run: "walk"}})
 		stop()
 	}
 	return writer.steps

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/others"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Obstacle is something that must not be there beside the providers, and what to do about it.
@@ -108,7 +108,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 
 // unreachable is the error of an API server that does not answer, or not as one does.
 func unreachable(connection *rest.Config, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: "look at the management cluster", On: connection.Host, Err: err, Next: "check --kubeconfig and --context"}
+	return &model.Fault{Code: model.CodeFailure, Op: "look at the management cluster", On: connection.Host, Err: err, Next: "check --kubeconfig and --context"}
 }
 
 // missing is the error of a management cluster without what the providers need, nil for none.
@@ -116,12 +116,12 @@ func (r *Report) missing() error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
-	next := install.Advice("install Cluster API and the providers: clusterctl init --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent, with the clusterctl.yaml that {controller manifests} writes")
+	next := model.Advice("install Cluster API and the providers: clusterctl init --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent, with the clusterctl.yaml that {controller manifests} writes")
 	if !slices.ContainsFunc(r.Missing, func(name string) bool { return !slices.Contains(hubKinds, name) }) {
 		next = "install the infrastructure operator, which makes a cluster a hub, or reach an assisted-service over REST with --backend rest --service-url URL"
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "start the providers", Permanent: true,
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "start the providers", Permanent: true,
 		Err: fmt.Errorf("the management cluster has no CustomResourceDefinition %s", strings.Join(r.Missing, ", ")), Next: next,
 	}
 }

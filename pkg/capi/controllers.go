@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
@@ -30,13 +29,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // woken is a Cluster of whose installation something has changed.
 type woken struct {
 	cluster installation.Key
-	scopes  []install.Scope
+	scopes  []model.Scope
 }
 
 // wakes hand out to controllers what concerns them.
@@ -50,7 +49,7 @@ func newWakes() *wakes { return &wakes{} }
 const wakesKept = 1024
 
 // wake is called by the loops of installations, which begin once all controllers listen.
-func (w *wakes) wake(cluster installation.Key, scopes []install.Scope) {
+func (w *wakes) wake(cluster installation.Key, scopes []model.Scope) {
 	for _, listener := range w.listeners {
 		listener <- event.TypedGenericEvent[woken]{Object: woken{cluster, scopes}}
 	}
@@ -226,7 +225,7 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 	}
 	wiring := agent.Wiring{
 		WatchFilter: c.options.WatchFilter, Later: c.later,
-		Woken: func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
+		Woken: func(requests func(context.Context, installation.Key, []model.Scope) []reconcile.Request) source.Source {
 			return c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) })
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // health answers the probes of a process: it lives as long as it answers, and is ready where nothing is
@@ -41,7 +41,7 @@ func (h *health) when(ready func(*http.Request) error) {
 func (h *health) serve(ctx context.Context, address string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "answer probes at", On: address, Err: err, Next: "choose another address with --health-address"}
+		return &model.Fault{Code: model.CodeFailure, Op: "answer probes at", On: address, Err: err, Next: "choose another address with --health-address"}
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -44,6 +44,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -274,7 +275,7 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
 	connection := func(kubeconfig []byte) (*rest.Config, error) { return c.source.Connector.Config(kubeconfig, 0) }
-	return node.New(node.Config{Clock: c.options.Clock, Connection: connection, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
+	return node.New(node.Config{Clock: c.options.Clock, Connection: connection, Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
 		return data, "Secret " + name, err
 	}})

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
@@ -33,6 +32,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // BenchmarkReconcile tells the processor time of one reconcile that looks at everything anew, while a cluster is
@@ -53,16 +53,16 @@ type stillCluster struct {
 	set      *installation.Set
 	configs  reconcile.Reconciler
 	planes   reconcile.Reconciler
-	observed install.Observed
+	observed model.Observed
 }
 
-func (s *stillCluster) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *stillCluster) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	shown := s.observed
 	shown.InfraEnvs, shown.Hosts = slices.Clone(shown.InfraEnvs), slices.Clone(shown.Hosts)
 	return &shown, nil
 }
 
-func (s *stillCluster) Act(context.Context, *install.Desired, install.Action) error {
+func (s *stillCluster) Act(context.Context, *model.Desired, model.Action) error {
 	return errors.New("not played")
 }
 
@@ -112,15 +112,15 @@ func newStill(b *testing.B, workers int) *stillCluster {
 		b.Fatal(err)
 	}
 	now := time.Now()
-	s := &stillCluster{observed: install.Observed{At: now, Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: "ns/lab", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalling, Version: "4.20.3", StatusSince: now,
+	s := &stillCluster{observed: model.Observed{At: now, Cluster: &model.Cluster{
+		ClusterRef: model.ClusterRef{ID: "ns/lab", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalling, Version: "4.20.3", StatusSince: now,
 	}}}
 	objects := s.objects(workers)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).Build()
 	source := &desired.Source{Client: c, Live: c, Hub: true}
 	s.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return s, nil }, Desire: source.Desire, Mark: source.Mark, Clock: clock.Real(),
-		Wake: func(installation.Key, []install.Scope) {},
+		Wake: func(installation.Key, []model.Scope) {},
 	})
 	recorder := events.NewFakeRecorder(1000)
 	s.configs = &bootstrap.Reconciler{Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}
@@ -191,10 +191,10 @@ func (s *stillCluster) objects(workers int) []client.Object {
 			Namespace: "ns", Name: name, UID: "config", Labels: of,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(machine, clusterv1.GroupVersion.WithKind("Machine"))},
 		}})
-		s.observed.InfraEnvs = append(s.observed.InfraEnvs, install.InfraEnv{
-			ID: "ns/" + name, Name: name, ClusterID: "ns/lab", Owned: true, Image: install.Image{State: model.ImageReady, URL: "http://images/" + name, Created: s.observed.At},
+		s.observed.InfraEnvs = append(s.observed.InfraEnvs, model.InfraEnv{
+			ID: "ns/" + name, Name: name, ClusterID: "ns/lab", Owned: true, Image: model.Image{State: model.ImageReady, URL: "http://images/" + name, Created: s.observed.At},
 		})
-		s.observed.Hosts = append(s.observed.Hosts, install.Host{
+		s.observed.Hosts = append(s.observed.Hosts, model.Host{
 			ID: "host-" + name, InfraEnvID: "ns/" + name, ClusterID: "ns/lab", Hostname: name, State: model.HostInstalling, Role: role,
 			Since: s.observed.At, CheckedIn: s.observed.At, Registered: s.observed.At, Progress: model.HostProgress{Stage: "Writing image to disk", Since: s.observed.At},
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -63,8 +64,8 @@ const (
 // imageOf is the release image of a cluster, "" where the service has one for its version.
 func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desired.Cluster, wanted *spec.Cluster) (string, error) {
 	err := service.CheckRelease(ctx, wanted)
-	fault, is := errors.AsType[*install.Fault](err)
-	if err == nil || !is || fault.Code != install.CodeInput {
+	fault, is := errors.AsType[*model.Fault](err)
+	if err == nil || !is || fault.Code != model.CodeInput {
 		return "", err
 	}
 	image := tagOf(c, string(wanted.Spec.OpenShift.Arch))

@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -61,7 +62,7 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	}
 	c.ControlPlane.Spec.DistributionVersion = "4.20.3"
 	c.ControlPlane.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "pull"}
-	service := &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
+	service := &offers{err: &model.Fault{Code: model.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
 	pull := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pull"}, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}}
 	now, asked, answer := &still{Clock: clock.Real(), now: time.Unix(0, 0)}, 0, errors.New("no route to host")
 	r := &releases{live: fake.NewClientBuilder().Build(), clock: now, read: func(_ context.Context, image string, _ release.Options) (release.Info, error) {
@@ -87,7 +88,7 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	look("", 0, "read the pull secret pull") // it is not asked so soon
 	now.now = now.now.Add(lookAgain)
 	look("", 1, "no ClusterImageSet is of version 4.20.3", "no route to host")
-	service.err = &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3: there are img4.21")}
+	service.err = &model.Fault{Code: model.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3: there are img4.21")}
 	look("", 1, "there are img4.21", "no route to host") // what the service has is looked at each time
 	now.now, answer = now.now.Add(lookAgain), nil
 	look(repositoryOCP+"@sha256:abc", 2)
@@ -112,7 +113,7 @@ func TestReleasesAreReadInBoundedTime(t *testing.T) {
 	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
 	plane.Spec.DistributionVersion = "4.20.3"
 	c := &desired.Cluster{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}, ControlPlane: plane}
-	service := &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
+	service := &offers{err: &model.Fault{Code: model.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
 	_, err := r.imageOf(t.Context(), service, c, &spec.Cluster{})
 	_, payloadErr := r.payloadOf(t.Context(), plane, &spec.Cluster{}, repositoryOCP+"@sha256:abc")
 	if err != nil || payloadErr != nil || read != 2 {
@@ -173,7 +174,7 @@ func released(repository string) (*desired.Cluster, *spec.Cluster, *offers) {
 	c.ControlPlane.Annotations = map[string]string{controlplanev1.ReleaseImageRepositoryOverrideAnnotation: repository}
 	wanted := &spec.Cluster{}
 	wanted.Spec.Registry = spec.Registry{Mirrors: []spec.Mirror{{Source: repository, Mirrors: []string{repository}, Insecure: true}}}
-	return c, wanted, &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no release is of version 4.20.3")}}
+	return c, wanted, &offers{err: &model.Fault{Code: model.CodeInput, Err: errors.New("no release is of version 4.20.3")}}
 }
 
 // TestReleasesAreReadFromAllowedAddresses: registries, which users of a namespace name, are called by the rule for

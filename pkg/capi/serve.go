@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/access"
 	"github.com/oaictl/oaictl/pkg/capi/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Serving says how a process with the providers is reached, and by whom.
@@ -156,7 +156,7 @@ func (s Serving) complete(ctx context.Context, connection *rest.Config, options 
 			return nil, err
 		}
 		if err := keeper.Ensure(ctx); err != nil {
-			return nil, &install.Fault{Code: install.CodeFailure, Op: "make the certificate of the webhooks", On: keeper.Secret, Err: err}
+			return nil, &model.Fault{Code: model.CodeFailure, Op: "make the certificate of the webhooks", On: keeper.Secret, Err: err}
 		}
 		tlsOptions = append(tlsOptions, func(c *tls.Config) { c.GetCertificate = keeper.GetCertificate })
 	}

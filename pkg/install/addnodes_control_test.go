@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // lose takes the service's records of hosts away.
 func (w *world) lose(names ...string) {
-	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool {
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool {
 		return slices.Contains(names, strings.TrimPrefix(h.ID, "host-"))
 	})
 }
@@ -24,7 +23,7 @@ func (w *world) returned(name string) {
 	i := slices.IndexFunc(w.desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
 	host := machine(name, w.desired.Spec.Spec.Hosts[i].Match.MAC, i)
 	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, model.RoleControlPlane, w.observed.InfraEnvs[0].ID
-	host.Settings = install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(name)}
+	host.Settings = model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(name)}
 	w.observed.Hosts = append(w.observed.Hosts, host)
 }
 
@@ -35,7 +34,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 		change func(*world)
 		alone  string // hosts that are left alone
 		wanted string // of whom something is done or waited for
-		cure   install.Cure
+		cure   model.Cure
 	}{
 		"a record is lost": {func(w *world) { w.lose("cp-0") }, "cp-0", "", model.CureNow},
 		"all records are lost, while a worker is added": {func(w *world) {
@@ -81,7 +80,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 			w.dark = func(string) bool { return true }
 			test.change(w)
 			var alone, done []string
-			var plan install.Plan
+			var plan model.Plan
 			for range 5 { // images are made in between
 				plan = w.decide()
 				if err := wellFormed(plan); err != nil {

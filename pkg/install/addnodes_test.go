@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,7 +39,7 @@ func addingWorld(t *testing.T) *world {
 }
 
 // laterEnv is an InfraEnv that was made once the cluster was installed.
-func laterEnv(w *world) install.InfraEnv {
+func laterEnv(w *world) model.InfraEnv {
 	env := w.observed.InfraEnvs[0]
 	env.ID, env.Name, env.Created = "infraenv-lab-2", "lab-2", w.observed.Cluster.InstallCompleted.Add(time.Minute)
 	return env
@@ -51,7 +51,7 @@ func TestWithoutAddNodes(t *testing.T) {
 	w := addingWorld(t)
 	w.desired.Options.AddNodes = false
 	plan := w.decide()
-	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "{add-node -f FILE}" {
+	if len(plan.Actions) > 0 || plan.Verdict != model.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -60,62 +60,62 @@ func TestWithoutAddNodes(t *testing.T) {
 // is done or said about it.
 func TestAddNodesStates(t *testing.T) {
 	for name, test := range map[string]struct {
-		change  func(*world, *install.Host)
-		verdict install.Verdict
+		change  func(*world, *model.Host)
+		verdict model.Verdict
 		action  string // key of the only action
 		wait    string // part of a wait
 		reason  string // of a blocker
 		message string // part of the plan's message
 	}{
-		"ready":      {func(*world, *install.Host) {}, install.VerdictWorking, "host/worker-1/install", "", "", ""},
-		"renamed":    {func(_ *world, h *install.Host) { h.Settings[setting.Hostname] = setting.ValueOf("x") }, install.VerdictWorking, "host/worker-1/update", "", "", ""},
-		"discovered": {func(_ *world, h *install.Host) { h.State = model.HostDiscovering }, install.VerdictWaiting, "", "worker-1 to be checked", "", ""},
-		"unread":     {func(_ *world, h *install.Host) { h.Inventory = install.Inventory{} }, install.VerdictWaiting, "", "the inventory of a new host", "", ""},
-		"no such disk": {func(w *world, _ *install.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, install.VerdictBlocked,
+		"ready":      {func(*world, *model.Host) {}, model.VerdictWorking, "host/worker-1/install", "", "", ""},
+		"renamed":    {func(_ *world, h *model.Host) { h.Settings[setting.Hostname] = setting.ValueOf("x") }, model.VerdictWorking, "host/worker-1/update", "", "", ""},
+		"discovered": {func(_ *world, h *model.Host) { h.State = model.HostDiscovering }, model.VerdictWaiting, "", "worker-1 to be checked", "", ""},
+		"unread":     {func(_ *world, h *model.Host) { h.Inventory = model.Inventory{} }, model.VerdictWaiting, "", "the inventory of a new host", "", ""},
+		"no such disk": {func(w *world, _ *model.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, model.VerdictBlocked,
 			"", "", "DiskHints", ""},
-		"blocked": {func(_ *world, h *install.Host) {
+		"blocked": {func(_ *world, h *model.Host) {
 			h.State = model.HostBlocked
-			h.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
-		}, install.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
-		"small disk": {func(_ *world, h *install.Host) {
+			h.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+		}, model.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
+		"small disk": {func(_ *world, h *model.Host) {
 			h.State = model.HostBlocked
-			h.Validations = []install.Validation{{ID: "has-min-valid-disks", Category: "hardware", Status: "failure", Message: "No eligible disks were found"}}
-			h.Inventory.Disks = []install.Disk{{Path: "/dev/sda", SizeBytes: 20e9, Reasons: []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}}}
-		}, install.VerdictBlocked, "", "", "ValidationFails", "No eligible disks were found; /dev/sda: Disk is too small (disk only has 20 GB, but 100 GB are required)"},
-		"silent": {func(_ *world, h *install.Host) { h.State = model.HostDisconnected }, install.VerdictBlocked, "", "", "HostDisconnected", ""},
-		"installing": {func(_ *world, h *install.Host) {
+			h.Validations = []model.Validation{{ID: "has-min-valid-disks", Category: "hardware", Status: "failure", Message: "No eligible disks were found"}}
+			h.Inventory.Disks = []model.Disk{{Path: "/dev/sda", SizeBytes: 20e9, Reasons: []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}}}
+		}, model.VerdictBlocked, "", "", "ValidationFails", "No eligible disks were found; /dev/sda: Disk is too small (disk only has 20 GB, but 100 GB are required)"},
+		"silent": {func(_ *world, h *model.Host) { h.State = model.HostDisconnected }, model.VerdictBlocked, "", "", "HostDisconnected", ""},
+		"installing": {func(_ *world, h *model.Host) {
 			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"
-		}, install.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
-		"stuck": {func(w *world, h *install.Host) {
-			h.State, h.Progress = model.HostInstalling, install.HostProgress{Stage: "Writing image to disk", Updated: w.observed.At.Add(-3 * time.Hour)}
-		}, install.VerdictBlocked, "", "", "StageTimedOut", ""},
-		"wrong boot": {func(_ *world, h *install.Host) { h.State = model.HostNeedsUser }, install.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
-		"reset":      {func(_ *world, h *install.Host) { h.State = model.HostResetting }, install.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
-		"cancelled":  {func(_ *world, h *install.Host) { h.State = model.HostCancelled }, install.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
-		"failed": {func(_ *world, h *install.Host) { h.State, h.StatusInfo = model.HostFailed, "its disk broke" }, install.VerdictFailed,
+		}, model.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
+		"stuck": {func(w *world, h *model.Host) {
+			h.State, h.Progress = model.HostInstalling, model.HostProgress{Stage: "Writing image to disk", Updated: w.observed.At.Add(-3 * time.Hour)}
+		}, model.VerdictBlocked, "", "", "StageTimedOut", ""},
+		"wrong boot": {func(_ *world, h *model.Host) { h.State = model.HostNeedsUser }, model.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
+		"reset":      {func(_ *world, h *model.Host) { h.State = model.HostResetting }, model.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
+		"cancelled":  {func(_ *world, h *model.Host) { h.State = model.HostCancelled }, model.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
+		"failed": {func(_ *world, h *model.Host) { h.State, h.StatusInfo = model.HostFailed, "its disk broke" }, model.VerdictFailed,
 			"", "", "", "not added: worker-1: its disk broke"},
-		"added":   {func(_ *world, h *install.Host) { h.State = model.HostAdded }, install.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
-		"strange": {func(_ *world, h *install.Host) { h.State, h.Status = model.HostUnknown, "levitating" }, install.VerdictWaiting, "", `"levitating"`, "", ""},
-		"lost in the install": {func(w *world, h *install.Host) {
+		"added":   {func(_ *world, h *model.Host) { h.State = model.HostAdded }, model.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		"strange": {func(_ *world, h *model.Host) { h.State, h.Status = model.HostUnknown, "levitating" }, model.VerdictWaiting, "", `"levitating"`, "", ""},
+		"lost in the install": {func(w *world, h *model.Host) {
 			w.host("host-worker-0").State, h.State = model.HostFailed, model.HostAdded
 			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
-		}, install.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
-		"two machines": {func(w *world, h *install.Host) {
+		}, model.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
+		"two machines": {func(w *world, h *model.Host) {
 			twin := *h
 			twin.ID = "twin"
 			w.observed.Hosts = append(w.observed.Hosts, twin)
-		}, install.VerdictBlocked, "", "", "AmbiguousHost", ""},
-		"image runs out": {func(w *world, _ *install.Host) {
-			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
+		}, model.VerdictBlocked, "", "", "AmbiguousHost", ""},
+		"image runs out": {func(w *world, _ *model.Host) {
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-1" })
 			w.observed.InfraEnvs[0].Image.Expires = w.observed.At
-		}, install.VerdictWorking, "infraenv/lab/renew", "worker-1 to boot the discovery image lab", "", ""},
-		"made for it": {func(w *world, _ *install.Host) {
-			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
+		}, model.VerdictWorking, "infraenv/lab/renew", "worker-1 to boot the discovery image lab", "", ""},
+		"made for it": {func(w *world, _ *model.Host) {
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-1" })
 			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
-		}, install.VerdictWaiting, "", "worker-1 to boot the discovery image lab-2", "", ""},
-		"degraded": {func(w *world, h *install.Host) {
+		}, model.VerdictWaiting, "", "worker-1 to boot the discovery image lab-2", "", ""},
+		"degraded": {func(w *world, h *model.Host) {
 			h.State, w.observed.Cluster.StatusInfo = model.HostAdded, "Cluster is installed but degraded. Failed OLM operators: lso"
-		}, install.VerdictInstalled, "", "", "", "added: worker-1"},
+		}, model.VerdictInstalled, "", "", "", "added: worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := addingWorld(t)
@@ -127,7 +127,7 @@ func TestAddNodesStates(t *testing.T) {
 			if plan.Verdict != test.verdict || strings.Join(keys(plan.Actions), " ") != test.action {
 				t.Errorf("%s, actions %v; want %s, %q: %+v", plan.Verdict, keys(plan.Actions), test.verdict, test.action, plan)
 			}
-			if test.wait != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, test.wait) }) {
+			if test.wait != "" && !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, test.wait) }) {
 				t.Errorf("waits %+v; want %q", plan.Waits, test.wait)
 			}
 			if test.reason != "" && !hasReason(plan, test.reason) {
@@ -153,7 +153,7 @@ func TestFastHostsAreNotHeldUp(t *testing.T) {
 	if strings.Join(keys(plan.Actions), " ") != "host/worker-1/install" {
 		t.Errorf("actions %v", keys(plan.Actions))
 	}
-	if !slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return x.Reason == "UnknownHost" }) {
+	if !slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool { return x.Reason == "UnknownHost" }) {
 		t.Errorf("nobody is told of the stranger: %+v", plan.Warnings)
 	}
 }
@@ -174,7 +174,7 @@ func TestUnnamedNodes(t *testing.T) {
 	more := *file.Topology.Workers + 2
 	file.Topology.Workers = &more
 	plan = w.decide()
-	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
+	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
 		t.Errorf("actions %v, waits %+v", keys(plan.Actions), plan.Waits)
 	}
 }
@@ -201,7 +201,7 @@ func TestPoolWhoseImageChanges(t *testing.T) {
 
 // TestAddNodesToWhatIsNotInstalled installs nothing.
 func TestAddNodesToWhatIsNotInstalled(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: sample(1, 0), Options: install.Options{AddNodes: true}})
+	w := newWorld(&model.Desired{Spec: sample(1, 0), Options: model.Options{AddNodes: true}})
 	if plan := w.decide(); len(plan.Actions) > 0 || plan.Blockers[0].Cure != model.CureOwner {
 		t.Errorf("no cluster: %+v", plan)
 	}
@@ -217,12 +217,12 @@ func TestRunAddsNodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		absent string
 		fails  bool
-		code   install.Code
+		code   model.Code
 		text   string
 	}{
 		"added":      {code: 0},
-		"never came": {absent: "worker-1", code: install.CodeNeedsUser, text: "worker-1 to boot the discovery image lab"},
-		"failed":     {fails: true, code: install.CodeFailed, text: "add nodes to lab.: not added: worker-1"},
+		"never came": {absent: "worker-1", code: model.CodeNeedsUser, text: "worker-1 to boot the discovery image lab"},
+		"failed":     {fails: true, code: model.CodeFailed, text: "add nodes to lab.: not added: worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestRunAddsNodes(t *testing.T) {
 				w.observed.InfraEnvs[0].Image.Created = w.observed.InfraEnvs[0].Created
 				w.observed.Cluster.InstallCompleted = time.Now().Add(-time.Hour)
 				if test.fails {
-					p.lose = func(a install.Action) error {
+					p.lose = func(a model.Action) error {
 						if a.Kind == model.InstallHost {
 							p.host(a.Target).State = model.HostFailed
 						}
@@ -245,7 +245,7 @@ func TestRunAddsNodes(t *testing.T) {
 					t.Fatalf("code %d: %v", result.ExitCode, err)
 				}
 				if test.code != 0 {
-					if install.NextOf(err) == "" {
+					if model.NextOf(err) == "" {
 						t.Error("nothing says what to do next")
 					}
 					return

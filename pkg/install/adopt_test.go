@@ -6,15 +6,15 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestAdoptWhateverTheState: a cluster that is named to be taken over is marked also
 // where nothing else is to be done, or the user is told that it is not.
 func TestAdoptWhateverTheState(t *testing.T) {
-	for state, always := range map[install.ClusterState]bool{
+	for state, always := range map[model.ClusterState]bool{
 		model.ClusterReady: true, model.ClusterAddingHosts: true,
 		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterNeedsUser: false, model.ClusterFinalizing: false,
 		model.ClusterInstalled: false, model.ClusterFailed: false, model.ClusterCancelled: false,
@@ -31,7 +31,7 @@ func TestAdoptWhateverTheState(t *testing.T) {
 					marks = append(marks, string(a.Kind))
 				}
 			}
-			warned := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+			warned := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
 				return x.Reason == "NotAdopted" && strings.Contains(x.Message, strings.ToLower(string(state)))
 			})
 			if can := always || anytime; can != slices.Equal(marks, []string{"UpdateCluster"}) || can == warned {
@@ -53,7 +53,7 @@ func TestAdoptInstalled(t *testing.T) {
 		w.desired.Options.Adopt = w.observed.Cluster.ID
 		p := &plane{world: w}
 		result, err := install.New(p).Run(t.Context(), w.desired)
-		if err != nil || result.Verdict != install.VerdictInstalled || strings.Join(keys(w.writes), " ") != "cluster/adopt" || !w.observed.Cluster.Owned {
+		if err != nil || result.Verdict != model.VerdictInstalled || strings.Join(keys(w.writes), " ") != "cluster/adopt" || !w.observed.Cluster.Owned {
 			t.Errorf("%v: %s, writes %v", err, result.Verdict, keys(w.writes))
 		}
 	})
@@ -61,14 +61,14 @@ func TestAdoptInstalled(t *testing.T) {
 
 // TestForeignClusterIsNamed by what is to be typed, as far as it is known.
 func TestForeignClusterIsNamed(t *testing.T) {
-	other := func(id string) install.ClusterRef {
-		return install.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com"}
+	other := func(id string) model.ClusterRef {
+		return model.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com"}
 	}
-	for next, others := range map[string][]install.ClusterRef{
+	for next, others := range map[string][]model.ClusterRef{
 		"oaictl create cluster -f FILE --adopt one, or": {other("one")},
 		"oaictl create cluster -f FILE --adopt ID, or":  {other("one"), other("two")},
 	} {
-		w := newWorld(&install.Desired{Spec: sample(3, 0)})
+		w := newWorld(&model.Desired{Spec: sample(3, 0)})
 		w.observed.Others = others
 		if plan := w.decide(); !strings.HasPrefix(plan.Next.String(), next) {
 			t.Errorf("%q, want %q", plan.Next, next)

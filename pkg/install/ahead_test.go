@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // refused follows a world to its end, and says by which blocker it came to it without having
 // written anything.
-func refused(t *testing.T, w *world) install.Blocker {
+func refused(t *testing.T, w *world) model.Blocker {
 	t.Helper()
 	w.writes = nil
 	for range 6 {
@@ -23,7 +23,7 @@ func refused(t *testing.T, w *world) install.Blocker {
 		w.pass()
 	}
 	plan := w.decide()
-	if len(plan.Blockers) != 1 || plan.Fault == nil || install.CodeOf(plan.Fault) != install.CodeInput || len(w.writes) > 0 || len(plan.Waits) > 0 {
+	if len(plan.Blockers) != 1 || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput || len(w.writes) > 0 || len(plan.Waits) > 0 {
 		t.Fatalf("blockers %+v, waits %+v, fault %v, writes %v", plan.Blockers, plan.Waits, plan.Fault, keys(w.writes))
 	}
 	return plan.Blockers[0]

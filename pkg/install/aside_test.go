@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestResultsOfAnEarlierCluster are neither taken for those of the cluster that a
@@ -17,11 +18,11 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		files := install.NewFiles(dir)
 		name := sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
-			if _, err := files.Save(t.Context(), install.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
+			if _, err := files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
 		p.observed.Cluster = nil
 		_, _, _ = runFor(t, p, true, install.WithFiles(files))
 		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -36,7 +36,7 @@ func (q *question) isAnswered() bool {
 
 // asked has a person answer what only a person can, one question after the other. It reports
 // whether anything was answered since the last look.
-func (r *run) asked(ctx context.Context, observed *Observed, plan Plan) (answered bool) {
+func (r *run) asked(ctx context.Context, observed *model.Observed, plan model.Plan) (answered bool) {
 	if r.ask == nil {
 		return false
 	}
@@ -63,7 +63,7 @@ func (r *run) asked(ctx context.Context, observed *Observed, plan Plan) (answere
 func askedKey(v csr.Verdict) string { return "asked/" + model.AnswerKey(v) }
 
 // take remembers an answer, and reports whether there is one.
-func (r *run) take(q *question, plan Plan) bool {
+func (r *run) take(q *question, plan model.Plan) bool {
 	if q.err != nil {
 		return false
 	}
@@ -78,7 +78,7 @@ func (r *run) take(q *question, plan Plan) bool {
 
 // isIdle reports whether nobody needs the answer any more: somebody else has approved the
 // request, or it is judged otherwise by now. While the cluster does not answer, nothing is known.
-func (r *run) isIdle(q *question, observed *Observed, plan Plan) bool {
+func (r *run) isIdle(q *question, observed *model.Observed, plan model.Plan) bool {
 	if observed.Spoke == nil || observed.Spoke.Trouble != "" {
 		return false
 	}
@@ -86,7 +86,7 @@ func (r *run) isIdle(q *question, observed *Observed, plan Plan) bool {
 }
 
 // putNext puts the first question that was not put before.
-func (r *run) putNext(ctx context.Context, plan Plan) {
+func (r *run) putNext(ctx context.Context, plan model.Plan) {
 	for _, v := range plan.Questions {
 		if r.requests.told[askedKey(v)] {
 			continue

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -18,7 +18,7 @@ import (
 type growingNodes struct{ *plane }
 
 // Observe is of install.Nodes.
-func (g growingNodes) Observe(context.Context, *install.Desired, *install.Observed) (*install.Spoke, error) {
+func (g growingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	seen := g.spoke.seen
@@ -27,7 +27,7 @@ func (g growingNodes) Observe(context.Context, *install.Desired, *install.Observ
 }
 
 // Act is of install.Nodes.
-func (g growingNodes) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (g growingNodes) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.spoke.apply(a)
@@ -96,7 +96,7 @@ func TestAsksBesideTheLoop(t *testing.T) {
 				return false, context.Cause(ctx)
 			}
 		}, time.Hour)
-		if err != nil || result.Verdict != install.VerdictInstalled || !slices.Contains(result.Plan.Ready, "worker-1") {
+		if err != nil || result.Verdict != model.VerdictInstalled || !slices.Contains(result.Plan.Ready, "worker-1") {
 			t.Fatalf("%v: %+v", err, result.Plan)
 		}
 		if asked.Load() != 2 || most.Load() != 1 || len(p.spoke.approved) != 2 {
@@ -122,7 +122,7 @@ func TestNobodyAnswers(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return false, context.Cause(ctx)
 		}, time.Hour)
-		if install.CodeOf(err) != install.CodeNeedsUser {
+		if model.CodeOf(err) != model.CodeNeedsUser {
 			t.Errorf("it ends with %v", err)
 		}
 		if why := <-ended; why == nil {

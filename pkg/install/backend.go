@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -15,20 +16,20 @@ type Backend interface {
 	Service
 
 	// ListClusters lists the clusters that the user may see, by name and age.
-	ListClusters(ctx context.Context) ([]Cluster, error)
+	ListClusters(ctx context.Context) ([]model.Cluster, error)
 	// ListInfraEnvs lists the InfraEnvs that the user may see, or those of one cluster, by
 	// name and age.
-	ListInfraEnvs(ctx context.Context, clusterID string) ([]InfraEnv, error)
+	ListInfraEnvs(ctx context.Context, clusterID string) ([]model.InfraEnv, error)
 	// ListHosts lists the hosts of an InfraEnv, bound or not.
-	ListHosts(ctx context.Context, infraEnvID string) ([]Host, error)
+	ListHosts(ctx context.Context, infraEnvID string) ([]model.Host, error)
 	// ClusterByNameOrID finds one cluster by its id, its name, or NAME.DOMAIN. None and
 	// several are faults with [CodeNotFound], the latter naming the ids.
-	ClusterByNameOrID(ctx context.Context, text string) (ClusterRef, error)
+	ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error)
 	// InfraEnvByNameOrID does so for an InfraEnv.
-	InfraEnvByNameOrID(ctx context.Context, text string) (InfraEnv, error)
+	InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error)
 	// ClusterLeft finds what a deletion that was broken off has left of a cluster, which
 	// DeleteCluster deletes. The Status says what that is.
-	ClusterLeft(ctx context.Context, text string) (ClusterRef, error)
+	ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error)
 	// Events reads one page of the service's event log, from the offset on.
 	Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error)
 	// Follow has lists be read from watches from now on, where the service has them: for
@@ -43,7 +44,7 @@ type Backend interface {
 	// discovery image again.
 	ResetInstall(ctx context.Context, clusterID string) error
 	// MayDelete refuses a cluster that DeleteCluster would not delete, whatever its state.
-	MayDelete(ref ClusterRef) error
+	MayDelete(ref model.ClusterRef) error
 	// DeleteCluster deletes a cluster, and waits for it to be gone.
 	DeleteCluster(ctx context.Context, clusterID string, options DeleteOptions) error
 	// DeleteInfraEnv deletes an InfraEnv that no hosts belong to.
@@ -144,12 +145,12 @@ type Service interface {
 	// return what has not changed from memory. A cluster that does not exist
 	// is not an error: Observed.Cluster is nil. prior is the last observation,
 	// nil at first.
-	Observe(ctx context.Context, query Query, prior *Observed) (*Observed, error)
+	Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error)
 	// Act sends the one request that the action stands for and does not wait
 	// for what it starts. The desired cluster gives what an action does not
 	// carry, secrets and the contents of files: it is what is desired of the
 	// cluster as it was observed (Desired.At).
-	Act(ctx context.Context, desired *Desired, action Action) error
+	Act(ctx context.Context, desired *model.Desired, action model.Action) error
 	// Credential reads a result of the install: "kubeconfig",
 	// "kubeconfig-noingress" or "kubeadmin-password".
 	Credential(ctx context.Context, clusterID, name string) ([]byte, error)
@@ -160,7 +161,7 @@ type Service interface {
 type Notifier interface {
 	// Changed is closed once something that concerns the cluster is other than the last
 	// Observe has shown it, or may be, so that a decision may be.
-	Changed(query Query) <-chan struct{}
+	Changed(query model.Query) <-chan struct{}
 }
 
 // Files is the plane of results on disk. They are kept by the cluster's name and
@@ -168,41 +169,41 @@ type Notifier interface {
 type Files interface {
 	// Observe reads which results are on disk, by their names, of those that
 	// belong to the cluster.
-	Observe(ctx context.Context, cluster ClusterRef) (map[string]SavedResult, error)
+	Observe(ctx context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error)
 	// Claim makes what is kept by the cluster's name the cluster's own. Results
 	// that belong to no cluster, or to another, are the cluster's where they equal
 	// what read gives, which is nil where the service has none; else they are put
 	// aside and never overwritten, and Claim returns where they are now. Without
 	// an id, of a cluster that is not registered yet, nothing is marked.
-	Claim(ctx context.Context, cluster ClusterRef, read func(name string) ([]byte, error)) (aside string, err error)
+	Claim(ctx context.Context, cluster model.ClusterRef, read func(name string) ([]byte, error)) (aside string, err error)
 	// Save writes a result with mode 0600, whole or not at all, and leaves an
 	// equal file as it is. What differs is put aside, and Save returns where it
 	// is now.
-	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
+	Save(ctx context.Context, cluster model.ClusterRef, name string, data []byte) (aside string, err error)
 	// Append adds a line to a record that is kept of the cluster, with mode 0600.
-	Append(ctx context.Context, cluster ClusterRef, name string, line []byte) error
+	Append(ctx context.Context, cluster model.ClusterRef, name string, line []byte) error
 	// Record is what Append has kept, nil where there is nothing.
-	Record(ctx context.Context, cluster ClusterRef, name string) ([]byte, error)
+	Record(ctx context.Context, cluster model.ClusterRef, name string) ([]byte, error)
 }
 
 // Event is the library's only output. Its JSON form is version 1 of the event
 // line and is described by docs/event.schema.json.
 type Event struct {
-	V        int       `json:"v"`    // 1
-	Time     time.Time `json:"time"` // on the service's clock
-	Type     EventType `json:"type"`
-	Cluster  string    `json:"cluster,omitempty"`
-	Host     string    `json:"host,omitempty"`
-	Key      string    `json:"key,omitempty"`
-	State    string    `json:"state,omitempty"`
-	Stage    string    `json:"stage,omitempty"`
-	Percent  *int      `json:"percent,omitempty"`
-	ETA      *int      `json:"eta,omitempty"` // seconds until the whole is done
-	Severity Severity  `json:"severity,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	Next     Advice    `json:"next,omitempty"`
-	ExitCode *int      `json:"exitCode,omitempty"`
+	V        int             `json:"v"`    // 1
+	Time     time.Time       `json:"time"` // on the service's clock
+	Type     model.EventType `json:"type"`
+	Cluster  string          `json:"cluster,omitempty"`
+	Host     string          `json:"host,omitempty"`
+	Key      string          `json:"key,omitempty"`
+	State    string          `json:"state,omitempty"`
+	Stage    string          `json:"stage,omitempty"`
+	Percent  *int            `json:"percent,omitempty"`
+	ETA      *int            `json:"eta,omitempty"` // seconds until the whole is done
+	Severity model.Severity  `json:"severity,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Next     model.Advice    `json:"next,omitempty"`
+	ExitCode *int            `json:"exitCode,omitempty"`
 	// View is what a live display draws from; it is not part of the line.
 	View *View `json:"-"`
 }
@@ -210,9 +211,9 @@ type Event struct {
 // View is the whole state after an observation, for displays that draw it
 // anew each time.
 type View struct {
-	Desired  *Desired
-	Observed *Observed
-	Plan     Plan
+	Desired  *model.Desired
+	Observed *model.Observed
+	Plan     model.Plan
 	Percent  int           // of the whole; never less than before
 	ETA      time.Duration // zero: unknown
 	Hosts    []HostView
@@ -220,10 +221,10 @@ type View struct {
 
 // HostView is one line of a live display.
 type HostView struct {
-	Name    string // in the file, or else the service's
-	ID      string // the service's, "" while the host is absent
-	Role    Role   // as set, or as the service suggests
-	State   HostState
+	Name    string     // in the file, or else the service's
+	ID      string     // the service's, "" while the host is absent
+	Role    model.Role // as set, or as the service suggests
+	State   model.HostState
 	Stage   string // with the part of it that is done: "Writing image to disk 45%"
 	Percent int
 	Since   time.Time // when the stage, or else the state, began

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -15,31 +15,31 @@ type loopOnly struct{ Service }
 
 // unable refuses a verb.
 func unable(op, on string) error {
-	return &Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New("this service has no more than a loop needs")}
+	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New("this service has no more than a loop needs")}
 }
 
-func (loopOnly) ListClusters(context.Context) ([]Cluster, error) {
+func (loopOnly) ListClusters(context.Context) ([]model.Cluster, error) {
 	return nil, unable("list clusters", "")
 }
 
-func (loopOnly) ListInfraEnvs(context.Context, string) ([]InfraEnv, error) {
+func (loopOnly) ListInfraEnvs(context.Context, string) ([]model.InfraEnv, error) {
 	return nil, unable("list InfraEnvs", "")
 }
 
-func (loopOnly) ListHosts(_ context.Context, env string) ([]Host, error) {
+func (loopOnly) ListHosts(_ context.Context, env string) ([]model.Host, error) {
 	return nil, unable("list hosts of", env)
 }
 
-func (loopOnly) ClusterByNameOrID(_ context.Context, text string) (ClusterRef, error) {
-	return ClusterRef{}, unable("find cluster", text)
+func (loopOnly) ClusterByNameOrID(_ context.Context, text string) (model.ClusterRef, error) {
+	return model.ClusterRef{}, unable("find cluster", text)
 }
 
-func (loopOnly) InfraEnvByNameOrID(_ context.Context, text string) (InfraEnv, error) {
-	return InfraEnv{}, unable("find InfraEnv", text)
+func (loopOnly) InfraEnvByNameOrID(_ context.Context, text string) (model.InfraEnv, error) {
+	return model.InfraEnv{}, unable("find InfraEnv", text)
 }
 
-func (loopOnly) ClusterLeft(_ context.Context, text string) (ClusterRef, error) {
-	return ClusterRef{}, unable("find cluster", text)
+func (loopOnly) ClusterLeft(_ context.Context, text string) (model.ClusterRef, error) {
+	return model.ClusterRef{}, unable("find cluster", text)
 }
 
 func (loopOnly) Events(context.Context, EventFilter, int) (EventPage, error) {
@@ -50,7 +50,7 @@ func (loopOnly) CancelInstall(_ context.Context, id string) error { return unabl
 
 func (loopOnly) ResetInstall(_ context.Context, id string) error { return unable("reset", id) }
 
-func (loopOnly) MayDelete(ref ClusterRef) error { return unable("delete cluster", ref.ID) }
+func (loopOnly) MayDelete(ref model.ClusterRef) error { return unable("delete cluster", ref.ID) }
 
 func (loopOnly) DeleteCluster(_ context.Context, id string, _ DeleteOptions) error {
 	return unable("delete cluster", id)

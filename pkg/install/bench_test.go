@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -19,7 +19,7 @@ const decideBound = 5 * time.Millisecond
 // each of them differs from the file, where their failing checks are explained,
 // where the install may start, and while it runs.
 func BenchmarkDecide500(b *testing.B) {
-	for _, phase := range []install.ClusterState{model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterInstalling} {
+	for _, phase := range []model.ClusterState{model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterInstalling} {
 		b.Run(string(phase), func(b *testing.B) {
 			w := crowd(500, phase)
 			if phase == model.ClusterBlocked {
@@ -33,7 +33,7 @@ func BenchmarkDecide500(b *testing.B) {
 			for b.Loop() {
 				observed := w.observed
 				began := time.Now()
-				install.Decide(w.desired, &observed, install.Memory{}, observed.At)
+				install.Decide(w.desired, &observed, model.Memory{}, observed.At)
 				took = append(took, time.Since(began))
 			}
 			// The median: others may want the processor now and then.
@@ -48,7 +48,7 @@ func BenchmarkDecide500(b *testing.B) {
 }
 
 // crowd is the model of a cluster of n hosts at the beginning of a phase.
-func crowd(n int, phase install.ClusterState) *world {
+func crowd(n int, phase model.ClusterState) *world {
 	c := sample(3, n-3)
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
@@ -56,7 +56,7 @@ func crowd(n int, phase install.ClusterState) *world {
 		host.Labels = map[string]string{"rack": fmt.Sprint(i / 20)}
 		host.Disk.Hints = spec.DiskHints{DeviceName: "/dev/nvme0n1"}
 	}
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	for range 20 {
 		o := &w.observed
 		switch {
@@ -72,7 +72,7 @@ func crowd(n int, phase install.ClusterState) *world {
 		w.pass()
 		for i := range o.Hosts {
 			o.Hosts[i].Validations = checks(40)
-			o.Hosts[i].Progress = install.HostProgress{Stage: "Writing image to disk", Since: o.At, Stages: []string{"Starting installation", "Writing image to disk", "Done"}}
+			o.Hosts[i].Progress = model.HostProgress{Stage: "Writing image to disk", Since: o.At, Stages: []string{"Starting installation", "Writing image to disk", "Done"}}
 		}
 	}
 	return w
@@ -84,16 +84,16 @@ func (w *world) fail(ids ...string) {
 		h := &w.observed.Hosts[i]
 		h.State = model.HostBlocked
 		for _, id := range ids {
-			h.Validations = append(h.Validations, install.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
+			h.Validations = append(h.Validations, model.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
 		}
 	}
 }
 
 // checks are validations as a service makes them of every host.
-func checks(n int) []install.Validation {
-	var list []install.Validation
+func checks(n int) []model.Validation {
+	var list []model.Validation
 	for i := range n {
-		list = append(list, install.Validation{ID: fmt.Sprintf("check-%d", i), Category: "hardware", Status: "success", Message: "as it should be"})
+		list = append(list, model.Validation{ID: fmt.Sprintf("check-%d", i), Category: "hardware", Status: "success", Message: "as it should be"})
 	}
 	return list
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -89,12 +89,12 @@ func (client *Client) With(options ...Option) *Client {
 
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
 // is the last observation, nil at first: with it, only what may have changed is read.
-func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+func (client *Client) Observe(ctx context.Context, desired *model.Desired, prior *model.Observed) (*model.Observed, error) {
 	return client.observe(ctx, desired, prior, false)
 }
 
 // observe looks, more closely where something is about to change.
-func (client *Client) observe(ctx context.Context, desired *Desired, prior *Observed, soon bool) (*Observed, error) {
+func (client *Client) observe(ctx context.Context, desired *model.Desired, prior *model.Observed, soon bool) (*model.Observed, error) {
 	began := client.clock.Now()
 	query := desired.Query()
 	query.Detail, query.Poll, query.Soon = prior == nil || began.Sub(prior.Detailed) >= detailInterval, client.poll, soon
@@ -127,7 +127,7 @@ func (client *Client) observe(ctx context.Context, desired *Desired, prior *Obse
 // Changed is closed once the service has something of the cluster that the last Observe did not
 // show, for who decides again then. It is nil, which never comes, where the service tells of
 // nothing: such a one is to be looked at from time to time.
-func (client *Client) Changed(desired *Desired, observed *Observed) <-chan struct{} {
+func (client *Client) Changed(desired *model.Desired, observed *model.Observed) <-chan struct{} {
 	if client.notifier == nil {
 		return nil
 	}
@@ -140,14 +140,14 @@ func (client *Client) Changed(desired *Desired, observed *Observed) <-chan struc
 
 // Act carries out one action of a plan that was decided on an observation, and does not
 // wait for what it starts.
-func (client *Client) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
+func (client *Client) Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error {
 	return client.act(ctx, desired, observed, action, func(e Event) {
 		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, model.SeverityInfo
 		client.emit(e)
 	})
 }
 
-func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, report func(Event)) error {
+func (client *Client) act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
 	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
@@ -168,22 +168,22 @@ func (client *Client) act(ctx context.Context, desired *Desired, observed *Obser
 
 // Plan observes once and decides, and writes nothing. Where a cluster would be registered, it
 // asks for what that would end with, too. What it returns beside the plan is what it decided on.
-func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
+func (client *Client) Plan(ctx context.Context, desired *model.Desired) (model.Plan, *model.Observed, error) {
 	observed, err := client.Observe(ctx, desired, nil)
 	if err != nil {
-		return Plan{}, nil, err
+		return model.Plan{}, nil, err
 	}
 	plan := decide.Decide(client.limited(desired), observed, model.Before(observed), observed.At)
-	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == model.RegisterCluster }) {
+	if slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}
 	return plan, observed, err
 }
 
 // unreleased adds to a plan that there is no release to register the cluster with.
-func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Plan) error {
+func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *model.Plan) error {
 	err := client.CheckRelease(ctx, c)
-	fault, is := errors.AsType[*Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	if !is || fault.Code != model.CodeInput {
 		return err
 	}
@@ -191,7 +191,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 	if c.Spec.OpenShift.ImageSet != "" {
 		field = "spec.openshift.imageSet"
 	}
-	plan.Blockers = append(plan.Blockers, Blocker{
+	plan.Blockers = append(plan.Blockers, model.Blocker{
 		Key: "cluster/release", Scope: model.ScopeCluster, Reason: "NoClusterImageSet", Cure: model.CureNow,
 		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
 	})
@@ -202,20 +202,20 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 // the way now, of one host alone where host is its id: machines are looked at where
 // desired names their BMCs, whose the cluster is does not matter, nor which results are
 // on disk. What it returns beside the plan is what it decided on.
-func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
+func (client *Client) Explain(ctx context.Context, desired *model.Desired, observed *model.Observed, host string) (model.Plan, *model.Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
 	unseen, err := client.explainNodes(ctx, &own, now)
 	if err != nil {
-		return Plan{}, nil, err
+		return model.Plan{}, nil, err
 	}
 	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
-		return Plan{}, nil, err
+		return model.Plan{}, nil, err
 	}
 	if client.files != nil && now.Cluster != nil {
 		kept, err := client.files.Observe(ctx, resultsOf(desired, now.Cluster.ID))
 		if err != nil {
-			return Plan{}, nil, err
+			return model.Plan{}, nil, err
 		}
 		now.Results.KubeconfigPath = kubeconfigPath(kept)
 	}
@@ -226,9 +226,9 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 
 // taken is the observation without the question whose the cluster is, and what of its
 // results is on disk.
-func taken(o *Observed) *Observed {
+func taken(o *model.Observed) *model.Observed {
 	now := *o
-	now.Others, now.Results = nil, Results{NoIngress: true, Kubeconfig: true, Password: true}
+	now.Others, now.Results = nil, model.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	if now.Cluster != nil {
 		cluster := *now.Cluster
 		cluster.Owned, now.Cluster = true, &cluster
@@ -239,7 +239,7 @@ func taken(o *Observed) *Observed {
 // asObserved is what is desired of a cluster where no file says it: that it becomes, with
 // the hosts that it has and those of its control plane that it lacks, what the service was
 // told.
-func asObserved(observed *Observed) *Desired {
+func asObserved(observed *model.Observed) *model.Desired {
 	c := observed.Cluster
 	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
 	var hosts, arbiters, controlPlane int
@@ -257,7 +257,7 @@ func asObserved(observed *Observed) *Desired {
 	}
 	workers, none := max(0, hosts-controlPlane-arbiters), 0
 	out.Spec.Topology.Workers, out.Spec.Topology.Arbiters, out.Spec.Topology.Required.Workers = &workers, &arbiters, &none
-	return &Desired{Spec: out, Options: Options{Adopt: c.ID, ReadOnly: true}}
+	return &model.Desired{Spec: out, Options: model.Options{Adopt: c.ID, ReadOnly: true}}
 }
 
 // Machines is the plane of management controllers (BMCs) and the discovery
@@ -267,10 +267,10 @@ type Machines interface {
 	// Observe looks at the named hosts only. What cannot be read of one is said
 	// in its MachineState.Trouble; an error is one of the plane as a whole, such
 	// as a context that ended; one that is a permanent *Fault ends the run.
-	Observe(ctx context.Context, desired *Desired, observed *Observed, ask []string) (map[string]MachineState, error)
+	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error)
 	// Act starts what an action of one of the machines' kinds stands for, and
 	// does not wait for it. Action.Name is the host's name in the file.
-	Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error
+	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
 }
 
 // WithMachines gives the Client a plane that boots machines by itself.
@@ -281,12 +281,12 @@ func WithMachines(machines Machines) Option {
 
 // observeMachines adds to an observation what the next decision needs of the
 // machines, and brings forward what was known of the others.
-func (client *Client) observeMachines(ctx context.Context, desired *Desired, prior, observed *Observed) error {
+func (client *Client) observeMachines(ctx context.Context, desired *model.Desired, prior, observed *model.Observed) error {
 	if client.machines == nil || observed.Stale != "" {
 		return nil
 	}
-	observed.Machines = map[string]MachineState{}
-	var before map[string]MachineState
+	observed.Machines = map[string]model.MachineState{}
+	var before map[string]model.MachineState
 	if prior != nil {
 		before = prior.Machines
 	}
@@ -303,11 +303,11 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		state, known := states[name]
 		switch {
 		case err != nil:
-			state = MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
+			state = model.MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
 		case !known:
-			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: model.TroubleOther}
+			state = model.MachineState{Trouble: "nothing is known of its BMC", TroubleKind: model.TroubleOther}
 		}
-		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it
+		if state.Trouble != "" && state.Fetch == (model.Fetched{}) { // what was known does not end with it
 			state.Fetch = before[name].Fetch
 		}
 		if fetch := &state.Fetch; known && !fetch.Last.IsZero() { // seen on this side, and compared with what the service dates

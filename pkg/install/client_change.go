@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The HTTP statuses by which services tell what a request met.
@@ -22,14 +22,14 @@ const (
 // suits is why a verb does not suit a cluster's state, and what does.
 type suits struct {
 	why  string
-	next Advice
+	next model.Advice
 }
 
 // outOfTurn makes what a service says to a verb that comes at the wrong time, 409, into the
 // state that the cluster is in and what suits it, by the kinds of states. Errors of other
 // kinds stay as they are.
 func (f *Found) outOfTurn(err error, op string, before, during, stopped, after suits) error {
-	refused, is := errors.AsType[*Fault](err)
+	refused, is := errors.AsType[*model.Fault](err)
 	if !is || refused.Status != statusConflict {
 		return err
 	}
@@ -54,7 +54,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 }
 
 // goOnOrGiveUp is what can be done with a cluster whose install has not begun.
-func (f *Found) goOnOrGiveUp() Advice {
+func (f *Found) goOnOrGiveUp() model.Advice {
 	return "to go on, run {create cluster -f FILE}; to give it up, run " + advice.Command("delete cluster", f.Ref.Name)
 }
 
@@ -66,7 +66,7 @@ func (client *Client) Cancel(ctx context.Context, found *Found) error {
 
 // AfterCancel is what can be done with a cluster whose install was cancelled: one that was
 // still being prepared is ready again, and there is nothing to reset.
-func (client *Client) AfterCancel(ctx context.Context, found *Found) (next Advice) {
+func (client *Client) AfterCancel(ctx context.Context, found *Found) (next model.Advice) {
 	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
@@ -110,17 +110,17 @@ func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, 
 	if none != nil {
 		return nil, err
 	}
-	return &Found{Ref: ref, Spec: target.Spec, Observed: &Observed{At: client.clock.Now()}}, client.MayDelete(ref)
+	return &Found{Ref: ref, Spec: target.Spec, Observed: &model.Observed{At: client.clock.Now()}}, client.MayDelete(ref)
 }
 
 // Delete deletes a cluster, from [Client.FindToDelete], and then the InfraEnvs that are its
 // own. gone are those of these that were deleted; nil where the cluster itself was kept. An
 // InfraEnv whose hosts go back to its pool stays where the service keeps it for them.
-func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOptions) (gone []InfraEnv, err error) {
+func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOptions) (gone []model.InfraEnv, err error) {
 	if err := client.DeleteCluster(ctx, found.Ref.ID, options); err != nil {
 		return nil, found.deleteRefused(err)
 	}
-	gone = []InfraEnv{}
+	gone = []model.InfraEnv{}
 	for _, env := range found.OwnInfraEnvs() {
 		// On a hub it may have gone with its cluster.
 		switch err := client.RemoveInfraEnv(ctx, env, options); {
@@ -140,7 +140,7 @@ func (f *Found) deleteRefused(err error) error {
 }
 
 // RemoveInfraEnv is DeleteInfraEnv that names the hosts for which the service keeps it.
-func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options DeleteOptions) error {
+func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, options DeleteOptions) error {
 	err := client.DeleteInfraEnv(ctx, env.ID, options)
 	if !isStatus(err, statusBadRequest) {
 		return err
@@ -153,15 +153,15 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options 
 	for _, host := range hosts {
 		shown, commands = append(shown, host.DisplayName()), append(commands, string(advice.Command("delete host", host.DisplayName())))
 	}
-	return &Fault{
+	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
 		Err:  fmt.Errorf("it still has %s: %s", names.Counted(len(hosts), "host"), strings.Join(shown, ", ")),
-		Next: Advice(strings.Join(commands, "; ")),
+		Next: model.Advice(strings.Join(commands, "; ")),
 	}
 }
 
 // isStatus says whether a service answered with a status.
 func isStatus(err error, status int) bool {
-	fault, is := errors.AsType[*Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	return is && fault.Status == status
 }

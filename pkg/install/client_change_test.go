@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // A verb that comes at the wrong time is told the cluster's state and what suits it.
 func TestOutOfTurnByState(t *testing.T) {
-	conflict := &Fault{Code: model.CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
+	conflict := &model.Fault{Code: model.CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
 	for _, tt := range []struct {
 		status string
 		refuse func(*Found, error) error
@@ -25,7 +25,7 @@ func TestOutOfTurnByState(t *testing.T) {
 		{"installing", func(f *Found, err error) error { return f.notMadeYet(err, "kubeconfig") }, "has not made it yet", "--no-ingress"},
 		{"cancelled", func(f *Found, err error) error { return f.notMadeYet(err, "kubeconfig") }, "ended before it was made", "oaictl why lab"},
 	} {
-		seen := &Found{Ref: ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
+		seen := &Found{Ref: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
 		err := tt.refuse(seen, conflict)
 		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.NextOf(err).String(), tt.next) || strings.Contains(err.Error(), "c1") {
 			t.Errorf("%s: %v\nnext %s", tt.status, err, model.NextOf(err))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Result reads a result of the install, as Credential does. Where there is none yet, the
@@ -20,7 +20,7 @@ func (client *Client) Result(ctx context.Context, found *Found, name string) ([]
 
 // KeepResult writes a result where [WithFiles] says. claimed is where the results of another
 // cluster of the name are kept now, saved where that is which lay in its place; "" for none.
-func (client *Client) KeepResult(ctx context.Context, cluster ClusterRef, name string, data []byte) (claimed, saved string, err error) {
+func (client *Client) KeepResult(ctx context.Context, cluster model.ClusterRef, name string, data []byte) (claimed, saved string, err error) {
 	claimed, err = client.files.Claim(ctx, cluster, func(name string) ([]byte, error) { return client.offered(ctx, cluster.ID, name) })
 	if err != nil {
 		return claimed, "", err
@@ -72,9 +72,9 @@ func (f *Found) notMadeYet(err error, file string) error {
 }
 
 // IgnitionOf is the Ignition that a host boots with.
-func (client *Client) IgnitionOf(ctx context.Context, host Host) (string, error) {
+func (client *Client) IgnitionOf(ctx context.Context, host model.Host) (string, error) {
 	text, err := client.HostIgnition(ctx, host.InfraEnvID, host.ID)
-	if refused, is := errors.AsType[*Fault](err); is && refused.Status == statusConflict {
+	if refused, is := errors.AsType[*model.Fault](err); is && refused.Status == statusConflict {
 		out := *refused
 		out.On, out.Next = host.DisplayName(), "{get hosts}"
 		out.Err = fmt.Errorf("it is %s, and its Ignition is made once its cluster's install runs", host.Status)
@@ -102,7 +102,7 @@ func (client *Client) DownloadISO(ctx context.Context, infraEnvID string, out io
 		if err == nil {
 			err = errors.New("the connection broke before the end")
 		}
-		fault, is := errors.AsType[*Fault](err)
+		fault, is := errors.AsType[*model.Fault](err)
 		if ctx.Err() != nil || idle >= isoTries || is && fault.Permanent {
 			return err
 		}

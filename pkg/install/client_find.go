@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -24,21 +24,21 @@ type Target struct {
 
 // Found is a cluster as it was found.
 type Found struct {
-	Ref      ClusterRef
-	Spec     *spec.Cluster // of the file that describes it; nil without one
-	Observed *Observed     // nil until somebody looks at it
+	Ref      model.ClusterRef
+	Spec     *spec.Cluster   // of the file that describes it; nil without one
+	Observed *model.Observed // nil until somebody looks at it
 }
 
 // Desired is the cluster of the file. Without one it is the cluster as it was observed, or
 // one of which nothing but the name is known.
-func (f *Found) Desired() *Desired {
+func (f *Found) Desired() *model.Desired {
 	switch {
 	case f.Spec != nil:
-		return &Desired{Spec: f.Spec, Options: Options{AddNodes: f.Spec.Existing() != ""}}
+		return &model.Desired{Spec: f.Spec, Options: model.Options{AddNodes: f.Spec.Existing() != ""}}
 	case f.Observed != nil && f.Observed.Cluster != nil:
 		return asObserved(f.Observed)
 	}
-	return &Desired{Spec: &spec.Cluster{
+	return &model.Desired{Spec: &spec.Cluster{
 		Metadata: spec.Metadata{Name: f.Ref.Name}, Spec: spec.ClusterSpec{BaseDomain: f.Ref.BaseDomain, AcceptUnknownHosts: true},
 	}}
 }
@@ -50,12 +50,12 @@ func (f *Found) FullName() string {
 
 // OwnInfraEnvs are those that were made for the cluster and are to go with it, unlike one
 // that the file only refers to.
-func (f *Found) OwnInfraEnvs() []InfraEnv {
+func (f *Found) OwnInfraEnvs() []model.InfraEnv {
 	ref := ""
 	if f.Spec != nil {
 		ref = f.Spec.Spec.InfraEnv.Ref
 	}
-	var own []InfraEnv
+	var own []model.InfraEnv
 	for _, env := range f.Observed.InfraEnvs {
 		if env.Owned && (ref == "" || env.Name != ref && env.ID != ref) {
 			own = append(own, env)
@@ -66,7 +66,7 @@ func (f *Found) OwnInfraEnvs() []InfraEnv {
 
 // Pool is how many hosts the pool of an InfraEnv has once the cluster is deleted. One that is bound
 // to the cluster has no pool: its hosts go with the cluster.
-func (f *Found) Pool(env InfraEnv) (hosts int) {
+func (f *Found) Pool(env model.InfraEnv) (hosts int) {
 	if env.ClusterID != "" {
 		return 0
 	}
@@ -144,8 +144,8 @@ var ErrNoHost = errors.New("there is none of that name, id or MAC address")
 
 // notOwned is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.
-func notOwned(name string, others []ClusterRef) error {
-	fault := &Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "{get clusters}"}
+func notOwned(name string, others []model.ClusterRef) error {
+	fault := &model.Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "{get clusters}"}
 	if len(others) > 0 {
 		ids := make([]string, 0, len(others))
 		for _, other := range others {
@@ -160,17 +160,17 @@ func notOwned(name string, others []ClusterRef) error {
 // FindHost finds a host by its id, its name or the MAC address of an interface: in the
 // cluster that is meant, where the names of its file count too, or in all InfraEnvs where
 // the target is empty.
-func (client *Client) FindHost(ctx context.Context, in Target, name string) (Host, error) {
+func (client *Client) FindHost(ctx context.Context, in Target, name string) (model.Host, error) {
 	if in == (Target{}) {
 		hosts, err := client.AllHosts(ctx)
 		if err != nil {
-			return Host{}, err
+			return model.Host{}, err
 		}
 		return pickHost(hosts, name)
 	}
 	found, err := client.Inspect(ctx, in)
 	if err != nil {
-		return Host{}, err
+		return model.Host{}, err
 	}
 	if found.Spec != nil {
 		for _, named := range decide.NewSnapshot(found.Desired(), found.Observed).Hosts() {
@@ -185,8 +185,8 @@ func (client *Client) FindHost(ctx context.Context, in Target, name string) (Hos
 // InspectHost reads all of the cluster that a host was found in: the one that is meant, or
 // the host's own where the target is empty. A host that has none, or has outlived it, is
 // found alone.
-func (client *Client) InspectHost(ctx context.Context, host Host, in Target) (*Found, error) {
-	alone := &Found{Ref: ClusterRef{ID: host.ClusterID}, Observed: &Observed{At: client.clock.Now(), Hosts: []Host{host}}}
+func (client *Client) InspectHost(ctx context.Context, host model.Host, in Target) (*Found, error) {
+	alone := &Found{Ref: model.ClusterRef{ID: host.ClusterID}, Observed: &model.Observed{At: client.clock.Now(), Hosts: []model.Host{host}}}
 	if host.ClusterID == "" {
 		return alone, nil
 	}
@@ -201,12 +201,12 @@ func (client *Client) InspectHost(ctx context.Context, host Host, in Target) (*F
 }
 
 // AllHosts are the hosts that the user may see, of all InfraEnvs.
-func (client *Client) AllHosts(ctx context.Context) ([]Host, error) {
+func (client *Client) AllHosts(ctx context.Context) ([]model.Host, error) {
 	infraEnvs, err := client.ListInfraEnvs(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	var all []Host
+	var all []model.Host
 	for _, env := range infraEnvs {
 		hosts, err := client.ListHosts(ctx, env.ID)
 		if model.CodeOf(err) == model.CodeNotFound {
@@ -222,22 +222,22 @@ func (client *Client) AllHosts(ctx context.Context) ([]Host, error) {
 
 // pickHost is the one host of that id or name. Names are compared as a whole: node-1 is not
 // node-10.
-func pickHost(hosts []Host, name string) (Host, error) {
-	var found []Host
+func pickHost(hosts []model.Host, name string) (model.Host, error) {
+	var found []model.Host
 	for _, host := range hosts {
 		switch {
 		case strings.EqualFold(host.ID, name):
 			return host, nil
 		case host.Hostname == name, csr.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces,
-			func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
+			func(i model.Interface) bool { return strings.EqualFold(i.MAC, name) }):
 			found = append(found, host)
 		}
 	}
-	fault := &Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "{get hosts}"}
+	fault := &model.Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "{get hosts}"}
 	switch len(found) {
 	case 0:
 		fault.Err = ErrNoHost
-		return Host{}, fault
+		return model.Host{}, fault
 	case 1:
 		return found[0], nil
 	}
@@ -247,5 +247,5 @@ func pickHost(hosts []Host, name string) (Host, error) {
 	}
 	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
 	fault.Next = "use the id, or name the cluster with --cluster"
-	return Host{}, fault
+	return model.Host{}, fault
 }

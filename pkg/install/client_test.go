@@ -13,32 +13,33 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // records is a backend of a few hosts and InfraEnvs that keeps what it was told to delete.
 type records struct {
 	install.Backend
-	hosts   map[string][]install.Host // by InfraEnv
-	kept    string                    // an InfraEnv that the service keeps
+	hosts   map[string][]model.Host // by InfraEnv
+	kept    string                  // an InfraEnv that the service keeps
 	deleted []string
 	image   string
 	part    int // bytes after which a download of the image breaks
 }
 
-func (r *records) ListInfraEnvs(context.Context, string) ([]install.InfraEnv, error) {
-	return []install.InfraEnv{{ID: "gone"}, {ID: "e1"}, {ID: "e2"}}, nil
+func (r *records) ListInfraEnvs(context.Context, string) ([]model.InfraEnv, error) {
+	return []model.InfraEnv{{ID: "gone"}, {ID: "e1"}, {ID: "e2"}}, nil
 }
 
-func (r *records) ListHosts(_ context.Context, env string) ([]install.Host, error) {
+func (r *records) ListHosts(_ context.Context, env string) ([]model.Host, error) {
 	if env == "gone" {
-		return nil, &install.Fault{Code: install.CodeNotFound, Err: errors.New("none")}
+		return nil, &model.Fault{Code: model.CodeNotFound, Err: errors.New("none")}
 	}
 	return r.hosts[env], nil
 }
 
-func (r *records) ClusterByNameOrID(_ context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, &install.Fault{Code: install.CodeNotFound, Op: "find cluster", On: text, Err: errors.New("none")}
+func (r *records) ClusterByNameOrID(_ context.Context, text string) (model.ClusterRef, error) {
+	return model.ClusterRef{}, &model.Fault{Code: model.CodeNotFound, Op: "find cluster", On: text, Err: errors.New("none")}
 }
 
 func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOptions) error {
@@ -48,7 +49,7 @@ func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOp
 
 func (r *records) DeleteInfraEnv(_ context.Context, id string, _ install.DeleteOptions) error {
 	if id == r.kept {
-		return &install.Fault{Code: install.CodeFailure, Status: 400, Err: errors.New("hosts belong to it")}
+		return &model.Fault{Code: model.CodeFailure, Status: 400, Err: errors.New("hosts belong to it")}
 	}
 	r.deleted = append(r.deleted, id)
 	return nil
@@ -64,8 +65,8 @@ func (r *records) OpenISO(_ context.Context, _ string, offset int64) (io.ReadClo
 }
 
 func rackOfTwo() *records {
-	nic := install.Inventory{Interfaces: []install.Interface{{MAC: "52:54:00:00:00:0A"}}}
-	return &records{hosts: map[string][]install.Host{
+	nic := model.Inventory{Interfaces: []model.Interface{{MAC: "52:54:00:00:00:0A"}}}
+	return &records{hosts: map[string][]model.Host{
 		"e1": {{ID: "h1", Hostname: "node-1", Inventory: nic}, {ID: "h2", Hostname: "twin"}},
 		"e2": {{ID: "h3", Hostname: "twin", ClusterID: "c9"}},
 	}}
@@ -79,7 +80,7 @@ func TestClientFindsHosts(t *testing.T) {
 		}
 	}
 	for name, says := range map[string]string{"twin": "there are several: h2, h3", "node": "there is none"} {
-		if _, err := client.FindHost(t.Context(), install.Target{}, name); install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), says) {
+		if _, err := client.FindHost(t.Context(), install.Target{}, name); model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,7 +89,7 @@ func TestClientFindsHosts(t *testing.T) {
 // A host that has outlived its cluster is looked at alone.
 func TestClientLooksAroundAHost(t *testing.T) {
 	client := install.New(rackOfTwo())
-	for _, host := range []install.Host{{ID: "h1"}, {ID: "h3", ClusterID: "c9"}} {
+	for _, host := range []model.Host{{ID: "h1"}, {ID: "h3", ClusterID: "c9"}} {
 		found, err := client.InspectHost(t.Context(), host, install.Target{})
 		if err != nil || found.Observed.Cluster != nil || len(found.Observed.Hosts) != 1 || found.Ref.ID != host.ClusterID {
 			t.Errorf("%s: %+v, %v", host.ID, found, err)
@@ -101,7 +102,7 @@ func TestClientLooksAroundAHost(t *testing.T) {
 func TestClientDeletes(t *testing.T) {
 	service := rackOfTwo()
 	client := install.New(service)
-	found := &install.Found{Ref: install.ClusterRef{ID: "c1"}, Observed: &install.Observed{InfraEnvs: []install.InfraEnv{
+	found := &install.Found{Ref: model.ClusterRef{ID: "c1"}, Observed: &model.Observed{InfraEnvs: []model.InfraEnv{
 		{ID: "e3", Owned: true, ClusterID: "c1"}, {ID: "others"}, {ID: "e1", Name: "pool", Owned: true, ClusterID: "c1"},
 	}}}
 	service.kept = "e1"
@@ -109,8 +110,8 @@ func TestClientDeletes(t *testing.T) {
 	if len(gone) != 1 || gone[0].ID != "e3" || !slices.Equal(service.deleted, []string{"c1", "e3"}) {
 		t.Errorf("gone %v, deleted %v", gone, service.deleted)
 	}
-	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "{delete host node-1}; {delete host twin}" {
-		t.Errorf("%v, next %s", err, install.NextOf(err))
+	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || model.NextOf(err) != "{delete host node-1}; {delete host twin}" {
+		t.Errorf("%v, next %s", err, model.NextOf(err))
 	}
 	found.Observed.InfraEnvs[2].ClusterID = ""
 	if gone, err := client.Delete(t.Context(), found, install.DeleteOptions{}); err != nil || len(gone) != 1 {
@@ -144,7 +145,7 @@ func TestClientOfALoop(t *testing.T) {
 	_, listed := client.ListClusters(t.Context())
 	_, found := client.FindHost(t.Context(), install.Target{}, "node-1")
 	for _, err := range []error{listed, found, client.DeleteCluster(t.Context(), "c1", install.DeleteOptions{}), client.ReleaseCluster(t.Context(), "c1")} {
-		if install.CodeOf(err) != install.CodeUsage {
+		if model.CodeOf(err) != model.CodeUsage {
 			t.Errorf("%v", err)
 		}
 	}
@@ -153,10 +154,10 @@ func TestClientOfALoop(t *testing.T) {
 // What is wrong with a cluster.yaml is wrong input, whoever read it.
 func TestCodeOfAWrongFile(t *testing.T) {
 	_, err := spec.Load(t.Context(), "nowhere/cluster.yaml", spec.OSEnv())
-	if code := install.CodeOf(err); code != install.CodeInput {
+	if code := model.CodeOf(err); code != model.CodeInput {
 		t.Errorf("code %d: %v", code, err)
 	}
-	if code := install.CodeOf(errors.New("other")); code != install.CodeFailure {
+	if code := model.CodeOf(errors.New("other")); code != model.CodeFailure {
 		t.Errorf("another error: code %d", code)
 	}
 }
@@ -165,7 +166,7 @@ func TestCodeOfAWrongFile(t *testing.T) {
 func TestNextNamesTheFolderOfResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "the results")
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Run: "run1"}})}
 		client := install.New(p, install.WithFiles(install.NewFiles(dir)))
 		result, err := client.Run(t.Context(), p.desired)
 		if err != nil {

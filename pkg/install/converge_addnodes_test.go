@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,14 +19,14 @@ func installedWithout(t *testing.T, c *spec.Cluster, hub bool) *world {
 	t.Helper()
 	none := 0
 	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Minute)}
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	w.hub = hub
 	w.absent = c.Spec.Hosts[len(c.Spec.Hosts)-1].Name
 	for range 40 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
 		}
-		if w.decide().Verdict == install.VerdictInstalled {
+		if w.decide().Verdict == model.VerdictInstalled {
 			w.writes = nil
 			return w
 		}
@@ -65,7 +64,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 	}
 	for i := range w.observed.Hosts {
 		if h := &w.observed.Hosts[i]; h.Day2 && random.IntN(3) == 0 {
-			states := []install.HostState{
+			states := []model.HostState{
 				model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady, model.HostInstalling, model.HostNeedsUser,
 				model.HostResetting, model.HostFailed, model.HostCancelled, model.HostUnknown, model.HostAdded,
 			}
@@ -79,7 +78,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 			stranger.Settings[setting.Approved] = setting.ValueOf(false)
 		}
 		if random.IntN(3) == 0 {
-			stranger.Inventory = install.Inventory{}
+			stranger.Inventory = model.Inventory{}
 		}
 		w.observed.Hosts = append(w.observed.Hosts, stranger)
 	}
@@ -91,7 +90,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 // that grows: no machine is installed twice, none that the file does not name,
 // and none that was part of the cluster.
 func TestConvergenceOfAddingNodes(t *testing.T) {
-	exercised := map[install.Kind]int{}
+	exercised := map[model.Kind]int{}
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		w := anyGrowing(t, random)
@@ -116,7 +115,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
 		}
 	}
-	for _, kind := range []install.Kind{model.AllowAddHosts, model.RegisterInfraEnv, model.UpdateHost, model.BindHost, model.InstallHost} {
+	for _, kind := range []model.Kind{model.AllowAddHosts, model.RegisterInfraEnv, model.UpdateHost, model.BindHost, model.InstallHost} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
@@ -138,7 +137,7 @@ func TestAddingANode(t *testing.T) {
 		for range 20 {
 			plan := w.decide()
 			if hasKind(plan, model.InstallHost) {
-				wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
+				wiped = slices.ContainsFunc(plan.Wipes, func(x model.Wipe) bool { return x.Host == "worker-1" && x.Install })
 			}
 			for _, a := range plan.Actions {
 				if err := w.apply(a); err != nil {
@@ -150,17 +149,17 @@ func TestAddingANode(t *testing.T) {
 			}
 		}
 		plan := w.decide()
-		if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) || len(plan.Missing) > 0 {
+		if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) || len(plan.Missing) > 0 {
 			t.Errorf("%s: %+v", bind, plan)
 		}
 		if !wiped {
 			t.Errorf("%s: the disk is not named before it is written over", bind)
 		}
-		var kinds []install.Kind
+		var kinds []model.Kind
 		for _, a := range w.writes {
 			kinds = append(kinds, a.Kind)
 		}
-		want := []install.Kind{model.AllowAddHosts, model.UpdateHost, model.InstallHost}
+		want := []model.Kind{model.AllowAddHosts, model.UpdateHost, model.InstallHost}
 		if bind == spec.BindLate {
 			want = slices.Insert(want, 1, model.BindHost)
 		}
@@ -194,7 +193,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 				writes = append(writes, a.Key)
 			}
 		}
-		warned := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, "openshift/50-x.yaml") })
+		warned := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, "openshift/50-x.yaml") })
 		if strings.Join(writes, " ") != test.writes || warned != test.warns {
 			t.Errorf("%s: writes %v, warnings %+v", name, writes, plan.Warnings)
 		}

@@ -4,8 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestConvergenceOfMachines holds the promise of convergence for machines with
@@ -13,7 +12,7 @@ import (
 // allowed to be, no image is ejected before its host reboots, and a second run
 // writes nothing. The model refuses what must not be asked for.
 func TestConvergenceOfMachines(t *testing.T) {
-	exercised := map[install.Kind]int{}
+	exercised := map[model.Kind]int{}
 	for seed := range uint64(750) {
 		r := anyRack(rand.New(rand.NewPCG(seed, 3)))
 		if err := r.settle(); err != nil {
@@ -46,7 +45,7 @@ func TestConvergenceOfMachines(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []install.Kind{
+	for _, kind := range []model.Kind{
 		model.InsertMedia, model.SetBootOnce, model.PowerOn, model.PowerOff, model.EjectMedia, model.RestoreBoot, model.StartInstall,
 	} {
 		if exercised[kind] == 0 {

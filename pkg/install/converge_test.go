@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -15,7 +14,7 @@ import (
 // and acting comes to rest, no action is asked for again once it was carried
 // out, and a machine that the file does not name is never installed.
 func TestConvergence(t *testing.T) {
-	exercised := map[install.Kind]int{}
+	exercised := map[model.Kind]int{}
 	for seed := range uint64(1500) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		w := anyWorld(random)
@@ -36,7 +35,7 @@ func TestConvergence(t *testing.T) {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
 		}
 	}
-	for _, kind := range []install.Kind{
+	for _, kind := range []model.Kind{
 		model.RegisterCluster, model.WithdrawCluster, model.UpdateCluster, model.SetOverrides, model.IgnoreValidations,
 		model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage, model.UpdateHost, model.BindHost, model.StartInstall,
 		model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword, model.NudgeCluster, model.RecordInstalled,
@@ -96,11 +95,11 @@ func onlyNamed(w *world) error {
 }
 
 // wellFormed checks what every plan has to have.
-func wellFormed(plan install.Plan) error {
+func wellFormed(plan model.Plan) error {
 	if plan.Verdict == "" {
 		return fmt.Errorf("a plan without a verdict")
 	}
-	if plan.Verdict == install.VerdictWaiting && len(plan.Waits) == 0 {
+	if plan.Verdict == model.VerdictWaiting && len(plan.Waits) == 0 {
 		return fmt.Errorf("a plan that waits and does not say for what: %+v", plan)
 	}
 	seen := map[string]bool{}
@@ -123,7 +122,7 @@ func wellFormed(plan install.Plan) error {
 	return nil
 }
 
-func keys(actions []install.Action) []string {
+func keys(actions []model.Action) []string {
 	var out []string
 	for _, a := range actions {
 		out = append(out, a.Key)
@@ -138,7 +137,7 @@ func TestHappyWay(t *testing.T) {
 			bind := []spec.BindMode{spec.BindEarly, spec.BindLate}[way%2]
 			c := sample(size[0], size[1])
 			c.Spec.InfraEnv.Bind = bind
-			w := newWorld(&install.Desired{Spec: c})
+			w := newWorld(&model.Desired{Spec: c})
 			w.hub, w.stalls = way&2 != 0, way&4 != 0
 			for range 40 {
 				if err := settle(w); err != nil {
@@ -147,10 +146,10 @@ func TestHappyWay(t *testing.T) {
 				w.pass()
 			}
 			plan := w.decide()
-			if plan.Verdict != install.VerdictInstalled {
+			if plan.Verdict != model.VerdictInstalled {
 				t.Errorf("%v %s, hub %v: verdict %s (%s), waits %v, blockers %v", size, bind, w.hub, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)
 			}
-			kinds := map[install.Kind]int{}
+			kinds := map[model.Kind]int{}
 			for _, a := range w.writes {
 				kinds[a.Kind]++
 			}

@@ -7,23 +7,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // deletedPlane is a service whose cluster somebody else deletes, or that does not
 // show it for some looks.
 type deletedPlane struct {
 	*plane
-	at     func(*install.Observed) bool // when the cluster begins to be missing
-	looks  int                          // how often it is not shown, -1: it is deleted
+	at     func(*model.Observed) bool // when the cluster begins to be missing
+	looks  int                        // how often it is not shown, -1: it is deleted
 	gone   bool
 	wrote  int           // as it was deleted
 	absent time.Time     // since then
 	bore   time.Duration // until the last look
 }
 
-func (p *deletedPlane) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (p *deletedPlane) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	o, err := p.plane.Observe(ctx, query, prior)
 	if err != nil || o.Cluster == nil {
 		return o, err
@@ -36,23 +36,23 @@ func (p *deletedPlane) Observe(ctx context.Context, query install.Query, prior *
 	}
 	p.looks--
 	p.bore = time.Since(p.absent)
-	return &install.Observed{At: o.At}, nil
+	return &model.Observed{At: o.At}, nil
 }
 
 func TestClusterThatSomebodyDeletes(t *testing.T) {
-	always := func(*install.Observed) bool { return true }
-	inState := func(state install.ClusterState) func(*install.Observed) bool {
-		return func(o *install.Observed) bool { return o.Cluster.State == state }
+	always := func(*model.Observed) bool { return true }
+	inState := func(state model.ClusterState) func(*model.Observed) bool {
+		return func(o *model.Observed) bool { return o.Cluster.State == state }
 	}
-	imaged := func(o *install.Observed) bool { return len(o.InfraEnvs) > 0 }
+	imaged := func(o *model.Observed) bool { return len(o.InfraEnvs) > 0 }
 	for name, test := range map[string]struct {
-		at    func(*install.Observed) bool
+		at    func(*model.Observed) bool
 		looks int
-		code  install.Code // 0: installed
+		code  model.Code // 0: installed
 	}{
-		"as soon as it is registered":           {always, -1, install.CodeNotFound},
-		"while its hosts come":                  {imaged, -1, install.CodeNotFound},
-		"while it installs":                     {inState(model.ClusterInstalling), -1, install.CodeNotFound},
+		"as soon as it is registered":           {always, -1, model.CodeNotFound},
+		"while its hosts come":                  {imaged, -1, model.CodeNotFound},
+		"while it installs":                     {inState(model.ClusterInstalling), -1, model.CodeNotFound},
 		"a list that is old right after it":     {always, 1, 0},
 		"a list that is old for some looks":     {always, 5, 0},
 		"a cluster that is missing for a look":  {imaged, 1, 0},
@@ -60,7 +60,7 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &deletedPlane{plane: &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
+				p := &deletedPlane{plane: &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
 				var events []install.Event
 				result, err := install.New(p, install.WithEvents(func(e install.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
 				if n := count(p.world, model.RegisterCluster); n != 1 {
@@ -75,8 +75,8 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 					}
 					return
 				}
-				if install.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") || install.NextOf(err) == "" {
-					t.Errorf("Run: %v (code %d), Next %q", err, install.CodeOf(err), install.NextOf(err))
+				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") || model.NextOf(err) == "" {
+					t.Errorf("Run: %v (code %d), Next %q", err, model.CodeOf(err), model.NextOf(err))
 				}
 				if len(p.writes) != p.wrote {
 					t.Errorf("written after the cluster was deleted: %v", p.writes[p.wrote:])

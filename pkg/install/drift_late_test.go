@@ -10,16 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestDriftAfterTheStart is told of the cluster, its images and its hosts, once
 // each, and nothing is written.
 func TestDriftAfterTheStart(t *testing.T) {
-	for _, state := range []install.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
+	for _, state := range []model.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
 		c := sample(3, 0)
 		c.Spec.Network.Defaults.NTP = []string{"old.example.com"}
 		c.Spec.Network.MTU, c.Spec.FIPS = 1400, new(bool)
@@ -71,7 +70,7 @@ func TestImmutableSettingsOfImages(t *testing.T) {
 			env.Settings[setting.Version] = test.version
 		}
 		plan := w.decide()
-		told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+		told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
 			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(setting.Version))
 		})
 		if told != test.told || !hasKind(plan, model.StartInstall) {
@@ -107,7 +106,7 @@ func TestRolesWithHyperthreading(t *testing.T) {
 			t.Errorf("%s: %+v", name, w.decide().Actions)
 		}
 		w.observed.Cluster.State = model.ClusterInstalling
-		told := slices.ContainsFunc(w.decide().Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, string(setting.Hyperthreads)) })
+		told := slices.ContainsFunc(w.decide().Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, string(setting.Hyperthreads)) })
 		if told == test.same {
 			t.Errorf("%s, too late: %+v", name, w.decide().Warnings)
 		}
@@ -119,7 +118,7 @@ func TestRolesWithHyperthreading(t *testing.T) {
 func TestSettingsOfImagesOnly(t *testing.T) {
 	c := sample(3, 0)
 	w := readyWorld(t, c)
-	w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
+	w.observed.Cluster.ImageOnly = []model.Setting{setting.ExtraNTP}
 	c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
 	w.desired.Options.Reimage = true
 	if plan := w.decide(); hasKind(plan, model.UpdateCluster) || !hasKind(plan, model.UpdateInfraEnv) {
@@ -134,17 +133,17 @@ func TestLastingSettings(t *testing.T) {
 		return setting.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)})
 	}
 	for name, test := range map[string]struct {
-		have install.Settings
+		have model.Settings
 		want func(*spec.ClusterSpec)
 		told string // who goes on with it, "" for nobody
 	}{
-		"time servers, none": {install.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
-		"more of them, none": {install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
-		"others":             {install.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
-		"no proxy":           {install.Settings{setting.Proxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
-		"half a proxy":       {install.Settings{setting.Proxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
-		"another proxy":      {install.Settings{setting.Proxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
-		"arguments, none":    {install.Settings{setting.KernelArgs: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
+		"time servers, none": {model.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+		"more of them, none": {model.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+		"others":             {model.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
+		"no proxy":           {model.Settings{setting.Proxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+		"half a proxy":       {model.Settings{setting.Proxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+		"another proxy":      {model.Settings{setting.Proxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
+		"arguments, none":    {model.Settings{setting.KernelArgs: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
 	} {
 		c := sample(3, 0)
 		test.want(&c.Spec)
@@ -153,10 +152,10 @@ func TestLastingSettings(t *testing.T) {
 			w.desired.Options.Reimage = true
 			maps.Copy(w.observed.InfraEnvs[0].Settings, test.have)
 			if lasting {
-				w.observed.Cluster.Lasting = []install.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP}
+				w.observed.Cluster.Lasting = []model.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP}
 			}
 			plan := w.decide()
-			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+			told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
 				return strings.HasPrefix(x.Key, "lasts/") && x.Next != "" && strings.Contains(x.Message, test.told)
 			})
 			if told != (lasting && test.told != "") || !hasKind(plan, model.UpdateInfraEnv) {
@@ -169,25 +168,25 @@ func TestLastingSettings(t *testing.T) {
 // TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
 // and refuse every change from then on. Of what it refuses already there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
-	for key, rival := range map[install.Setting]install.Setting{setting.NTP: setting.ExtraNTP, setting.ExtraNTP: setting.NTP} {
+	for key, rival := range map[model.Setting]model.Setting{setting.NTP: setting.ExtraNTP, setting.ExtraNTP: setting.NTP} {
 		for name, test := range map[string]struct {
 			lasting bool
-			image   install.ImageState
+			image   model.ImageState
 			told    bool
 		}{"a hub": {true, model.ImageReady, true}, "no hub": {false, model.ImageReady, false}, "refused": {true, model.ImageFailed, false}} {
 			c := sample(3, 0)
-			only := map[install.Setting]*[]string{setting.NTP: &c.Spec.Network.NTP, setting.ExtraNTP: &c.Spec.Network.Defaults.NTP}
+			only := map[model.Setting]*[]string{setting.NTP: &c.Spec.Network.NTP, setting.ExtraNTP: &c.Spec.Network.Defaults.NTP}
 			*only[key] = []string{"b"}
 			w := readyWorld(t, c)
 			w.desired.Options.Reimage = true
-			for _, settings := range []install.Settings{w.observed.Cluster.Settings, w.observed.InfraEnvs[0].Settings} {
+			for _, settings := range []model.Settings{w.observed.Cluster.Settings, w.observed.InfraEnvs[0].Settings} {
 				delete(settings, key)
 			}
 			w.observed.InfraEnvs[0].Settings[rival] = setting.ValueOf([]string{"a"})
 			w.observed.InfraEnvs[0].Image.State, w.observed.InfraEnvs[0].Owned = test.image, true
 			if test.lasting {
-				w.observed.Cluster.Lasting = []install.Setting{setting.ExtraNTP, setting.NTP}
-				w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
+				w.observed.Cluster.Lasting = []model.Setting{setting.ExtraNTP, setting.NTP}
+				w.observed.Cluster.ImageOnly = []model.Setting{setting.ExtraNTP}
 			}
 			plan := w.decide()
 			writes := hasKind(plan, model.UpdateInfraEnv) || hasKind(plan, model.UpdateCluster)
@@ -206,7 +205,7 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 	c := sample(3, 2)
 	w := installedWithout(t, c, false)
 	w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
-	w.observed.Cluster.Lasting = []install.Setting{setting.ExtraNTP, setting.NTP}
+	w.observed.Cluster.Lasting = []model.Setting{setting.ExtraNTP, setting.NTP}
 	w.observed.InfraEnvs[0].Settings[setting.NTP] = setting.ValueOf([]string{"a"})
 	for name, change := range map[string]func(){
 		"emptied":    func() { c.Spec.Network.NTP = []string{} },
@@ -230,7 +229,7 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 // TestImageThatNobodyHasToBoot may fail, end or still be made.
 func TestImageThatNobodyHasToBoot(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	for _, image := range []install.Image{
+	for _, image := range []model.Image{
 		{State: model.ImageFailed, Info: "no space"}, {State: model.ImagePending}, {State: model.ImageReady, Expires: w.observed.At},
 	} {
 		w.observed.InfraEnvs[0].Image = image
@@ -238,7 +237,7 @@ func TestImageThatNobodyHasToBoot(t *testing.T) {
 			t.Errorf("%+v: actions %v, blockers %+v", image, keys(plan.Actions), plan.Blockers)
 		}
 	}
-	w.observed.InfraEnvs[0].Image = install.Image{State: model.ImageFailed, Info: "no space"}
+	w.observed.InfraEnvs[0].Image = model.Image{State: model.ImageFailed, Info: "no space"}
 	w.observed.Hosts = w.observed.Hosts[1:]
 	if plan := w.decide(); !hasReason(plan, "ImageFailed") {
 		t.Errorf("an image that cp-0 has still to boot failed: %+v", plan)
@@ -263,18 +262,18 @@ func TestReimageNamesWhoHasToBoot(t *testing.T) {
 func TestLateWorkers(t *testing.T) {
 	w := readyWorld(t, sample(3, 1))
 	w.observed.Cluster.State = model.ClusterAddingHosts
-	w.observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
+	w.observed.Results = model.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State, h.Role = model.HostInstalled, install.Role(h.Settings[setting.Role].Text())
+		h.State, h.Role = model.HostInstalled, model.Role(h.Settings[setting.Role].Text())
 	}
 	late := &w.observed.Hosts[3]
 	late.Day2 = true
-	for state, verdict := range map[install.HostState]install.Verdict{
-		model.HostReady: install.VerdictDegraded, model.HostInstalling: install.VerdictDegraded, model.HostAdded: install.VerdictInstalled,
+	for state, verdict := range map[model.HostState]model.Verdict{
+		model.HostReady: model.VerdictDegraded, model.HostInstalling: model.VerdictDegraded, model.HostAdded: model.VerdictInstalled,
 	} {
 		late.State = state
-		if plan := w.decide(); plan.Verdict != verdict || (verdict == install.VerdictInstalled) != (len(plan.Missing) == 0) {
+		if plan := w.decide(); plan.Verdict != verdict || (verdict == model.VerdictInstalled) != (len(plan.Missing) == 0) {
 			t.Errorf("%s: verdict %s (%s), missing %v", state, plan.Verdict, plan.Message, plan.Missing)
 		}
 	}
@@ -285,7 +284,7 @@ func TestPlansHoldNoSecrets(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{"hunter2":{}}}`))
 	c.Spec.Proxy = spec.Proxy{HTTP: "http://user:hunter2@proxy.example.com:3128"}
-	w := newWorld(&install.Desired{Spec: c, Options: install.Options{ResendSecrets: true}})
+	w := newWorld(&model.Desired{Spec: c, Options: model.Options{ResendSecrets: true}})
 	for range 30 {
 		plan := w.decide()
 		asJSON, err := json.Marshal(plan)
@@ -327,11 +326,11 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plane{world: newWorld(&install.Desired{Spec: c})}
+	p := &plane{world: newWorld(&model.Desired{Spec: c})}
 	synctest.Test(t, func(t *testing.T) {
 		_, took, err := runFor(t, p, false)
-		if install.CodeOf(err) != install.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
-			t.Errorf("Run: %v (code %d) after %s", err, install.CodeOf(err), took)
+		if model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
+			t.Errorf("Run: %v (code %d) after %s", err, model.CodeOf(err), took)
 		}
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // refuseWith refuses every action of a kind.
-func refuseWith(kind install.Kind, fault install.Fault) func(install.Action) error {
-	return func(a install.Action) error {
+func refuseWith(kind model.Kind, fault model.Fault) func(model.Action) error {
+	return func(a model.Action) error {
 		if a.Kind == kind {
 			return &fault
 		}
@@ -27,7 +27,7 @@ func refuseWith(kind install.Kind, fault install.Fault) func(install.Action) err
 	}
 }
 
-func count(w *world, kind install.Kind) int {
+func count(w *world, kind model.Kind) int {
 	n := 0
 	for _, a := range w.writes {
 		if a.Kind == kind {
@@ -54,16 +54,16 @@ func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (ins
 // and names the field.
 func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0)})}
-		p.lose = func(a install.Action) error {
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0)})}
+		p.lose = func(a model.Action) error {
 			if a.Kind == model.UpdateHost && p.host(a.Target).ID == "host-cp-0" {
 				p.host(a.Target).Settings[setting.Hostname] = setting.ValueOf("rewritten")
 			}
 			return nil
 		}
 		_, took, err := runFor(t, p, false)
-		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || install.NextOf(err) == "" {
-			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
+		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || model.NextOf(err) == "" {
+			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 		if n := count(p.world, model.UpdateHost); n > 12 {
 			t.Errorf("%d updates were sent", n)
@@ -77,15 +77,15 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 // TestAnImageThatNeverLastsLong is renewed now and then, not without pause.
 func TestAnImageThatNeverLastsLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
-		p.lose = func(a install.Action) error {
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
+		p.lose = func(a model.Action) error {
 			for i := range p.observed.InfraEnvs {
 				p.observed.InfraEnvs[i].Image.Expires = time.Now().Add(5 * time.Minute)
 			}
 			return nil
 		}
 		_, _, err := runFor(t, p, false)
-		if install.CodeOf(err) != install.CodeNeedsUser {
+		if model.CodeOf(err) != model.CodeNeedsUser {
 			t.Errorf("Run: %v", err)
 		}
 		if n := count(p.world, model.RenewImage); n < 2 || n > 80 {
@@ -97,10 +97,10 @@ func TestAnImageThatNeverLastsLong(t *testing.T) {
 // TestServiceThatShowsLate is not written to again meanwhile.
 func TestServiceThatShowsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
-		var before []install.InfraEnv
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
+		var before []model.InfraEnv
 		hidden := 0
-		p.lose = func(a install.Action) error {
+		p.lose = func(a model.Action) error {
 			if a.Kind == model.RegisterInfraEnv {
 				before, hidden = p.observed.InfraEnvs, 3
 				p.observed.InfraEnvs = nil
@@ -126,25 +126,25 @@ func TestServiceThatShowsLate(t *testing.T) {
 func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*plane)
-		code   install.Code
+		code   model.Code
 		text   string
 	}{
 		"only waiting is left": {change: func(p *plane) { p.still = true }},
 		"refused": {func(p *plane) {
-			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("no such version")})
-		}, install.CodeInput, "no such version"},
+			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("no such version")})
+		}, model.CodeInput, "no such version"},
 		"not authorised": {func(p *plane) {
-			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
-		}, install.CodeAuth, "token expired"},
-		"somebody else's": {func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} }, install.CodeNotFound, "theirs"},
+			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Code: model.CodeAuth, Err: errors.New("token expired")})
+		}, model.CodeAuth, "token expired"},
+		"somebody else's": {func(p *plane) { p.observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}} }, model.CodeNotFound, "theirs"},
 		"never goes well": {func(p *plane) {
-			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Err: errors.New("status 500")})
-		}, install.CodeFailure, "status 500"},
+			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Err: errors.New("status 500")})
+		}, model.CodeFailure, "status 500"},
 		"goes well at last": {change: func(p *plane) {
 			tries := 0
-			p.refuse = func(install.Action) error {
+			p.refuse = func(model.Action) error {
 				if tries++; tries < 3 {
-					return &install.Fault{Err: errors.New("status 500")}
+					return &model.Fault{Err: errors.New("status 500")}
 				}
 				return nil
 			}
@@ -152,12 +152,12 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 		}},
 		"hints that fit no disk": {change: func(p *plane) { p.desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" }},
 		"failed": {func(p *plane) {
-			p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed}
-		}, install.CodeFailed, "failed"},
+			p.observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed}
+		}, model.CodeFailed, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
+				p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
 				test.change(p)
 				result, took, err := runFor(t, p, true)
 				switch {
@@ -167,8 +167,8 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 					t.Errorf("left without saying what is waited for: %+v", result.Plan)
 				case test.code == 0 && count(p.world, model.RegisterInfraEnv) != 1:
 					t.Errorf("left before the image was made: %v", keys(p.writes))
-				case test.code != 0 && (install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) || install.NextOf(err) == ""):
-					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, install.CodeOf(err), install.NextOf(err), test.code, test.text)
+				case test.code != 0 && (model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) || model.NextOf(err) == ""):
+					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.CodeOf(err), model.NextOf(err), test.code, test.text)
 				}
 				if took > 10*time.Minute {
 					t.Errorf("Detach waited for %s", took)
@@ -186,20 +186,20 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 		if err := os.WriteFile(dir, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
-		p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
+		p.observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
 		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
-		if install.CodeOf(err) != install.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
-			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
+		if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
+			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = model.ClusterInstalled, true
 		_, _, err = runFor(t, p, false, install.WithFiles(unwritable{}))
-		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "disk full") {
-			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, install.CodeOf(err))
+		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, model.CodeOf(err))
 		}
 		_, took, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)))
-		if install.CodeOf(err) != install.CodeFailure || took > time.Minute {
-			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, install.CodeOf(err), took)
+		if model.CodeOf(err) != model.CodeFailure || took > time.Minute {
+			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, model.CodeOf(err), took)
 		}
 	})
 }
@@ -207,27 +207,27 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 // unwritable is a folder that holds nothing and takes nothing.
 type unwritable struct{}
 
-func (unwritable) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
+func (unwritable) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
 	return nil, nil
 }
 
-func (unwritable) Claim(context.Context, install.ClusterRef, func(string) ([]byte, error)) (string, error) {
+func (unwritable) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
 	return "", nil
 }
 
-func (unwritable) Save(context.Context, install.ClusterRef, string, []byte) (string, error) {
-	return "", &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("disk full")}
+func (unwritable) Save(context.Context, model.ClusterRef, string, []byte) (string, error) {
+	return "", &model.Fault{Code: model.CodeFailure, Permanent: true, Err: errors.New("disk full")}
 }
 
 // TestSecretsAreSentAgainOnce, every one of them, even if one fails at first.
 func TestSecretsAreSentAgainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true, Reimage: true}})}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{ResendSecrets: true, Reimage: true}})}
 		failed := 0
-		p.refuse = func(a install.Action) error {
+		p.refuse = func(a model.Action) error {
 			if a.Key == "infraenv/lab/resend" && failed < 2 {
 				failed++
-				return &install.Fault{Err: errors.New("status 500")}
+				return &model.Fault{Err: errors.New("status 500")}
 			}
 			return nil
 		}
@@ -247,15 +247,15 @@ func TestSecretsAreSentAgainOnce(t *testing.T) {
 // TestSecretsThatAreRefused end the run: they were asked for.
 func TestSecretsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{ResendSecrets: true, Reimage: true}})}
-		p.refuse = func(a install.Action) error {
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{ResendSecrets: true, Reimage: true}})}
+		p.refuse = func(a model.Action) error {
 			if a.Key == "infraenv/lab/resend" {
-				return &install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("pull secret is malformed")}
+				return &model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("pull secret is malformed")}
 			}
 			return nil
 		}
-		if _, _, err := runFor(t, p, false); install.CodeOf(err) != install.CodeInput {
-			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
+		if _, _, err := runFor(t, p, false); model.CodeOf(err) != model.CodeInput {
+			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 	})
 }
@@ -272,9 +272,9 @@ func TestRefusedForGoodIsTriedAgain(t *testing.T) {
 		"nobody runs any, at once":       {true, time.Minute, false},
 		"nobody runs any, after a while": {true, 11 * time.Minute, true},
 	} {
-		w := newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Unattended: test.unattended}})
+		w := newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Unattended: test.unattended}})
 		register := w.decide().Actions[0]
-		w.memory.Note(register, &install.Fault{Permanent: true, Err: errors.New("exceeded quota")}, w.observed.At)
+		w.memory.Note(register, &model.Fault{Permanent: true, Err: errors.New("exceeded quota")}, w.observed.At)
 		w.observed.At = w.observed.At.Add(test.after)
 		plan := w.decide()
 		if tried := hasKind(plan, register.Kind); tried != test.tried || !hasReason(plan, "Refused") {
@@ -305,10 +305,10 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, none := sample(3, 1), 0
 		c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(2 * time.Hour)}
-		p := &plane{world: newWorld(&install.Desired{Spec: c})}
+		p := &plane{world: newWorld(&model.Desired{Spec: c})}
 		p.absent = "worker-0"
 		result, _, err := runFor(t, p, false, install.WithTimeouts(0, 10*time.Minute))
-		if err != nil || result.Verdict != install.VerdictInstalled {
+		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Errorf("Run: %v (%s)", err, result.Verdict)
 		}
 	})
@@ -318,7 +318,7 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 // for any longer.
 func TestClockThatLeaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
 		p.ahead = func(looks int) time.Duration {
 			if looks > 8 {
 				return 3 * time.Hour
@@ -326,7 +326,7 @@ func TestClockThatLeaps(t *testing.T) {
 			return 0
 		}
 		_, took, err := runFor(t, p, false)
-		if install.CodeOf(err) != install.CodeNeedsUser || took < time.Hour {
+		if model.CodeOf(err) != model.CodeNeedsUser || took < time.Hour {
 			t.Errorf("Run: %v after %s", err, took)
 		}
 	})
@@ -336,8 +336,8 @@ func TestClockThatLeaps(t *testing.T) {
 // holds up no end, and the end says what last went wrong.
 func TestTheTimeIsADeadline(t *testing.T) {
 	for name, test := range map[string]struct {
-		hangs   install.Kind
-		refuses install.Kind
+		hangs   model.Kind
+		refuses model.Kind
 		says    []string
 	}{
 		"a look that is never answered":     {says: []string{"not done after 1m0s, "}},
@@ -346,14 +346,14 @@ func TestTheTimeIsADeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &hanging{plane: &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}, kind: test.hangs}
+				p := &hanging{plane: &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Run: "run1"}})}, kind: test.hangs}
 				if test.refuses != "" {
-					p.refuse = refuseWith(test.refuses, install.Fault{Code: install.CodeFailure, Op: "register", Err: errors.New("the database is down")})
+					p.refuse = refuseWith(test.refuses, model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the database is down")})
 				}
 				began := time.Now()
 				_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), p.desired)
-				if got := time.Since(began); install.CodeOf(err) != install.CodeTimeout || got < time.Minute || got > time.Minute+31*time.Second {
-					t.Errorf("code %d after %s: %v", install.CodeOf(err), got, err)
+				if got := time.Since(began); model.CodeOf(err) != model.CodeTimeout || got < time.Minute || got > time.Minute+31*time.Second {
+					t.Errorf("code %d after %s: %v", model.CodeOf(err), got, err)
 				}
 				for _, words := range test.says {
 					if err == nil || !strings.Contains(err.Error(), words) {
@@ -368,11 +368,11 @@ func TestTheTimeIsADeadline(t *testing.T) {
 // hanging never answers an action of a kind or, without one, the fifth look.
 type hanging struct {
 	*plane
-	kind install.Kind
+	kind model.Kind
 	seen int
 }
 
-func (h *hanging) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (h *hanging) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	if h.seen++; h.kind == "" && h.seen >= 5 {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
@@ -380,7 +380,7 @@ func (h *hanging) Observe(ctx context.Context, query install.Query, prior *insta
 	return h.plane.Observe(ctx, query, prior)
 }
 
-func (h *hanging) Act(ctx context.Context, desired *install.Desired, a install.Action) error {
+func (h *hanging) Act(ctx context.Context, desired *model.Desired, a model.Action) error {
 	if a.Kind == h.kind {
 		<-ctx.Done()
 		return context.Cause(ctx)
@@ -396,7 +396,7 @@ type slowDownloads struct {
 	takes     time.Duration
 }
 
-func (p *slowDownloads) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (p *slowDownloads) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	if !time.Now().Before(p.installed) {
 		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = model.ClusterInstalled, true
 	}
@@ -418,7 +418,7 @@ type savedNames struct {
 	names []string
 }
 
-func (f *savedNames) Save(_ context.Context, _ install.ClusterRef, name string, _ []byte) (string, error) {
+func (f *savedNames) Save(_ context.Context, _ model.ClusterRef, name string, _ []byte) (string, error) {
 	f.names = append(f.names, name)
 	return "", nil
 }
@@ -436,12 +436,12 @@ func TestResultsAfterTheTimeIsUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &slowDownloads{plane: &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}, installed: time.Now().Add(57 * time.Second), takes: test.takes}
-				p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFinalizing}
+				p := &slowDownloads{plane: &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}, installed: time.Now().Add(57 * time.Second), takes: test.takes}
+				p.observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFinalizing}
 				files := &savedNames{}
 				began := time.Now()
 				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0), install.WithPollInterval(time.Second)).Run(t.Context(), p.desired)
-				if took := time.Since(began); install.CodeOf(err) != install.CodeTimeout || !slices.Equal(files.names, test.saved) || took != test.took {
+				if took := time.Since(began); model.CodeOf(err) != model.CodeTimeout || !slices.Equal(files.names, test.saved) || took != test.took {
 					t.Errorf("after %s: %v; saved %v", took, err, files.names)
 				}
 			})
@@ -464,7 +464,7 @@ func TestInstallFollowsReady(t *testing.T) {
 				}
 				return nil
 			}
-			p.lose = func(a install.Action) error {
+			p.lose = func(a model.Action) error {
 				if a.Kind == model.StartInstall {
 					asked = time.Now()
 				}
@@ -478,8 +478,8 @@ func TestInstallFollowsReady(t *testing.T) {
 	}
 }
 
-func (unwritable) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
+func (unwritable) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
 
-func (unwritable) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+func (unwritable) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
 	return nil, nil
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -24,8 +23,8 @@ func metal3Sample(controlPlane, workers int) *spec.Cluster {
 // the file names later, or that is added to the installed cluster, too.
 func TestMachinesThatTheServiceBoots(t *testing.T) {
 	c := metal3Sample(3, 1)
-	w := newWorld(&install.Desired{Spec: c})
-	w.hub, w.observed.Enrolled = true, []install.Enrolled{}
+	w := newWorld(&model.Desired{Spec: c})
+	w.hub, w.observed.Enrolled = true, []model.Enrolled{}
 	later := c.Spec.Hosts[3]
 	c.Spec.Hosts = c.Spec.Hosts[:3] // whose worker is still to be written
 	registered := func() int { return count(w, model.RegisterHost) }
@@ -51,7 +50,7 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	w.dark = nil
 	run()
 	run()
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || registered() != 4 {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || registered() != 4 {
 		t.Fatalf("%s, writes %v", plan.Message, keys(w.writes))
 	}
 	extra := later
@@ -59,7 +58,7 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	c.Spec.Hosts = append(c.Spec.Hosts, extra)
 	w.desired.Options.AddNodes = true
 	run()
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || registered() != 5 {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || registered() != 5 {
 		t.Errorf("%+v, writes %v", plan, keys(w.writes))
 	}
 }
@@ -67,32 +66,32 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 // What is to be known of such a machine decides what is done.
 func TestEnrolledMachines(t *testing.T) {
 	for name, test := range map[string]struct {
-		enrolled []install.Enrolled // nil: the service boots no machines
+		enrolled []model.Enrolled // nil: the service boots no machines
 		change   func(*world)
 		acts     bool
 		blocked  string
 		waits    string
 	}{
-		"not given yet":                {enrolled: []install.Enrolled{}, acts: true},
+		"not given yet":                {enrolled: []model.Enrolled{}, acts: true},
 		"a service that boots none":    {waits: "to boot the discovery image"},
-		"given":                        {enrolled: []install.Enrolled{{Name: "cp-0", Owned: true, State: "inspecting"}}, waits: "says that it is inspecting"},
-		"given by somebody else":       {enrolled: []install.Enrolled{{Name: "node7", MAC: "52:54:00:00:00:00"}}, waits: "cp-0 to boot"},
-		"another machine of that name": {enrolled: []install.Enrolled{{Name: "cp-0", MAC: "52:54:00:77:77:77"}}, acts: true},
-		"in trouble":                   {enrolled: []install.Enrolled{{Name: "cp-0", Owned: true, Trouble: "no route to 10.0.0.1"}}, blocked: "no route to 10.0.0.1"},
-		"has no BMC in the file": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
+		"given":                        {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, State: "inspecting"}}, waits: "says that it is inspecting"},
+		"given by somebody else":       {enrolled: []model.Enrolled{{Name: "node7", MAC: "52:54:00:00:00:00"}}, waits: "cp-0 to boot"},
+		"another machine of that name": {enrolled: []model.Enrolled{{Name: "cp-0", MAC: "52:54:00:77:77:77"}}, acts: true},
+		"in trouble":                   {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, Trouble: "no route to 10.0.0.1"}}, blocked: "no route to 10.0.0.1"},
+		"has no BMC in the file": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
 			w.desired.Spec.Spec.Hosts[0].BMC = nil
 		}},
-		"booted in another way": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
+		"booted in another way": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
 			w.desired.Spec.Spec.Boot.Method = "iso"
 		}},
-		"no image yet": {enrolled: []install.Enrolled{}, change: func(w *world) { w.observed.InfraEnvs[0].Image.State = model.ImagePending }, waits: "the discovery image"},
-		"something else first": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
+		"no image yet": {enrolled: []model.Enrolled{}, change: func(w *world) { w.observed.InfraEnvs[0].Image.State = model.ImagePending }, waits: "the discovery image"},
+		"something else first": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
 			w.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.77"}
 		}},
 	} {
 		c := metal3Sample(1, 0)
 		c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:00"
-		w := newWorld(&install.Desired{Spec: c})
+		w := newWorld(&model.Desired{Spec: c})
 		w.dark = func(string) bool { return true }
 		for range 4 {
 			if err := settle(w); err != nil {
@@ -127,8 +126,8 @@ func TestEnrolledMachineThatIsNotRequired(t *testing.T) {
 	c := metal3Sample(3, 1)
 	none := 0
 	c.Spec.Topology.Required.Workers = &none
-	w := newWorld(&install.Desired{Spec: c})
-	w.observed.Enrolled = []install.Enrolled{}
+	w := newWorld(&model.Desired{Spec: c})
+	w.observed.Enrolled = []model.Enrolled{}
 	w.absent = "worker-0"
 	for range 6 {
 		if err := settle(w); err != nil {
@@ -160,8 +159,8 @@ func TestEnrolledMachineThatIsNotRequired(t *testing.T) {
 func TestUnnamedMachineThatTheServiceCannotBoot(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
-	w := newWorld(&install.Desired{Spec: c})
-	w.hub, w.observed.Enrolled = true, []install.Enrolled{}
+	w := newWorld(&model.Desired{Spec: c})
+	w.hub, w.observed.Enrolled = true, []model.Enrolled{}
 	for range 10 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
@@ -172,7 +171,7 @@ func TestUnnamedMachineThatTheServiceCannotBoot(t *testing.T) {
 		t.Fatal("there is no image")
 	}
 	env := w.observed.InfraEnvs[0].Name
-	w.observed.Enrolled = []install.Enrolled{
+	w.observed.Enrolled = []model.Enrolled{
 		{Name: "node7", InfraEnv: env, Trouble: "its PreprovisioningImage cannot be made: no such arch"},
 		{Name: "node8", InfraEnv: env, State: "preparing"},
 		{Name: "stranger", InfraEnv: "another", Trouble: "broken"},

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // labService is a service plane as small as it can be: one cluster, one image
 // and one machine, which are a step further at each look.
 type labService struct {
-	seen install.Observed
+	seen model.Observed
 }
 
-func (s *labService) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *labService) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	s.seen.At = s.seen.At.Add(time.Minute)
 	s.advance()
 	now := s.seen
-	now.Hosts = append([]install.Host(nil), s.seen.Hosts...)
+	now.Hosts = append([]model.Host(nil), s.seen.Hosts...)
 	if s.seen.Cluster != nil {
 		cluster := *s.seen.Cluster
 		now.Cluster = &cluster
@@ -34,27 +35,27 @@ func (s *labService) advance() {
 	switch {
 	case len(s.seen.InfraEnvs) == 0:
 	case len(hosts) == 0: // somebody boots the image
-		s.seen.Hosts = []install.Host{{
+		s.seen.Hosts = []model.Host{{
 			ID: "6b2f", InfraEnvID: "image-1", State: "Ready", Role: "control-plane",
-			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}},
+			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}},
 		}}
 		cluster.State = "Ready"
 	case cluster.State == "Preparing":
 		cluster.State, hosts[0].State = "Installing", "Installing"
-		hosts[0].Progress = install.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
+		hosts[0].Progress = model.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
 	case cluster.State == "Installing":
 		cluster.State, hosts[0].State, hosts[0].Progress.Stage = "Installed", "Installed", "Done"
 	}
 }
 
-func (s *labService) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (s *labService) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	switch a.Kind {
 	case "RegisterCluster":
-		s.seen.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: "Discovering", Settings: a.Settings,
+		s.seen.Cluster = &model.Cluster{
+			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: "Discovering", Settings: a.Settings,
 		}
 	case "RegisterInfraEnv":
-		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: "Ready"}}}
+		s.seen.InfraEnvs = []model.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: model.Image{State: "Ready"}}}
 	case "UpdateHost":
 		s.seen.Hosts[0].Settings = a.Settings
 	case "StartInstall":
@@ -68,7 +69,7 @@ func (s *labService) Credential(context.Context, string, string) ([]byte, error)
 }
 
 // lab is what spec.Load makes of a cluster.yaml like this one.
-func lab() *install.Desired {
+func lab() *model.Desired {
 	cluster, err := spec.Parse(context.Background(), "cluster.yaml", []byte(`
 apiVersion: oaictl.io/v1alpha1
 kind: Cluster
@@ -85,7 +86,7 @@ spec:
 	if err != nil {
 		panic(err)
 	}
-	return &install.Desired{Spec: cluster}
+	return &model.Desired{Spec: cluster}
 }
 
 // atOnce is a clock on which waiting takes no time.
@@ -153,7 +154,7 @@ func ExampleMemory() {
 	installer := install.New(&labService{})
 	kept := []byte("{}")
 	for {
-		var memory install.Memory
+		var memory model.Memory
 		if err := json.Unmarshal(kept, &memory); err != nil {
 			fmt.Println(err)
 			return
@@ -190,15 +191,15 @@ func ExampleMemory() {
 func ExampleDecide() {
 	desired, service := lab(), &labService{}
 	for range 3 {
-		observed, _ := service.Observe(context.Background(), install.Query{}, nil)
-		for _, action := range install.Decide(desired, observed, install.Memory{}, observed.At).Actions {
+		observed, _ := service.Observe(context.Background(), model.Query{}, nil)
+		for _, action := range install.Decide(desired, observed, model.Memory{}, observed.At).Actions {
 			_ = service.Act(context.Background(), desired, action)
 		}
 	}
 	service.seen.Hosts[0].Inventory.Interfaces[0].MAC = "52:54:00:ff:ff:ff"
-	observed, _ := service.Observe(context.Background(), install.Query{}, nil)
+	observed, _ := service.Observe(context.Background(), model.Query{}, nil)
 
-	for _, blocker := range install.Decide(desired, observed, install.Memory{}, observed.At).Blockers {
+	for _, blocker := range install.Decide(desired, observed, model.Memory{}, observed.At).Blockers {
 		fmt.Println(blocker.Reason+":", blocker.Message)
 		fmt.Println("remedy:", blocker.Remedy)
 	}

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -17,12 +16,12 @@ import (
 // which is compared with what the service gives back, or there is a reason why
 // not.
 type owner struct {
-	setting install.Setting
+	setting model.Setting
 	why     string
 }
 
-func sent(setting install.Setting) owner { return owner{setting: setting} }
-func local(why string) owner             { return owner{why: why} }
+func sent(setting model.Setting) owner { return owner{setting: setting} }
+func local(why string) owner           { return owner{why: why} }
 
 // owners are those of every field; a field that begins with another has the
 // other's.
@@ -246,13 +245,13 @@ func TestEveryOwnedFieldIsSent(t *testing.T) {
 		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken"}[name]
 		return text, set
 	}
-	written := map[install.Setting]bool{}
+	written := map[model.Setting]bool{}
 	for _, ntp := range []string{"ntp: [ntp.example.com]", "defaults: {ntp: [ntp.example.com]}"} { // one or the other
 		c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(strings.Replace(everything, "NTP", ntp, 1)), env)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld(&install.Desired{Spec: c})
+		w := newWorld(&model.Desired{Spec: c})
 		for range 10 {
 			if err := settle(w); err != nil {
 				t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewFiles keeps results under dir: DIR/CLUSTER/auth/NAME, readable by their
@@ -35,29 +35,29 @@ func resultFiles() []string {
 // largestResult bounds what is read of a file that may be anything.
 const largestResult = 4 << 20
 
-func (d directory) auth(cluster ClusterRef) string {
+func (d directory) auth(cluster model.ClusterRef) string {
 	return filepath.Join(string(d), cluster.Name, "auth")
 }
 
-func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]SavedResult, error) {
+func (d directory) Observe(_ context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
+		return nil, &model.Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
 	}
 	if ownerOf(auth) != cluster.ID {
 		return nil, nil
 	}
-	kept := map[string]SavedResult{}
+	kept := map[string]model.SavedResult{}
 	for _, name := range resultFiles() {
 		path := filepath.Join(auth, name)
 		if data, err := readRegular(path); err == nil {
-			kept[name] = SavedResult{Digest: setting.Digest(data), Private: isPrivate(path), Path: path}
+			kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: isPrivate(path), Path: path}
 		}
 	}
 	return kept, nil
 }
 
-func (d directory) Claim(_ context.Context, cluster ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
+func (d directory) Claim(_ context.Context, cluster model.ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
 	auth := d.auth(cluster)
 	if cluster.ID != "" && ownerOf(auth) == cluster.ID {
 		return "", nil
@@ -81,7 +81,7 @@ func (d directory) Claim(_ context.Context, cluster ClusterRef, read func(name s
 	return aside, notSaved(owner, writeWhole(owner, []byte(cluster.ID+"\n")))
 }
 
-func (d directory) Save(_ context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error) {
+func (d directory) Save(_ context.Context, cluster model.ClusterRef, name string, data []byte) (aside string, err error) {
 	path := filepath.Join(d.auth(cluster), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", notSaved(path, err)
@@ -102,7 +102,7 @@ func (d directory) Save(_ context.Context, cluster ClusterRef, name string, data
 	return aside, notSaved(path, writeWhole(path, data))
 }
 
-func (d directory) Append(_ context.Context, cluster ClusterRef, name string, line []byte) error {
+func (d directory) Append(_ context.Context, cluster model.ClusterRef, name string, line []byte) error {
 	folder := filepath.Join(string(d), cluster.Name)
 	path := filepath.Join(folder, name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -122,7 +122,7 @@ func (d directory) Append(_ context.Context, cluster ClusterRef, name string, li
 	return notSaved(path, errors.Join(err, file.Close()))
 }
 
-func (d directory) Record(_ context.Context, cluster ClusterRef, name string) ([]byte, error) {
+func (d directory) Record(_ context.Context, cluster model.ClusterRef, name string) ([]byte, error) {
 	data, err := readRegular(filepath.Join(string(d), cluster.Name, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -194,7 +194,7 @@ func putAside(path string) (string, error) {
 			continue
 		}
 		if err := os.Rename(path, to); err != nil {
-			return "", &Fault{Code: model.CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+			return "", &model.Fault{Code: model.CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
 		}
 		if info, err := os.Lstat(to); err == nil && info.IsDir() {
 			for _, name := range resultFiles() {
@@ -266,22 +266,22 @@ func notSaved(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Fault{Code: model.CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
+	return &model.Fault{Code: model.CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
 }
 
 // resultsOf names a cluster as its results are kept: by the name in the file.
-func resultsOf(desired *Desired, id string) ClusterRef {
-	return ClusterRef{ID: id, Name: desired.Spec.Metadata.Name}
+func resultsOf(desired *model.Desired, id string) model.ClusterRef {
+	return model.ClusterRef{ID: id, Name: desired.Spec.Metadata.Name}
 }
 
 // observeFiles reads which results are on disk, and are the service's.
-func (client *Client) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
+func (client *Client) observeFiles(ctx context.Context, desired *model.Desired, observed *model.Observed) error {
 	cluster := observed.Cluster
 	switch {
 	case cluster == nil:
 		return nil
 	case client.files == nil:
-		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true}
+		observed.Results = model.Results{NoIngress: true, Kubeconfig: true, Password: true}
 		return nil
 	}
 	kept, err := client.files.Observe(ctx, resultsOf(desired, cluster.ID))
@@ -294,7 +294,7 @@ func (client *Client) observeFiles(ctx context.Context, desired *Desired, observ
 			return client.Credential(ctx, cluster.ID, name)
 		})
 	}
-	observed.Results = Results{
+	observed.Results = model.Results{
 		NoIngress: there(model.NoIngressFile, cluster.NoIngress), Kubeconfig: there(model.KubeconfigFile, cluster.Kubeconfig),
 		Password: there(model.PasswordFile, cluster.Kubeconfig), KubeconfigPath: kubeconfigPath(kept),
 	}
@@ -302,13 +302,13 @@ func (client *Client) observeFiles(ctx context.Context, desired *Desired, observ
 }
 
 // kubeconfigPath is where a kubeconfig of the cluster lies.
-func kubeconfigPath(kept map[string]SavedResult) string {
+func kubeconfigPath(kept map[string]model.SavedResult) string {
 	return cmp.Or(kept[model.KubeconfigFile].Path, kept[model.NoIngressFile].Path)
 }
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (client *Client) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, report func(Event)) error {
+func (client *Client) saveResult(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(Event)) error {
 	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
@@ -330,7 +330,7 @@ func (client *Client) saveResult(ctx context.Context, desired *Desired, observed
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (client *Client) claim(ctx context.Context, desired *Desired, id string, report func(Event)) error {
+func (client *Client) claim(ctx context.Context, desired *model.Desired, id string, report func(Event)) error {
 	if client.files == nil {
 		return nil
 	}
@@ -349,6 +349,6 @@ func (client *Client) claim(ctx context.Context, desired *Desired, id string, re
 // notThere says whether the service has no such result, has none yet, or is older than its
 // name.
 func notThere(err error) bool {
-	fault, is := errors.AsType[*Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	return is && slices.Contains([]int{statusBadRequest, statusNotFound, statusConflict, statusUnprocessable}, fault.Status)
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestFailedWhileFinalizing names the operators that an install waited for to the end,
@@ -39,13 +38,13 @@ func TestFailedWhileFinalizing(t *testing.T) {
 			w := readyWorld(t, sample(3, 0))
 			c := w.observed.Cluster
 			c.State, c.StatusInfo = model.ClusterFailed, "out of time"
-			c.Operators = []install.Operator{{Name: "console", Builtin: true}, {Name: "dns", Builtin: true, Status: "available"}}
+			c.Operators = []model.Operator{{Name: "console", Builtin: true}, {Name: "dns", Builtin: true, Status: "available"}}
 			for i := range w.observed.Hosts {
 				h := &w.observed.Hosts[i]
 				h.State, h.Progress.Stage, h.StatusInfo = model.HostFailed, "Done", "Host is part of a cluster that failed to install"
 			}
 			test.change(w)
-			if plan := w.decide(); plan.Verdict != install.VerdictFailed || plan.Message != test.want {
+			if plan := w.decide(); plan.Verdict != model.VerdictFailed || plan.Message != test.want {
 				t.Errorf("%s: %q, want %q", plan.Verdict, plan.Message, test.want)
 			}
 		})
@@ -58,8 +57,8 @@ func TestFinalizingTakesLong(t *testing.T) {
 	w := readyWorld(t, sample(1, 0))
 	c := w.observed.Cluster
 	c.State = model.ClusterFinalizing
-	c.Operators = []install.Operator{{Name: "console", Builtin: true, Status: "progressing"}}
-	c.Progress = install.ClusterProgress{FinalizingStage: "Waiting for cluster operators", FinalizingSince: w.observed.At.Add(-71 * time.Minute)}
+	c.Operators = []model.Operator{{Name: "console", Builtin: true, Status: "progressing"}}
+	c.Progress = model.ClusterProgress{FinalizingStage: "Waiting for cluster operators", FinalizingSince: w.observed.At.Add(-71 * time.Minute)}
 	w.observed.Hosts[0].State = model.HostInstalled
 	if plan := w.decide(); len(plan.Blockers) > 0 || len(plan.Waits) != 1 || plan.Waits[0].For != "the cluster to finish: Waiting for cluster operators (console)" {
 		t.Errorf("before: %+v %+v", plan.Waits, plan.Blockers)

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,11 +31,11 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 
 // What is advised after an install that failed or was cancelled is what the service does.
 func TestAdviceAfterTheEnd(t *testing.T) {
-	for _, state := range []install.ClusterState{model.ClusterFailed, model.ClusterCancelled} {
+	for _, state := range []model.ClusterState{model.ClusterFailed, model.ClusterCancelled} {
 		for none, want := range map[bool]string{false: "oaictl reset cluster ", true: "oaictl delete cluster "} {
 			w := readyWorld(t, sample(1, 0))
 			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
-			plan := install.Decide(w.desired, &w.observed, install.Memory{}, w.observed.At)
+			plan := install.Decide(w.desired, &w.observed, model.Memory{}, w.observed.At)
 			if !strings.Contains(plan.Next.String(), want) || strings.Contains(plan.Next.String(), "reset cluster") == none {
 				t.Errorf("%s, no reset %v: %s", state, none, plan.Next)
 			}
@@ -43,9 +43,9 @@ func TestAdviceAfterTheEnd(t *testing.T) {
 	}
 }
 
-func actionOf(t *testing.T, plan install.Plan, kind install.Kind) install.Action {
+func actionOf(t *testing.T, plan model.Plan, kind model.Kind) model.Action {
 	t.Helper()
-	i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })
+	i := slices.IndexFunc(plan.Actions, func(a model.Action) bool { return a.Kind == kind })
 	if i < 0 {
 		t.Fatalf("no %s in %v; waits %+v, blockers %+v", kind, keys(plan.Actions), plan.Waits, plan.Blockers)
 	}
@@ -58,40 +58,40 @@ func TestApproval(t *testing.T) {
 	asked, granted := setting.ValueOf(false), setting.ValueOf(true)
 	for name, test := range map[string]struct {
 		approved setting.Value // "": the service knows no approval
-		change   func(*install.Host, *spec.Cluster)
-		want     install.Settings // nil: nothing is written
+		change   func(*model.Host, *spec.Cluster)
+		want     model.Settings // nil: nothing is written
 	}{
-		"with role and hostname": {approved: asked, want: install.Settings{
+		"with role and hostname": {approved: asked, want: model.Settings{
 			setting.Approved: granted, setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"),
 		}},
-		"a service that knows none": {want: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
-		"alone where the rest is so": {approved: asked, want: install.Settings{setting.Approved: granted}, change: func(h *install.Host, _ *spec.Cluster) {
+		"a service that knows none": {want: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
+		"alone where the rest is so": {approved: asked, want: model.Settings{setting.Approved: granted}, change: func(h *model.Host, _ *spec.Cluster) {
 			h.Settings[setting.Role], h.Settings[setting.Hostname] = setting.ValueOf("control-plane"), setting.ValueOf("cp-0")
 		}},
-		"approved by somebody else": {approved: granted, want: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
-		"not before its inventory":  {approved: asked, change: func(h *install.Host, _ *spec.Cluster) { h.Inventory = install.Inventory{} }},
-		"not while its disk is not found": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) {
+		"approved by somebody else": {approved: granted, want: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
+		"not before its inventory":  {approved: asked, change: func(h *model.Host, _ *spec.Cluster) { h.Inventory = model.Inventory{} }},
+		"not while its disk is not found": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none"
 		}},
-		"not what the file does not name": {approved: asked, change: func(_ *install.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
-		"what the file accepts": {approved: asked, want: install.Settings{setting.Approved: granted}, change: func(_ *install.Host, c *spec.Cluster) {
+		"not what the file does not name": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
+		"what the file accepts": {approved: asked, want: model.Settings{setting.Approved: granted}, change: func(_ *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 		}},
-		"what the file accepts, before its inventory": {approved: asked, change: func(h *install.Host, c *spec.Cluster) {
-			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, install.Inventory{}
+		"what the file accepts, before its inventory": {approved: asked, change: func(h *model.Host, c *spec.Cluster) {
+			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, model.Inventory{}
 		}},
 	} {
 		c := sample(1, 0)
 		w := readyWorld(t, c)
 		h := w.host("host-cp-0")
-		h.Settings = install.Settings{}
+		h.Settings = model.Settings{}
 		if test.approved != "" {
 			h.Settings[setting.Approved] = test.approved
 		}
 		if test.change != nil {
 			test.change(h, c)
 		}
-		var got install.Settings
+		var got model.Settings
 		for _, a := range w.decide().Actions {
 			if a.Kind == model.UpdateHost {
 				got = a.Settings
@@ -114,11 +114,11 @@ func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
 		}
 		w.pass()
 	}
-	update, do := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.InstallHost })
+	update, do := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.InstallHost })
 	if update < 0 || do < update || w.writes[do].Settings.String() != "{approved=true}" || !w.writes[do].Destructive {
 		t.Errorf("writes %v", w.writes)
 	}
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-0"}) {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-0"}) {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -192,7 +192,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		registered, file [3]int // control plane, arbiters, workers
 		rest             bool
-		state            install.ClusterState
+		state            model.ClusterState
 		want             string // the change, "" for none
 		told             []string
 	}{
@@ -211,7 +211,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 			"spec.topology.controlPlane is 3 in the file and 2 in the service; it cannot be changed after the installation was started",
 		}},
 	} {
-		w := newWorld(&install.Desired{Spec: sample(test.registered[0], test.registered[2])})
+		w := newWorld(&model.Desired{Spec: sample(test.registered[0], test.registered[2])})
 		w.hub = !test.rest
 		if err := comeToRest(w); err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		}
 		c := sample(test.file[0], test.file[2])
 		c.Spec.Topology.Arbiters, c.Spec.Network.VIPs = &test.file[1], w.desired.Spec.Spec.Network.VIPs
-		w.desired = &install.Desired{Spec: c}
+		w.desired = &model.Desired{Spec: c}
 		if test.state != "" {
 			w.observed.Cluster.State = test.state
 		}
@@ -254,7 +254,7 @@ func TestReleasedAndStalled(t *testing.T) {
 		released bool
 		stalled  time.Duration // how long; 0: not at all
 		workers  int           // that the service waits for
-		want     install.Kind  // "": a wait
+		want     model.Kind    // "": a wait
 	}{
 		"not released":                    {workers: 1, want: model.StartInstall},
 		"released":                        {released: true, workers: 1},
@@ -298,7 +298,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 				delete(w.observed.Hosts[1].Settings, setting.Hostname)
 			}
 			began, took := time.Now(), time.Duration(-1)
-			p := &plane{world: w, still: true, refuse: func(a install.Action) error {
+			p := &plane{world: w, still: true, refuse: func(a model.Action) error {
 				if a.Kind == model.StartInstall {
 					took = time.Since(began)
 				}
@@ -321,18 +321,18 @@ func TestNudgedOnceAMinute(t *testing.T) {
 		p := &plane{world: w, still: true}
 		w.observed.Cluster.Released = true
 		w.observed.Cluster.Stalled = time.Now()
-		p.lose = func(a install.Action) error { // no touch helps
+		p.lose = func(a model.Action) error { // no touch helps
 			w.observed.Cluster.Stalled = time.Now().Add(-time.Hour)
 			return nil
 		}
-		w.observed.InfraEnvs[0].Image = install.Image{State: model.ImageReady}
+		w.observed.InfraEnvs[0].Image = model.Image{State: model.ImageReady}
 		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e install.Event) {
 			if e.Reason == string(model.NudgeCluster) {
 				nudged = append(nudged, e)
 			}
 		}))
 		_, err := installer.Run(t.Context(), w.desired)
-		if install.CodeOf(err) != install.CodeTimeout {
+		if model.CodeOf(err) != model.CodeTimeout {
 			t.Errorf("ended with %v", err)
 		}
 		if len(nudged) < 9 || len(nudged) > 10 || !strings.Contains(nudged[0].Message, "every host is in sync") {
@@ -345,14 +345,14 @@ func TestNudgedOnceAMinute(t *testing.T) {
 func TestRecordInstalled(t *testing.T) {
 	for name, refuse := range map[string]error{
 		"recorded":         nil,
-		"refused for good": &install.Fault{Permanent: true, Err: errors.New("forbidden")},
-		"refused for now":  &install.Fault{Err: errors.New("conflict")},
+		"refused for good": &model.Fault{Permanent: true, Err: errors.New("forbidden")},
+		"refused for now":  &model.Fault{Err: errors.New("conflict")},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(&install.Desired{Spec: sample(1, 0)})
+			w := newWorld(&model.Desired{Spec: sample(1, 0)})
 			w.hub = true
 			var tried, told int
-			p := &plane{world: w, refuse: func(a install.Action) error {
+			p := &plane{world: w, refuse: func(a model.Action) error {
 				if a.Kind != model.RecordInstalled {
 					return nil
 				}
@@ -365,7 +365,7 @@ func TestRecordInstalled(t *testing.T) {
 				}
 			}))
 			result, err := installer.Run(t.Context(), w.desired)
-			if err != nil || result.Verdict != install.VerdictInstalled || tried == 0 || told != tried {
+			if err != nil || result.Verdict != model.VerdictInstalled || tried == 0 || told != tried {
 				t.Errorf("%s: %v, %s, tried %d, told %d", name, err, result.Verdict, tried, told)
 			}
 			if recorded := !w.observed.Cluster.Unrecorded; recorded != (refuse == nil) {
@@ -386,7 +386,7 @@ func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
 		t.Fatalf("actions %v", keys(plan.Actions))
 	}
 	w.observed.Cluster.Unrecorded = false
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 {
 		t.Errorf("%s: actions %v", plan.Verdict, keys(plan.Actions))
 	}
 }
@@ -412,12 +412,12 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		h := w.host("host-cp-1")
 		h.DiskChooser, h.Disk = diskhints.Service, "a"
 		h.Settings[setting.Disk] = setting.ValueOf("a")
-		h.Inventory.Disks = []install.Disk{
+		h.Inventory.Disks = []model.Disk{
 			{ID: "a", Path: "/dev/sda", WWN: "0x5001b448b1a00001", SizeBytes: 4e12, Eligible: true},
 			{ID: "b", Path: "/dev/sdb", ByID: "/dev/disk/by-id/b", WWN: "0x5001b448b1a00002", Model: "SAMSUNG", SizeBytes: 480_103_981_056, Eligible: true},
 		}
 		plan := w.decide()
-		i := slices.IndexFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "DiskHints" })
+		i := slices.IndexFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == "DiskHints" })
 		switch {
 		case test.changes != slices.Contains(keys(plan.Actions), "host/cp-1/update"):
 			t.Errorf("%s: actions %v", name, keys(plan.Actions))

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +24,7 @@ func installedElsewhere() *spec.Cluster {
 // them.
 func TestImport(t *testing.T) {
 	for _, hub := range []bool{false, true} {
-		w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+		w := newWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 		w.hub = hub
 		for range 12 {
 			if err := settle(w); err != nil {
@@ -37,14 +36,14 @@ func TestImport(t *testing.T) {
 		if err := wellFormed(plan); err != nil {
 			t.Error(err)
 		}
-		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
+		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
 		if got := keys(w.writes); got[0] != "cluster/import" || count(w, model.ImportCluster) != 1 || count(w, model.InstallHost) != 2 ||
 			count(w, model.SaveKubeconfig)+count(w, model.RegisterCluster)+count(w, model.UpdateCluster)+count(w, model.StartInstall) > 0 {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
-		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.RegisterInfraEnv })
+		i := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv })
 		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" || w.writes[i].Settings[setting.Version] != "" {
 			t.Errorf("hub %v: the image: %+v", hub, w.writes)
 		}
@@ -53,7 +52,7 @@ func TestImport(t *testing.T) {
 
 // TestThenOfAnImport promises no install: hosts are added.
 func TestThenOfAnImport(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+	w := newWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	plan, lines := follow(w)
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") || !strings.Contains(text, "install each of worker-0, worker-1 once it is ready") || !strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
@@ -69,7 +68,7 @@ func TestThenOfAnImport(t *testing.T) {
 
 // TestImportIsNoInstall: `create cluster` does not take for done what it did not do.
 func TestImportIsNoInstall(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: installedElsewhere()})
+	w := newWorld(&model.Desired{Spec: installedElsewhere()})
 	plan := w.decide()
 	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
@@ -79,7 +78,7 @@ func TestImportIsNoInstall(t *testing.T) {
 // TestImportWaits for a service that takes its time with it, and says why it does
 // not.
 func TestImportWaits(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: installedElsewhere(), Options: install.Options{AddNodes: true}})
+	w := newWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func TestImportWaits(t *testing.T) {
 		t.Errorf("plan %+v", plan)
 	}
 	w.observed.Cluster.State = model.ClusterBlocked
-	w.observed.Cluster.Validations = []install.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such Secret"}}
+	w.observed.Cluster.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such Secret"}}
 	if plan := w.decide(); len(plan.Actions) > 0 || len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "no such Secret") {
 		t.Errorf("plan %+v", plan)
 	}
@@ -110,7 +109,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
+	if i := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }
@@ -141,13 +140,13 @@ func TestInheritedLabels(t *testing.T) {
 	c.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
 	w := readyWorld(t, c)
 	w.observed.Hosts[0].Inherited = map[string]string{"site": "north"}
-	for _, state := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling} {
+	for _, state := range []model.ClusterState{model.ClusterReady, model.ClusterInstalling} {
 		w.observed.Cluster.State = state
 		for site, differs := range map[string]bool{"north": false, "south": true} {
 			c.Spec.Hosts[0].Labels = map[string]string{"rack": "a", "site": site}
 			plan := w.decide()
-			written := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.UpdateHost })
-			told := slices.ContainsFunc(plan.Warnings, func(w install.Warning) bool { return strings.Contains(w.Key, "labels") })
+			written := slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.UpdateHost })
+			told := slices.ContainsFunc(plan.Warnings, func(w model.Warning) bool { return strings.Contains(w.Key, "labels") })
 			if (written || told) != differs {
 				t.Errorf("%s, site %s: plan %+v", state, site, plan)
 			}

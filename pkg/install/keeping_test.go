@@ -6,17 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // keepingCase is a difference between file and service, and what becomes of it.
 type keepingCase struct {
-	setting    install.Setting
+	setting    model.Setting
 	want, have []string // of the file, of the service
-	keeping    install.Keeping
+	keeping    model.Keeping
 	hosts      int    // that have registered, of three
 	network    string // of theirs, of the form 10.0.0.%/24
 	writes     bool
@@ -60,11 +59,11 @@ func (test *keepingCase) run(t *testing.T) {
 	} else {
 		c.Spec.Network.VIPs.API = test.want
 	}
-	for _, vips := range []install.Setting{setting.APIVIPs, setting.IngressVIPs} {
+	for _, vips := range []model.Setting{setting.APIVIPs, setting.IngressVIPs} {
 		delete(o.Cluster.Settings, vips)
 	}
 	o.Cluster.State = model.ClusterDiscovering
-	o.Cluster.Keeping = map[install.Setting]install.Keeping{test.setting: test.keeping}
+	o.Cluster.Keeping = map[model.Setting]model.Keeping{test.setting: test.keeping}
 	o.Cluster.Settings[test.setting] = setting.ValueOf(append([]string{}, test.have...))
 	o.Hosts = o.Hosts[:test.hosts]
 	for i := range o.Hosts {
@@ -80,8 +79,8 @@ func (test *keepingCase) run(t *testing.T) {
 	if (test.blocker != "") != (len(plan.Blockers) > 0) || test.blocker != "" && !hasReason(plan, test.blocker) {
 		t.Errorf("blockers %+v, want %q", plan.Blockers, test.blocker)
 	}
-	said := slices.ContainsFunc(plan.Waits, func(w install.Wait) bool { return w.For == test.wait })
-	waits := slices.ContainsFunc(plan.Waits, func(w install.Wait) bool { return strings.HasPrefix(w.Key, "cluster/spec.") })
+	said := slices.ContainsFunc(plan.Waits, func(w model.Wait) bool { return w.For == test.wait })
+	waits := slices.ContainsFunc(plan.Waits, func(w model.Wait) bool { return strings.HasPrefix(w.Key, "cluster/spec.") })
 	if said != (test.wait != "") || waits != said {
 		t.Errorf("waits %+v, want %q", plan.Waits, test.wait)
 	}

@@ -3,6 +3,7 @@ package install
 import (
 	"errors"
 	"fmt"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func ReadKept(dir, cluster, name string) (KeptResult, error) {
 	if !filepath.IsLocal(cluster) || strings.ContainsAny(cluster, `/\`) || cluster == "." {
 		return KeptResult{}, fmt.Errorf("no folder can have the name %q: %w", cluster, fs.ErrNotExist)
 	}
-	auth := directory(dir).auth(ClusterRef{Name: cluster})
+	auth := directory(dir).auth(model.ClusterRef{Name: cluster})
 	if info, err := os.Stat(filepath.Join(dir, cluster)); err == nil && !info.IsDir() {
 		return KeptResult{}, fmt.Errorf("%q is no folder: %w", cluster, fs.ErrNotExist)
 	}

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestReadKept reads what a run has left, with whose it is, and nothing outside of its folder.
 func TestReadKept(t *testing.T) {
 	dir := t.TempDir()
 	files := install.NewFiles(dir)
-	lab := install.ClusterRef{ID: "c1", Name: "lab"}
+	lab := model.ClusterRef{ID: "c1", Name: "lab"}
 	if _, err := files.Claim(t.Context(), lab, func(string) ([]byte, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -29,7 +29,7 @@ func singleWithLater(workers int) *spec.Cluster {
 // TestSingleNodeIsInstalledWithoutItsWorkers which nobody waits for, boots or
 // counts, and names the command that adds them in the end.
 func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: singleWithLater(2)})
+	w := newWorld(&model.Desired{Spec: singleWithLater(2)})
 	for range 40 {
 		before := w.decide()
 		observed := w.observed
@@ -40,7 +40,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		for _, s := range install.NewSnapshot(w.desired, &observed).Then(before) {
 			told = append(told, append(s.Hosts, s.Message)...)
 		}
-		if before.Verdict != install.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || install.NewSnapshot(w.desired, &observed).HasToBoot("worker-0") {
+		if before.Verdict != model.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || install.NewSnapshot(w.desired, &observed).HasToBoot("worker-0") {
 			t.Fatalf("a worker is spoken of: %q", told)
 		}
 		if err := settle(w); err != nil {
@@ -58,7 +58,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		}
 	}
 	plan := w.decide()
-	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "{add-node -f FILE}" {
+	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("%s, missing %v, next %q: %s", plan.Verdict, plan.Missing, plan.Next, plan.Message)
 	}
 	if len(plan.Warnings) > 0 {

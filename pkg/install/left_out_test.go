@@ -6,44 +6,44 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestHostsThatAreLeftOut are taken out of the cluster before it is installed, once nothing else stands in the way, and
 // what is wrong with each is told.
 func TestHostsThatAreLeftOut(t *testing.T) {
-	lacksMemory := install.Validation{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "Require at least 8 GiB RAM, found only 4 GiB"}
-	notReady := install.Validation{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}
-	blocked := func(w *world, h *install.Host) {
-		h.State, h.Status, h.Validations = model.HostBlocked, "insufficient", []install.Validation{lacksMemory}
+	lacksMemory := model.Validation{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "Require at least 8 GiB RAM, found only 4 GiB"}
+	notReady := model.Validation{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}
+	blocked := func(w *world, h *model.Host) {
+		h.State, h.Status, h.Validations = model.HostBlocked, "insufficient", []model.Validation{lacksMemory}
 	}
 	for name, test := range map[string]struct {
 		pool    bool
-		arrange func(w *world, h *install.Host)
-		action  install.Kind // "" for none
-		says    string       // the warning
+		arrange func(w *world, h *model.Host)
+		action  model.Kind // "" for none
+		says    string     // the warning
 	}{
 		"it fails a check": {false, blocked, model.RemoveHost, "worker-1: Require at least 8 GiB RAM"},
-		"it does not answer": {false, func(w *world, h *install.Host) {
+		"it does not answer": {false, func(w *world, h *model.Host) {
 			h.State, h.Status = model.HostDisconnected, "disconnected"
 		}, model.RemoveHost, "does not answer"},
-		"it has not sent its inventory": {false, func(w *world, h *install.Host) {
-			h.State, h.Status, h.Inventory = model.HostDiscovering, "discovering", install.Inventory{}
+		"it has not sent its inventory": {false, func(w *world, h *model.Host) {
+			h.State, h.Status, h.Inventory = model.HostDiscovering, "discovering", model.Inventory{}
 		}, model.RemoveHost, "is discovering"},
 		"it is of a pool": {true, blocked, model.ReturnHost, "worker-1: Require at least 8 GiB RAM"},
-		"the start is held": {false, func(w *world, h *install.Host) {
+		"the start is held": {false, func(w *world, h *model.Host) {
 			blocked(w, h)
 			w.desired.Spec.Spec.Hold = true
 		}, "", "worker-1: Require at least 8 GiB RAM"},
-		"another host is not ready": {false, func(w *world, h *install.Host) {
+		"another host is not ready": {false, func(w *world, h *model.Host) {
 			blocked(w, h)
 			other := w.host("host-worker-0")
 			other.State, other.Status = model.HostDisconnected, "disconnected"
 		}, "", "worker-1: Require at least 8 GiB RAM"},
-		"it has become ready": {false, func(*world, *install.Host) {}, "", ""},
+		"it has become ready": {false, func(*world, *model.Host) {}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := withOwn(sample(3, 2), map[string]string{"worker-0": "w-0", "worker-1": "w-1"})
@@ -55,9 +55,9 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			without, one := *c, 1
 			without.Spec.Hosts = slices.DeleteFunc(slices.Clone(c.Spec.Hosts), func(h spec.Host) bool { return h.Name == "worker-1" })
 			without.Spec.Topology.Workers = &one
-			w.desired = &install.Desired{Spec: &without, Options: install.Options{LeftOut: []spec.Host{out}}}
+			w.desired = &model.Desired{Spec: &without, Options: model.Options{LeftOut: []spec.Host{out}}}
 			w.observed.Cluster.Settings[setting.Workers] = setting.ValueOf(1)
-			w.observed.Cluster.State, w.observed.Cluster.Validations = model.ClusterBlocked, []install.Validation{notReady}
+			w.observed.Cluster.State, w.observed.Cluster.Validations = model.ClusterBlocked, []model.Validation{notReady}
 			h := w.host("host-worker-1")
 			test.arrange(w, h)
 			plan := w.decide()
@@ -95,7 +95,7 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			if test.pool {
 				h.State, h.Status, h.ClusterID = model.HostReleasing, "unbinding", ""
 			} else {
-				w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(o install.Host) bool { return o.ID == h.ID })
+				w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(o model.Host) bool { return o.ID == h.ID })
 			}
 			w.observed.Cluster.State, w.observed.Cluster.Validations = model.ClusterReady, nil
 			plan = w.decide()

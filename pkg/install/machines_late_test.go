@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // story is a rack in which something happens at each look.
@@ -18,7 +18,7 @@ type story struct {
 	at    map[int]func()
 }
 
-func (s story) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+func (s story) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
 	if *s.looks++; s.at[*s.looks] != nil {
 		s.at[*s.looks]()
 	}
@@ -41,7 +41,7 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 		r := ready(t, 1, 0)
 		x := r.boxes["cp-0"]
 		x.power = model.PowerIsOn
-		x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
+		x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
 		at := map[int]func(){
 			3: func() { x.booted = true; r.pass() },
 			9: func() { x.media = imageOf("cp-0") },
@@ -80,12 +80,12 @@ func TestAskedWhileItRuns(t *testing.T) {
 // slowPower are machines that show seconds later that they were switched.
 type slowPower struct {
 	bmcs
-	told  map[install.Kind]int
+	told  map[model.Kind]int
 	shows time.Duration
 	at    time.Time
 }
 
-func (s *slowPower) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (s *slowPower) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	if s.told[a.Kind]++; a.Kind == model.PowerOn {
 		s.at = time.Now()
 		return nil
@@ -93,7 +93,7 @@ func (s *slowPower) Act(_ context.Context, _ *install.Desired, _ *install.Observ
 	return s.tell(a)
 }
 
-func (s *slowPower) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (s *slowPower) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	if !s.at.IsZero() && time.Since(s.at) >= s.shows {
 		s.switchOn("cp-0")
 		s.at = time.Time{}
@@ -107,7 +107,7 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 	for shows, want := range map[time.Duration]bool{11 * time.Second: true, 110 * time.Second: true, 24 * time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {
 			r := ready(t, 1, 0)
-			s := &slowPower{bmcs: bmcs{r}, told: map[install.Kind]int{}, shows: shows}
+			s := &slowPower{bmcs: bmcs{r}, told: map[model.Kind]int{}, shows: shows}
 			var told []string
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 			defer cancel()
@@ -131,7 +131,7 @@ type inserts struct {
 	began time.Time
 }
 
-func (i *inserts) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (i *inserts) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	if a.Kind != model.InsertMedia {
 		return i.tell(a)
 	}
@@ -140,7 +140,7 @@ func (i *inserts) Act(_ context.Context, _ *install.Desired, _ *install.Observed
 	return nil
 }
 
-func (i *inserts) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (i *inserts) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	states, err := i.bmcs.Observe(ctx, d, o, ask)
 	if i.began.IsZero() {
 		return states, err
@@ -149,7 +149,7 @@ func (i *inserts) Observe(ctx context.Context, d *install.Desired, o *install.Ob
 		i.boxes["cp-0"].media = imageOf("cp-0")
 		return i.bmcs.Observe(ctx, d, o, ask)
 	}
-	states["cp-0"] = install.MachineState{Power: model.PowerIsOff, Inserting: true}
+	states["cp-0"] = model.MachineState{Power: model.PowerIsOff, Inserting: true}
 	return states, err
 }
 
@@ -167,7 +167,7 @@ func TestSlowInsertionIsWaitedFor(t *testing.T) {
 			}
 		}
 		_, err := install.New(timed{service{r}}, install.WithMachines(i), install.WithEvents(events)).Run(ctx, r.desired)
-		if install.CodeOf(err) != install.CodeTimeout || i.told != 1 || r.boxes["cp-0"].power != model.PowerIsOn || len(waits) > 0 {
+		if model.CodeOf(err) != model.CodeTimeout || i.told != 1 || r.boxes["cp-0"].power != model.PowerIsOn || len(waits) > 0 {
 			t.Errorf("%v; told %d times; %+v; %q", err, i.told, *r.boxes["cp-0"], waits)
 		}
 	})

@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // timed is a rack whose clock is the run's.
 type timed struct{ service }
 
-func (s timed) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+func (s timed) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
 	s.observed.At = time.Now()
 	return s.service.Observe(ctx, q, prior)
 }
@@ -30,10 +30,10 @@ func TestPatience(t *testing.T) {
 		"not fetched": {func(_ *rack, x *box) { x.power, x.media = model.PowerIsOn, imageOf("cp-0") }, "MediaNotFetched",
 			"cp-0: its BMC has not fetched the image in 10 minutes: is http://192.0.2.1:8080 reachable from the BMC?"},
 		"found and not read": {func(_ *rack, x *box) {
-			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 1, Size: 110e6}
+			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), model.Fetched{Requests: 1, Size: 110e6}
 		}, "MediaNotFetched", "cp-0: its BMC has found the image, but the machine has read nothing of it in 10 minutes"},
 		"not registered": {func(_ *rack, x *box) {
-			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
+			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), model.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
 		"running": {func(_ *rack, x *box) { x.power, x.other = model.PowerIsOn, true }, "RunningMachine", "is on and runs something"},
 	} {
@@ -49,7 +49,7 @@ func TestPatience(t *testing.T) {
 					}
 				}
 				_, err := install.New(timed{service{r}}, install.WithMachines(bmcs{r}), install.WithEvents(events)).Run(t.Context(), r.desired)
-				if install.CodeOf(err) != install.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
+				if model.CodeOf(err) != model.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
 					t.Fatalf("%v; first event %+v", err, first)
 				}
 				if len(r.writes) > 2 || strings.Contains(err.Error(), ".iso") {
@@ -67,7 +67,7 @@ type falters struct {
 	begun time.Time
 }
 
-func (f falters) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (f falters) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	f.boxes["cp-0"].trouble = ""
 	if since := time.Since(f.begun); since > 3*time.Minute && since < 6*time.Minute {
 		f.boxes["cp-0"].trouble = model.TroubleUnreachable
@@ -92,7 +92,7 @@ func TestPatienceThroughTrouble(t *testing.T) {
 			}
 		}
 		_, err := install.New(timed{service{r}}, install.WithMachines(falters{bmcs{r}, begun}), install.WithEvents(events)).Run(t.Context(), r.desired)
-		if install.CodeOf(err) != install.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute || cured.Truncate(time.Minute) != 6*time.Minute {
+		if model.CodeOf(err) != model.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute || cured.Truncate(time.Minute) != 6*time.Minute {
 			t.Errorf("told after %s, cured after %s: %v", told, cured, err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestStillReading(t *testing.T) {
 		}
 		looks := readsOn{bmcs{r}, x}
 		_, err := install.New(timed{service{r}}, install.WithMachines(looks), install.WithEvents(events)).Run(ctx, r.desired)
-		if blocked || install.CodeOf(err) != install.CodeTimeout {
+		if blocked || model.CodeOf(err) != model.CodeTimeout {
 			t.Errorf("blocked %v: %v", blocked, err)
 		}
 	})
@@ -124,7 +124,7 @@ type readsOn struct {
 	x *box
 }
 
-func (r readsOn) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (r readsOn) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	r.x.fetched.Requests++
 	r.x.fetched.Bytes += 1 << 20
 	return r.bmcs.Observe(ctx, d, o, ask)
@@ -135,10 +135,10 @@ func (r readsOn) Observe(ctx context.Context, d *install.Desired, o *install.Obs
 type liar struct {
 	bmcs
 	err  error
-	told map[install.Kind]int
+	told map[model.Kind]int
 }
 
-func (l *liar) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (l *liar) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	l.told[a.Kind]++
 	return l.err
 }
@@ -156,9 +156,9 @@ func TestUselessBMC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := ready(t, 1, 0)
-				l := &liar{bmcs: bmcs{r}, err: test.err, told: map[install.Kind]int{}}
+				l := &liar{bmcs: bmcs{r}, err: test.err, told: map[model.Kind]int{}}
 				_, err := install.New(timed{service{r}}, install.WithMachines(l)).Run(t.Context(), r.desired)
-				if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
+				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
 					t.Errorf("%v", err)
 				}
 				if l.told[model.InsertMedia] < 3 || len(l.told) != 1 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -15,7 +15,7 @@ import (
 // still to boot.
 func ready(t *testing.T, controlPlane, workers int) *rack {
 	t.Helper()
-	r := newRack(&install.Desired{Spec: sample(controlPlane, workers)})
+	r := newRack(&model.Desired{Spec: sample(controlPlane, workers)})
 	for range 2 {
 		for _, a := range r.decide().Actions {
 			if err := r.apply(a); err != nil {
@@ -88,7 +88,7 @@ func TestRunningMachine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		change func(*rack, *box)
-		action install.Kind // "" for none
+		action model.Kind // "" for none
 		block  string
 	}{
 		"something else":             {func(*rack, *box) {}, "", "RunningMachine"},
@@ -96,10 +96,10 @@ func TestRunningMachine(t *testing.T) {
 		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, model.PowerOff, ""},
 		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", "MediaNotFetched"},
 		"our image read, then dropped": {func(r *rack, x *box) {
-			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
+			r.desired.Options.RebootRunning, x.fetched = true, model.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
 		}, "", ""},
 		"our image read long ago": {func(_ *rack, x *box) {
-			x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: time.Now().Add(-time.Hour)}
+			x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: time.Now().Add(-time.Hour)}
 		}, "", "RunningMachine"},
 		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
 		"it is on its way":             {func(_ *rack, x *box) { x.power = model.PowerGoingOn }, "", ""},
@@ -119,7 +119,7 @@ func TestRunningMachine(t *testing.T) {
 				t.Fatal(err)
 			}
 			others := 0
-			var action install.Kind
+			var action model.Kind
 			for _, a := range plan.Actions {
 				if a.Name != "cp-0" {
 					others++
@@ -152,26 +152,26 @@ func TestRunningMachine(t *testing.T) {
 // TestInsertionThatDoesNotEnd says in a single look what a BMC could not finish and that a
 // download stands, and goes on to try.
 func TestInsertionThatDoesNotEnd(t *testing.T) {
-	failed := func(s *install.MachineState) {
+	failed := func(s *model.MachineState) {
 		s.Failed, s.Cause, s.Next = model.InsertMedia, "its BMC has no licence", "buy one"
 	}
-	reads := func(idle time.Duration) func(*install.MachineState) {
-		return func(s *install.MachineState) {
-			s.Inserting, s.Fetch = true, install.Fetched{Requests: 1, Active: 1, Bytes: 5e6, Size: 1e9, Idle: idle}
+	reads := func(idle time.Duration) func(*model.MachineState) {
+		return func(s *model.MachineState) {
+			s.Inserting, s.Fetch = true, model.Fetched{Requests: 1, Active: 1, Bytes: 5e6, Size: 1e9, Idle: idle}
 		}
 	}
 	for name, test := range map[string]struct {
-		seen               func(*install.MachineState)
-		action             install.Kind
+		seen               func(*model.MachineState)
+		action             model.Kind
 		block, warn, waits string
 	}{
 		"it has failed":          {failed, model.InsertMedia, "could not insert the discovery image into the virtual drive of cp-0: its BMC has no licence", "", ""},
-		"and is tried again":     {func(s *install.MachineState) { reads(0)(s); failed(s) }, "", "its BMC has no licence", "", ""},
+		"and is tried again":     {func(s *model.MachineState) { reads(0)(s); failed(s) }, "", "its BMC has no licence", "", ""},
 		"the download goes on":   {reads(time.Second), "", "", "", "5000 kB of 1000 MB fetched"},
 		"it pauses":              {reads(10 * time.Second), "", "", "", "5000 kB of 1000 MB fetched, nothing for 10s"},
 		"it pauses for long":     {reads(40 * time.Second), "", "", "has read nothing of the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
 		"it stands":              {reads(2 * time.Minute), "", "has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
-		"nothing is known of it": {func(s *install.MachineState) { s.Inserting, s.Fetch = true, install.Fetched{Unknown: true} }, "", "", "", "inserts the discovery image"},
+		"nothing is known of it": {func(s *model.MachineState) { s.Inserting, s.Fetch = true, model.Fetched{Unknown: true} }, "", "", "", "inserts the discovery image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ready(t, 1, 0)
@@ -180,7 +180,7 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var action install.Kind
+			var action model.Kind
 			var blocks, warnings, waits []string
 			for _, a := range plan.Actions {
 				action = a.Kind
@@ -214,7 +214,7 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 // call has a machine register that has not sent its inventory.
 func (r *rack) call() {
 	h := machine("someone", "52:54:00:00:00:00", 1)
-	h.Inventory = install.Inventory{}
+	h.Inventory = model.Inventory{}
 	r.observed.Hosts = append(r.observed.Hosts, h)
 }
 
@@ -228,7 +228,7 @@ func TestBootAgain(t *testing.T) {
 		h := r.host("host-cp-0")
 		h.State, h.Status = model.HostResetting, "resetting-pending-user-action"
 		x := r.boxes["cp-0"]
-		x.power, x.other, x.fetched = model.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: time.Now()}
+		x.power, x.other, x.fetched = model.PowerIsOn, true, model.Fetched{Requests: 9, Bytes: 9, Last: time.Now()}
 		r.desired.Options.RebootRunning = allowed
 		plan, _, err := r.plan()
 		switch {
@@ -291,7 +291,7 @@ func TestAddedNode(t *testing.T) {
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
 		r.boxes[name].booted, r.boxes[name].power = true, model.PowerIsOn
 	}
-	kinds := map[install.Kind]int{}
+	kinds := map[model.Kind]int{}
 	for range 12 {
 		if err := r.settle(); err != nil {
 			t.Fatal(err)
@@ -304,14 +304,14 @@ func TestAddedNode(t *testing.T) {
 		}
 	}
 	plan, _, _ := r.plan()
-	if plan.Verdict != install.VerdictInstalled || kinds[model.PowerOn] != 1 || kinds[model.EjectMedia] != 1 || r.boxes["worker-0"].media != "" {
+	if plan.Verdict != model.VerdictInstalled || kinds[model.PowerOn] != 1 || kinds[model.EjectMedia] != 1 || r.boxes["worker-0"].media != "" {
 		t.Errorf("%s %s; %v; %+v", plan.Verdict, plan.Message, kinds, r.boxes["worker-0"])
 	}
 }
 
 // TestThenBoots says before a first run what will be done to machines.
 func TestThenBoots(t *testing.T) {
-	r := newRack(&install.Desired{Spec: sample(1, 0)})
+	r := newRack(&model.Desired{Spec: sample(1, 0)})
 	plan, observed, err := r.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -340,7 +340,7 @@ func TestReading(t *testing.T) {
 // TestEndEjects takes the image out at the end of an install, whatever end that
 // is, and says what it could not see.
 func TestEndEjects(t *testing.T) {
-	for _, state := range []install.ClusterState{model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled} {
+	for _, state := range []model.ClusterState{model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled} {
 		r := ready(t, 1, 0)
 		r.boxes["cp-0"].booted = true
 		r.pass()
@@ -359,7 +359,7 @@ func TestEndEjects(t *testing.T) {
 		for _, w := range plan.Warnings {
 			warned = warned || w.Reason == "BMCTrouble"
 		}
-		if slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Scope != model.ScopeCluster }) || !warned {
+		if slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Scope != model.ScopeCluster }) || !warned {
 			t.Errorf("%s, not readable: blockers %+v, warnings %+v", state, plan.Blockers, plan.Warnings)
 		}
 	}

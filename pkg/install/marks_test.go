@@ -9,9 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -72,7 +71,7 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	if err := settle(w); err != nil || len(w.writes) > 0 {
 		t.Errorf("a second run writes %v (%v)", keys(w.writes), err)
 	}
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Warnings) > 0 {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || len(plan.Warnings) > 0 {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -108,7 +107,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 		"Drift: the node cp-0 has the provider id another://cp-0, and the file says metal3://m/cp-0; a node keeps the one that it has",
 		"NodeNotMarked: the node worker-0 is not given what the file says of it: nodes are read only",
 	}
-	if diff := cmp.Diff(want, told); diff != "" || plan.Verdict != install.VerdictInstalled || len(plan.Blockers) > 0 {
+	if diff := cmp.Diff(want, told); diff != "" || plan.Verdict != model.VerdictInstalled || len(plan.Blockers) > 0 {
 		t.Errorf("%s\n%+v", diff, plan)
 	}
 
@@ -134,10 +133,10 @@ func TestMarksAreTriedAgain(t *testing.T) {
 		w := longInstalled(t)
 		w.desired.Options.Unattended = true
 		action := w.decide().Actions[0]
-		w.memory.Note(action, &install.Fault{Permanent: test.permanent, Err: errors.New("no answer")}, w.observed.At)
+		w.memory.Note(action, &model.Fault{Permanent: test.permanent, Err: errors.New("no answer")}, w.observed.At)
 		w.observed.At = w.observed.At.Add(test.after)
 		plan := w.decide()
-		if tried := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Key == action.Key }); tried != test.tried {
+		if tried := slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Key == action.Key }); tried != test.tried {
 			t.Errorf("%s: tried %v", name, tried)
 		}
 		if again := w.memory.RefusalOf(plan); again == nil {

@@ -12,21 +12,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // failing has some checks of the service fail, at random.
-func failing(random *rand.Rand, o *install.Observed) {
+func failing(random *rand.Rand, o *model.Observed) {
 	ids := []string{
 		"api-vips-valid", "ingress-vips-valid", "ntp-server-configured", "machine-cidr-defined", "sufficient-masters-count", "pull-secret-set",
 		"has-inventory", "connected", "belongs-to-machine-cidr", "belongs-to-majority-group", "ntp-synced", "mtu-valid", "has-min-memory", "hostname-unique",
 	}
-	some := func() []install.Validation {
-		var list []install.Validation
+	some := func() []model.Validation {
+		var list []model.Validation
 		for _, id := range ids {
 			if random.IntN(4) == 0 {
-				list = append(list, install.Validation{ID: id, Category: "network", Status: []string{"failure", "error", "pending", "success"}[random.IntN(4)], Message: "so it is with " + id})
+				list = append(list, model.Validation{ID: id, Category: "network", Status: []string{"failure", "error", "pending", "success"}[random.IntN(4)], Message: "so it is with " + id})
 			}
 		}
 		return list
@@ -42,12 +42,12 @@ func failing(random *rand.Rand, o *install.Observed) {
 // cause is what a blocker says but for how long it has stood.
 type cause struct {
 	Key, Reason, Field, Remedy string
-	Scope                      install.Scope
-	Cure                       install.Cure
+	Scope                      model.Scope
+	Cure                       model.Cure
 	Hosts, Validations         []string
 }
 
-func causes(plan install.Plan) []cause {
+func causes(plan model.Plan) []cause {
 	var out []cause
 	for _, b := range plan.Blockers {
 		out = append(out, cause{b.Key, b.Reason, b.Field, b.Remedy.String(), b.Scope, b.Cure, b.Hosts, b.Validations})
@@ -56,7 +56,7 @@ func causes(plan install.Plan) []cause {
 }
 
 // longAgo is a loop's memory that has seen the same for two hours.
-func longAgo(desired *install.Desired, observed *install.Observed) (memory install.Memory) {
+func longAgo(desired *model.Desired, observed *model.Observed) (memory model.Memory) {
 	earlier := *observed
 	earlier.At = observed.At.Add(-2 * time.Hour)
 	memory.Seen(&earlier, earlier.At)
@@ -86,7 +86,7 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		single := install.Decide(r.desired, observed, install.Memory{}, observed.At)
+		single := install.Decide(r.desired, observed, model.Memory{}, observed.At)
 		memory := longAgo(r.desired, observed)
 		long := install.Decide(r.desired, observed, memory, observed.At)
 		if diff := cmp.Diff(causes(long), causes(single)); diff != "" {
@@ -99,7 +99,7 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kept install.Memory
+		var kept model.Memory
 		if err := json.Unmarshal(text, &kept); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 	for i := range w.observed.Hosts {
 		w.observed.Hosts[i].State = model.HostBlocked
 	}
-	w.observed.Hosts[1].Validations = []install.Validation{{ID: "belongs-to-machine-cidr", Category: "network", Status: "failure", Message: "it does not"}}
+	w.observed.Hosts[1].Validations = []model.Validation{{ID: "belongs-to-machine-cidr", Category: "network", Status: "failure", Message: "it does not"}}
 	if got := causes(w.decide()); len(got) != 1 || got[0].Validations[0] != "belongs-to-machine-cidr" {
 		t.Errorf("one look names %+v", got)
 	}
@@ -135,19 +135,19 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 // TestLoopOfOnesOwn installs by a loop that keeps its memory as JSON between any two
 // steps, as one does that is started anew for each.
 func TestLoopOfOnesOwn(t *testing.T) {
-	p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 1), Options: install.Options{Run: "run1"}})}
+	p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 1), Options: model.Options{Run: "run1"}})}
 	refused := 0
-	p.refuse = func(a install.Action) error {
+	p.refuse = func(a model.Action) error {
 		if a.Kind == model.RegisterInfraEnv && refused < 2 {
 			refused++
-			return &install.Fault{Err: context.DeadlineExceeded}
+			return &model.Fault{Err: context.DeadlineExceeded}
 		}
 		return nil
 	}
 	installer := install.New(p)
 	var kept []byte
 	for range 200 {
-		var memory install.Memory
+		var memory model.Memory
 		if err := json.Unmarshal(append([]byte(nil), kept...), &memory); kept != nil && err != nil {
 			t.Fatal(err)
 		}
@@ -180,11 +180,11 @@ func TestLoopOfOnesOwn(t *testing.T) {
 // TestMemoryHasNoSecrets, whatever was refused or done.
 func TestMemoryHasNoSecrets(t *testing.T) {
 	c := sample(3, 0)
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	c.Spec.Proxy.HTTP = "http://user:hunter2@proxy.example.com:3128"
 	for _, a := range w.decide().Actions {
 		w.memory.Note(a, nil, start)
-		w.memory.Note(a, &install.Fault{Err: fmt.Errorf("refused %s", a.Kind)}, start)
+		w.memory.Note(a, &model.Fault{Err: fmt.Errorf("refused %s", a.Kind)}, start)
 	}
 	text, err := json.Marshal(w.memory)
 	if err != nil || len(w.memory.Done) == 0 || len(w.memory.Refused) == 0 {

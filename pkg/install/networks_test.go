@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestNetworksThatNoHostHas are told as soon as the inventories are there, in terms of the file, and
 // what the service makes of it is not told beside them.
 func TestNetworksThatNoHostHas(t *testing.T) {
-	undefined := []install.Validation{{ID: "machine-cidr-defined", Category: "network", Status: "failure", Message: "The Machine Network CIDR is undefined"}}
+	undefined := []model.Validation{{ID: "machine-cidr-defined", Category: "network", Status: "failure", Message: "The Machine Network CIDR is undefined"}}
 	for name, test := range map[string]struct {
 		hosts  int
 		change func(*world)
@@ -41,7 +41,7 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 		}},
 		"an inventory is missing": {hosts: 3, change: func(w *world) {
 			w.desired.Spec.Spec.Network.VIPs.Ingress = []string{"10.9.0.6"}
-			w.observed.Hosts[1].Inventory = install.Inventory{}
+			w.observed.Hosts[1].Inventory = model.Inventory{}
 		}},
 		"a load balancer of the user": {hosts: 3, change: func(w *world) {
 			w.desired.Spec.Spec.Network.LoadBalancer = spec.UserManaged
@@ -63,7 +63,7 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for asked, plan := range map[string]install.Plan{"create": plan, "why": explained} {
+			for asked, plan := range map[string]model.Plan{"create": plan, "why": explained} {
 				if test.name && asked == "create" {
 					continue
 				}
@@ -83,11 +83,11 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 }
 
 // explainedBy is what a cluster is asked about by: its file, or its name alone.
-func explainedBy(w *world, byName bool) *install.Desired {
+func explainedBy(w *world, byName bool) *model.Desired {
 	if !byName {
 		return w.desired
 	}
 	c := sample(3, 0)
 	c.Spec.Network, c.Spec.Hosts, c.Spec.AcceptUnknownHosts = spec.Network{}, nil, true
-	return &install.Desired{Spec: c, Options: install.Options{ReadOnly: true}}
+	return &model.Desired{Spec: c, Options: model.Options{ReadOnly: true}}
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Nodes is the plane of the installed cluster itself: its Nodes, and the requests of their
@@ -16,10 +16,10 @@ import (
 type Nodes interface {
 	// Observe looks at the installed cluster. That it does not answer, or takes no
 	// credentials, is said in Spoke.Trouble; an error is that of a context that ended.
-	Observe(ctx context.Context, desired *Desired, observed *Observed) (*Spoke, error)
+	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*Spoke, error)
 	// Act carries out an action of one of the nodes' kinds, and does not wait for what it
 	// starts.
-	Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error
+	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
 	// Changed is closed once something is other than the last Observe has shown it, so that
 	// a decision may be.
 	Changed() <-chan struct{}
@@ -30,7 +30,7 @@ type Nodes interface {
 func WithNodes(nodes Nodes) Option { return func(client *Client) { client.nodes = nodes } }
 
 // observeNodes adds to an observation what the next decision needs of the installed cluster.
-func (client *Client) observeNodes(ctx context.Context, desired *Desired, observed *Observed) error {
+func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) error {
 	if client.nodes == nil || observed.Stale != "" || !decide.AsksSpoke(desired, observed) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (client *Client) observeNodes(ctx context.Context, desired *Desired, observ
 
 // explainNodes looks at the installed cluster where hosts have been added to it. That it cannot
 // be looked at is something to know, and stands in nobody's way.
-func (client *Client) explainNodes(ctx context.Context, desired *Desired, observed *Observed) ([]Warning, error) {
+func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]model.Warning, error) {
 	if client.nodes == nil || !nodes.AnyNew(observed) {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (client *Client) explainNodes(ctx context.Context, desired *Desired, observ
 		return nil, nil
 	}
 	observed.Spoke, desired.Options.AddNodes = nil, before
-	return []Warning{{
+	return []model.Warning{{
 		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be looked at: " + fault.Error(), Next: model.NextOf(fault),
 	}}, nil
 }
@@ -72,7 +72,7 @@ func (client *Client) explainNodes(ctx context.Context, desired *Desired, observ
 // await pauses, until something changes, and reports whether that was in the installed cluster
 // alone, or a person's answer: then only the cluster is looked at anew. Changes come in bursts, and
 // what came together is seen together.
-func (r *run) await(ctx context.Context, observed *Observed, pause time.Duration) (glance bool, err error) {
+func (r *run) await(ctx context.Context, observed *model.Observed, pause time.Duration) (glance bool, err error) {
 	var changed, spoke, answer <-chan struct{}
 	if r.poll == 0 {
 		changed = r.Changed(r.desired, observed)
@@ -119,7 +119,7 @@ var (
 
 // glance is an observation with what the installed cluster shows now. What the service shows
 // is as it was: nothing has been written since, or all would be looked at.
-func (r *run) glance(ctx context.Context, prior *Observed) (*Observed, error) {
+func (r *run) glance(ctx context.Context, prior *model.Observed) (*model.Observed, error) {
 	now := *prior
 	now.At = r.now()
 	if err := r.observeNodes(ctx, r.desired, &now); err != nil {

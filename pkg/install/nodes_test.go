@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -44,7 +43,7 @@ func givenBy(t *testing.T, words map[string]string, hosts ...spec.Host) *spec.Cl
 func grown(t *testing.T, hub bool, hosts ...spec.Host) *world {
 	t.Helper()
 	w := installedWithout(t, sample(3, 1), hub)
-	w.absent, w.desired = "", &install.Desired{Spec: nodesOf(t, hosts...), Options: install.Options{AddNodes: true}}
+	w.absent, w.desired = "", &model.Desired{Spec: nodesOf(t, hosts...), Options: model.Options{AddNodes: true}}
 	w.observed.Cluster.Unrecorded = false
 	return w
 }
@@ -62,7 +61,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 		earlier.Day2, earlier.State = true, model.HostAdded
 		w.observed.Hosts = append(w.observed.Hosts, earlier)
 		w.desired.Spec.Spec.Registry.Mirrors = []spec.Mirror{{Source: "quay.io/a", Mirrors: []string{"m.io/a"}}}
-		var plan install.Plan
+		var plan model.Plan
 		for range 12 {
 			if err := settle(w); err != nil {
 				t.Fatal(err)
@@ -73,7 +72,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 				t.Errorf("hub %v: %+v", hub, warning)
 			}
 		}
-		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"w-5", "cp-3", "vote"}) {
+		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"w-5", "cp-3", "vote"}) {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
 		if got := count(w, model.InstallHost); got != 3 || count(w, model.RegisterCluster)+count(w, model.UpdateCluster)+count(w, model.RegisterInfraEnv) > 0 {
@@ -100,7 +99,7 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 		}
 		w.pass()
 	}
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -109,13 +108,13 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 // given to.
 func TestNodesNeedTheirCluster(t *testing.T) {
 	for _, adds := range []bool{true, false} {
-		w := newWorld(&install.Desired{Spec: nodesOf(t, spec.Host{Name: "w-5"}), Options: install.Options{AddNodes: adds}})
+		w := newWorld(&model.Desired{Spec: nodesOf(t, spec.Host{Name: "w-5"}), Options: model.Options{AddNodes: adds}})
 		plan, lines := follow(w)
 		if len(plan.Actions)+len(lines) > 0 || !hasReason(plan, "ClusterNotInstalled") || plan.Blockers[0].Field != "spec.cluster" || plan.Blockers[0].Remedy != "{get clusters}" || !strings.Contains(plan.Blockers[0].Message, "lab.example.com") {
 			t.Errorf("add-node %v: %+v, then %v", adds, plan, lines)
 		}
 		w = readyWorld(t, sample(3, 0))
-		w.desired = &install.Desired{Spec: nodesOf(t, spec.Host{Name: "w-5"}), Options: install.Options{AddNodes: adds}}
+		w.desired = &model.Desired{Spec: nodesOf(t, spec.Host{Name: "w-5"}), Options: model.Options{AddNodes: adds}}
 		plan, lines = follow(w)
 		if len(plan.Actions) > 0 || !hasReason(plan, "ClusterNotInstalled") || strings.Contains(strings.Join(lines, "\n"), "start the installation") {
 			t.Errorf("add-node %v, before the install: %+v, then %v", adds, plan, lines)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -17,7 +17,7 @@ import (
 // the installed cluster, and a node.
 type NodeView struct {
 	Name          string        // in the file, else of the host, else of the node
-	Host          *Host         // nil: the service knows none
+	Host          *model.Host   // nil: the service knows none
 	Node          *Node         // nil: it has not joined
 	Machine       string        // of the Machine API, "" for none
 	BareMetalHost string        // that of the installed cluster, else of the hub
@@ -37,7 +37,7 @@ const opLook = "look at the nodes of"
 // InspectNodes looks at the installed cluster of an observation, and puts together what is known
 // of each of its machines. Why the cluster itself cannot be seen stands in the observation's
 // Spoke.Trouble; then the rows have what the service knows.
-func (client *Client) InspectNodes(ctx context.Context, desired *Desired, observed *Observed) ([]NodeView, *Observed, error) {
+func (client *Client) InspectNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]NodeView, *model.Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = true
 	if err := client.observeNodes(ctx, &own, now); err != nil {
@@ -53,9 +53,9 @@ func (client *Client) InspectNodes(ctx context.Context, desired *Desired, observ
 
 // nodeViews puts rows together.
 type nodeViews struct {
-	desired  *Desired
-	observed *Observed
-	plan     Plan
+	desired  *model.Desired
+	observed *model.Observed
+	plan     model.Plan
 	spoke    *Spoke
 }
 
@@ -155,7 +155,7 @@ func (v *nodeViews) completed(row NodeView) NodeView {
 
 // stuck is the first thing that the plan says of a machine.
 func (v *nodeViews) stuck(row NodeView) (text string, trouble bool) {
-	concerns := func(s Scope) bool {
+	concerns := func(s model.Scope) bool {
 		return s == model.HostScope(row.Name) || s == model.NodeScope(row.Name) || row.Host != nil && s == model.HostScope(row.Host.ID)
 	}
 	for i := range v.plan.Blockers {

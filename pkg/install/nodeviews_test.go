@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // shown is a world's installed cluster as a plane that is only looked at.
 type shown struct{ *world }
 
 // Observe is of install.Nodes.
-func (s shown) Observe(context.Context, *install.Desired, *install.Observed) (*install.Spoke, error) {
+func (s shown) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
 	return &s.spoke.seen, nil
 }
 
 // Act is of install.Nodes.
-func (shown) Act(context.Context, *install.Desired, *install.Observed, install.Action) error {
+func (shown) Act(context.Context, *model.Desired, *model.Observed, model.Action) error {
 	return context.Canceled
 }
 

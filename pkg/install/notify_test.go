@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // telling is a service that tells of changes, at times since it began.
@@ -17,7 +17,7 @@ type telling struct {
 	asked []time.Duration // when it was looked at
 }
 
-func (s *telling) Changed(install.Query) <-chan struct{} {
+func (s *telling) Changed(model.Query) <-chan struct{} {
 	given := make(chan struct{})
 	for _, at := range s.at {
 		if left := at - time.Since(s.began); left > 0 {
@@ -53,7 +53,7 @@ func TestRunIsWoken(t *testing.T) {
 					return nil
 				}
 				_, err := install.New(s, install.WithTimeouts(2*time.Minute, time.Hour), install.WithPollInterval(test.interval)).Run(t.Context(), s.desired)
-				if install.CodeOf(err) != install.CodeTimeout {
+				if model.CodeOf(err) != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(s.asked) != test.looks {

@@ -7,8 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +24,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	w.desired.Options.Reimage = false // another run, which was not told
 	for left := 3; left > 0; left-- {
 		plan := w.decide()
-		if len(plan.Actions) > 0 || plan.Verdict != install.VerdictWaiting {
+		if len(plan.Actions) > 0 || plan.Verdict != model.VerdictWaiting {
 			t.Fatalf("%d hosts run the old image: %s, %v", left, plan.Verdict, keys(plan.Actions))
 		}
 		var named []string
@@ -52,12 +51,12 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 // is known.
 func TestOldImagesThatDoNotMatter(t *testing.T) {
 	later := start.Add(100 * time.Hour)
-	for name, change := range map[string]func(*install.Observed){
-		"somebody else's":   func(o *install.Observed) { o.InfraEnvs[0].Owned, o.InfraEnvs[0].Image.Created = false, later },
-		"image not dated":   func(o *install.Observed) { o.InfraEnvs[0].Image.Created = time.Time{} },
-		"hosts not dated":   func(o *install.Observed) { o.InfraEnvs[0].Image.Created = later; undated(o) },
-		"same moment":       func(o *install.Observed) { o.InfraEnvs[0].Image.Created = o.Hosts[0].Registered },
-		"InfraEnv unlisted": func(o *install.Observed) { o.InfraEnvs[0].ID, o.InfraEnvs[0].Image.Created = "other", later },
+	for name, change := range map[string]func(*model.Observed){
+		"somebody else's":   func(o *model.Observed) { o.InfraEnvs[0].Owned, o.InfraEnvs[0].Image.Created = false, later },
+		"image not dated":   func(o *model.Observed) { o.InfraEnvs[0].Image.Created = time.Time{} },
+		"hosts not dated":   func(o *model.Observed) { o.InfraEnvs[0].Image.Created = later; undated(o) },
+		"same moment":       func(o *model.Observed) { o.InfraEnvs[0].Image.Created = o.Hosts[0].Registered },
+		"InfraEnv unlisted": func(o *model.Observed) { o.InfraEnvs[0].ID, o.InfraEnvs[0].Image.Created = "other", later },
 	} {
 		w := readyWorld(t, sample(3, 0))
 		change(&w.observed)
@@ -67,7 +66,7 @@ func TestOldImagesThatDoNotMatter(t *testing.T) {
 	}
 }
 
-func undated(o *install.Observed) {
+func undated(o *model.Observed) {
 	for i := range o.Hosts {
 		o.Hosts[i].Registered = time.Time{}
 	}
@@ -78,7 +77,7 @@ func TestUnnamedHostsThatRunAnOldImage(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = true, spec.BindLate
 	c.Spec.Hosts = c.Spec.Hosts[:2]
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +97,7 @@ func TestUnnamedHostsThatRunAnOldImage(t *testing.T) {
 	w.observed.Hosts[2].Registered = w.observed.At
 	w.observed.Hosts[2].State, w.observed.Hosts[2].Status, w.observed.Hosts[2].ClusterID = model.HostReady, "known", "cluster-1"
 	plan := w.decide()
-	if !slices.ContainsFunc(plan.Waits, func(wait install.Wait) bool { return wait.Key == "host/host-stranger/new-image" }) {
+	if !slices.ContainsFunc(plan.Waits, func(wait model.Wait) bool { return wait.Key == "host/host-stranger/new-image" }) {
 		t.Errorf("nobody waits for it: %+v", plan.Waits)
 	}
 }
@@ -154,8 +153,8 @@ func TestNodeThatAnotherClusterHas(t *testing.T) {
 	w := addingWorld(t)
 	host := *w.host("host-worker-1")
 	host.ClusterID = "cluster-2"
-	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == host.ID })
-	w.observed.Elsewhere = []install.HostElsewhere{{Host: host, ClusterName: "prod"}}
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == host.ID })
+	w.observed.Elsewhere = []model.HostElsewhere{{Host: host, ClusterName: "prod"}}
 	if plan := w.decide(); !hasReason(plan, "BoundElsewhere") {
 		t.Errorf("blockers %+v, waits %+v", plan.Blockers, plan.Waits)
 	}

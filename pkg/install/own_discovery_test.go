@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,7 +38,7 @@ func parsed(t *testing.T, text string) *spec.Cluster {
 // The image that serves one host has what that says of it, under the host's own fields, and else
 // what the cluster says.
 func TestSettingsOfOneImage(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: parsed(t, ownDiscovery)})
+	w := newWorld(&model.Desired{Spec: parsed(t, ownDiscovery)})
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +77,7 @@ func TestOneImageChanges(t *testing.T) {
 		"of all others":              {change: [2]string{"shared=1", "shared=2"}, writes: "infraenv/lab/update infraenv/b/update"},
 		"of all, as none has it own": {change: [2]string{"networkDelay: 10s", "networkDelay: 20s"}, writes: "infraenv/lab/update infraenv/b/update infraenv/c/update"},
 	} {
-		w := newWorld(&install.Desired{Spec: parsed(t, ownDiscovery)})
+		w := newWorld(&model.Desired{Spec: parsed(t, ownDiscovery)})
 		w.desired.Spec.Spec.Hold = true
 		w.dark = func(string) bool { return !test.booted }
 		for range 3 {
@@ -87,7 +86,7 @@ func TestOneImageChanges(t *testing.T) {
 			}
 			w.pass()
 		}
-		w.desired = &install.Desired{Spec: parsed(t, strings.Replace(ownDiscovery, test.change[0], test.change[1], 1))}
+		w.desired = &model.Desired{Spec: parsed(t, strings.Replace(ownDiscovery, test.change[0], test.change[1], 1))}
 		plan := w.decide()
 		field := ""
 		if len(plan.Blockers) > 0 {
@@ -102,14 +101,14 @@ func TestOneImageChanges(t *testing.T) {
 // Once the cluster is installed, such a difference is told under the host's field, and once.
 func TestOneImageDrifts(t *testing.T) {
 	c := parsed(t, ownDiscovery)
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	for range 40 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
 		}
 		w.pass()
 	}
-	if plan := w.decide(); plan.Verdict != install.VerdictInstalled || len(plan.Warnings) > 0 {
+	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || len(plan.Warnings) > 0 {
 		t.Fatalf("%s, warnings %+v", plan.Verdict, plan.Warnings)
 	}
 	w.infraEnv("infraenv-c").Settings[setting.KernelArgs] = setting.ValueOf([]string{"theirs=1"})

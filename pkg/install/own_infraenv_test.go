@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -33,14 +33,14 @@ func TestInfraEnvsOfSingleHosts(t *testing.T) {
 	for name, test := range map[string]struct {
 		own     map[string]string
 		accepts bool
-		have    []install.InfraEnv
+		have    []model.InfraEnv
 		want    string
 	}{
 		"one beside the others":                   {own: map[string]string{"cp-1": "b"}, want: "lab=cp-0,cp-2 b=cp-1"},
 		"of every host":                           {own: every, want: "a=cp-0 b=cp-1 c=cp-2"},
 		"and one for hosts that the file accepts": {own: every, accepts: true, want: "lab= a=cp-0 b=cp-1 c=cp-2"},
 		"called as if it were shared": {
-			own: map[string]string{"cp-0": "lab", "cp-1": "lab-2"}, have: []install.InfraEnv{{Name: "lab"}, {Name: "lab-2"}}, want: "lab-3=cp-2 lab=cp-0 lab-2=cp-1",
+			own: map[string]string{"cp-0": "lab", "cp-1": "lab-2"}, have: []model.InfraEnv{{Name: "lab"}, {Name: "lab-2"}}, want: "lab-3=cp-2 lab=cp-0 lab-2=cp-1",
 		},
 	} {
 		c := withOwn(sample(3, 0), test.own)
@@ -105,7 +105,7 @@ func TestHostByItsInfraEnv(t *testing.T) {
 			w.host("host-cp-1").InfraEnvID = "infraenv-lab"
 		}},
 		"the machine of another host": {reason: "AmbiguousHost", change: func(w *world) {
-			w.observed.Hosts[slices.IndexFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })].Inventory.Interfaces[0].MAC = "52:54:00:00:00:00"
+			w.observed.Hosts[slices.IndexFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })].Inventory.Interfaces[0].MAC = "52:54:00:00:00:00"
 		}},
 	} {
 		w := readyWorld(t, withOwn(sample(3, 0), map[string]string{"cp-1": "b"}))
@@ -125,7 +125,7 @@ func TestHostByItsInfraEnv(t *testing.T) {
 
 // The machine is waited for by the name of its own image, once that is there.
 func TestWaitForTheHostOfAnInfraEnv(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: withOwn(sample(3, 0), map[string]string{"cp-1": "b"})})
+	w := newWorld(&model.Desired{Spec: withOwn(sample(3, 0), map[string]string{"cp-1": "b"})})
 	w.dark = func(string) bool { return true }
 	for range 2 {
 		if err := settle(w); err != nil {
@@ -207,16 +207,16 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 			}
 			w.pass()
 		}
-		if end := w.decide(); end.Verdict != install.VerdictInstalled || !slices.Equal(end.Added, []string{"worker-1"}) || w.host("host-worker-1").InfraEnvID != "infraenv-b" {
+		if end := w.decide(); end.Verdict != model.VerdictInstalled || !slices.Equal(end.Added, []string{"worker-1"}) || w.host("host-worker-1").InfraEnvID != "infraenv-b" {
 			t.Errorf("%s: %+v", name, end)
 		}
 	}
 }
 
 // has is an InfraEnv of the cluster from before its installation.
-func (w *world) has(name string) *install.InfraEnv {
+func (w *world) has(name string) *model.InfraEnv {
 	env := *w.infraEnv("infraenv-lab")
-	env.ID, env.Name, env.Settings = "infraenv-"+name, name, install.Settings{setting.Version: setting.ValueOf("4.20")}
+	env.ID, env.Name, env.Settings = "infraenv-"+name, name, model.Settings{setting.Version: setting.ValueOf("4.20")}
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, env)
 	return &w.observed.InfraEnvs[len(w.observed.InfraEnvs)-1]
 }

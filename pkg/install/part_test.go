@@ -6,15 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // readyWorld is a world in which nothing but the install call is left to do.
 func readyWorld(t *testing.T, c *spec.Cluster) *world {
 	t.Helper()
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	for range 40 {
 		plan := w.decide()
 		if hasKind(plan, model.StartInstall) {
@@ -34,12 +33,12 @@ func readyWorld(t *testing.T, c *spec.Cluster) *world {
 	return nil
 }
 
-func hasKind(plan install.Plan, kind install.Kind) bool {
-	return slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == kind })
+func hasKind(plan model.Plan, kind model.Kind) bool {
+	return slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == kind })
 }
 
-func hasReason(plan install.Plan, reason string) bool {
-	return slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == reason })
+func hasReason(plan model.Plan, reason string) bool {
+	return slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == reason })
 }
 
 // TestMachinesOfAPoolThatNobodyNames are somebody else's: they neither hold
@@ -54,7 +53,7 @@ func TestMachinesOfAPoolThatNobodyNames(t *testing.T) {
 		if status == "unbinding" {
 			other.State = model.HostReleasing
 		}
-		other.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+		other.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
 		w.observed.Hosts = append(w.observed.Hosts, other)
 		plan := w.decide()
 		if !hasKind(plan, model.StartInstall) || hasKind(plan, model.BindHost) || len(plan.Blockers) > 0 {
@@ -78,7 +77,7 @@ func TestMachinesOfAnotherClusterAreLeftAlone(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	other := machine("other", w.desired.Spec.Spec.Hosts[0].Match.MAC, 90)
 	other.ClusterID = "cluster-2"
-	w.observed.Hosts = append([]install.Host{other}, w.observed.Hosts...)
+	w.observed.Hosts = append([]model.Host{other}, w.observed.Hosts...)
 	if plan := w.decide(); !hasKind(plan, model.StartInstall) || len(plan.Blockers) > 0 {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
@@ -98,7 +97,7 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 		"nameless cluster":   {"cp-0", "", "is bound to the cluster cluster-2", true},
 		"worker, not needed": {"worker-0", "prod", "is bound to the cluster prod (cluster-2)", false},
 	} {
-		w := newWorld(&install.Desired{Spec: c})
+		w := newWorld(&model.Desired{Spec: c})
 		w.absent = test.host
 		for range 5 {
 			if err := settle(w); err != nil {
@@ -108,12 +107,12 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 		}
 		other := machine("other", c.Host(test.host).Match.MAC, 90)
 		other.ClusterID = "cluster-2"
-		w.observed.Elsewhere = []install.HostElsewhere{{Host: machine("third", "52:54:00:ff:ff:01", 91)}, {Host: other, ClusterName: test.cluster}}
+		w.observed.Elsewhere = []model.HostElsewhere{{Host: machine("third", "52:54:00:ff:ff:01", 91)}, {Host: other, ClusterName: test.cluster}}
 		plan := w.decide()
 		if hasReason(plan, "BoundElsewhere") != test.blocks {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)
 		}
-		said := slices.ContainsFunc(plan.Waits, func(x install.Wait) bool {
+		said := slices.ContainsFunc(plan.Waits, func(x model.Wait) bool {
 			return strings.Contains(x.For, test.text) && strings.Contains(x.Next.String(), "host-other")
 		})
 		if test.blocks {
@@ -130,7 +129,7 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.Hosts, c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = nil, true, spec.BindLate
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	for range 3 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
@@ -198,7 +197,7 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 		for i := 3 - test.named; i > 0; i-- { // they are there, and only not named
 			h := &w.observed.Hosts[i-1]
 			h.ID, h.Hostname = "stranger-of-"+h.ID, ""
-			h.Inventory.Interfaces = []install.Interface{{Name: "eth0", MAC: "52:54:00:ff:00:0" + string(rune('0'+i))}}
+			h.Inventory.Interfaces = []model.Interface{{Name: "eth0", MAC: "52:54:00:ff:00:0" + string(rune('0'+i))}}
 		}
 		c.Spec.Hosts = c.Spec.Hosts[3-test.named:]
 		for i := range test.came - (3 - test.named) {
@@ -224,7 +223,7 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 	c := sample(3, 2)
 	c.Spec.AcceptUnknownHosts, c.Spec.Hosts = true, c.Spec.Hosts[:3]
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	for range 8 {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
@@ -235,7 +234,7 @@ func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 	if hasKind(plan, model.StartInstall) || !w.observed.Cluster.InstallStarted.IsZero() {
 		t.Fatal("the install was started without the two machines that the file counts")
 	}
-	if !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "2 more hosts") }) {
+	if !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.HasPrefix(x.For, "2 more hosts") }) {
 		t.Errorf("waits %+v", plan.Waits)
 	}
 }
@@ -243,7 +242,7 @@ func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 // TestHostsThatCannotTakePart before the install: nobody waits in silence.
 func TestHostsThatCannotTakePart(t *testing.T) {
 	for _, test := range []struct {
-		state   install.HostState
+		state   model.HostState
 		status  string
 		reason  string // of the blocker, or
 		waitFor string
@@ -274,7 +273,7 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 		if test.reason != "" && !hasReason(plan, test.reason) {
 			t.Errorf("%s: blockers %+v; want %s", test.status, plan.Blockers, test.reason)
 		}
-		if test.waitFor != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
+		if test.waitFor != "" && !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
 			t.Errorf("%s: waits %+v; want %q", test.status, plan.Waits, test.waitFor)
 		}
 		// A machine that nobody named is no different where it may take part.
@@ -292,7 +291,7 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 func TestOneMachineForTwoHosts(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	w.desired.Spec.Spec.Hosts[1].Match = spec.Match{Serial: "SNcp-0"}
-	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })
 	plan := w.decide()
 	if !hasReason(plan, "AmbiguousHost") || hasKind(plan, model.StartInstall) {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
@@ -308,7 +307,7 @@ func TestOneMachineForTwoHosts(t *testing.T) {
 // person to say.
 func TestAmbiguousMachinesAreNotWrittenTo(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	w.observed.Hosts[0].Settings = install.Settings{}
+	w.observed.Hosts[0].Settings = model.Settings{}
 	w.observed.Hosts = append(w.observed.Hosts, machine("twin", w.desired.Spec.Spec.Hosts[0].Match.MAC, 7))
 	plan := w.decide()
 	if len(plan.Actions) > 0 || !hasReason(plan, "AmbiguousHost") {
@@ -325,7 +324,7 @@ func TestOldPool(t *testing.T) {
 	w := readyWorld(t, c)
 	w.observed.InfraEnvs[0].Created = start.Add(-1000 * time.Hour)
 	w.observed.Cluster.Created = w.observed.At
-	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-0" })
+	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-0" })
 	if plan := w.decide(); hasKind(plan, model.StartInstall) {
 		t.Error("the worker was not waited for at all")
 	}
@@ -339,7 +338,7 @@ func TestOldPool(t *testing.T) {
 func TestUnreadMachineThatFellSilent(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	silent := machine("silent", "", 9)
-	silent.Inventory, silent.State = install.Inventory{}, model.HostDisconnected
+	silent.Inventory, silent.State = model.Inventory{}, model.HostDisconnected
 	w.observed.Hosts = append(w.observed.Hosts, silent)
 	if plan := w.decide(); !hasReason(plan, "HostDisconnected") {
 		t.Errorf("plan %+v", plan)

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestPreparationsAreCountedByEvents, so that runs that are broken off have no
@@ -97,7 +97,7 @@ func TestCancelOfAPreparation(t *testing.T) {
 		t.Errorf("without a run: %+v", plan)
 	}
 	w.memory.Began = start
-	if plan := w.decide(); plan.Verdict != install.VerdictCancelled || len(plan.Actions) != 0 || plan.Next == "" {
+	if plan := w.decide(); plan.Verdict != model.VerdictCancelled || len(plan.Actions) != 0 || plan.Next == "" {
 		t.Errorf("cancelled under a run: %+v", plan)
 	}
 }
@@ -106,8 +106,8 @@ func TestCancelOfAPreparation(t *testing.T) {
 // hosts are ready, so that the cause stands in the way at every other moment, too.
 func TestHubPreparesAgainByItself(t *testing.T) {
 	for name, test := range map[string]struct {
-		cluster install.ClusterState
-		host    install.HostState
+		cluster model.ClusterState
+		host    model.HostState
 		failed  int
 		blocked bool
 	}{

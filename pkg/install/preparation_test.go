@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestImagesThatCannotBePulled has the service prepare in vain, since a host
@@ -15,18 +15,18 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 	tests := map[string]struct {
 		cured    int // after so many attempts; 0: never
 		attempts int // at least
-		code     install.Code
+		code     model.Code
 	}{
 		"cured at once":            {cured: 1, attempts: 2},
 		"cured while it is waited": {cured: 4, attempts: 5},
-		"never cured":              {attempts: 5, code: install.CodeNeedsUser},
+		"never cured":              {attempts: 5, code: model.CodeNeedsUser},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}
+				p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Run: "run1"}})}
 				attempts, preparing := 0, 0
-				p.lose = func(a install.Action) error {
+				p.lose = func(a model.Action) error {
 					if a.Kind == model.StartInstall {
 						attempts++
 						p.still, preparing = test.cured == 0 || attempts <= test.cured, 0
@@ -42,7 +42,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 						p.observed.Hosts[0].State = model.HostPreparing // it is told of a moment later
 						c := p.observed.Cluster
 						c.State, c.Preparation.FailedAt = model.ClusterReady, append(c.Preparation.FailedAt, p.observed.At)
-						p.observed.Hosts[1].Validations = []install.Validation{
+						p.observed.Hosts[1].Validations = []model.Validation{
 							{ID: "container-images-available", Category: "network", Status: "failure", Message: "Failed to fetch container images"},
 						}
 					}
@@ -71,9 +71,9 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 	}
 }
 
-func codeOf(err error) install.Code {
+func codeOf(err error) model.Code {
 	if err == nil {
 		return 0
 	}
-	return install.CodeOf(err)
+	return model.CodeOf(err)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -22,16 +22,16 @@ type rack struct {
 
 // box is one machine in the rack.
 type box struct {
-	power   install.Power
+	power   model.Power
 	media   string
 	once    bool
 	stays   bool // its BMC only knows Continuous: no boot uses the override up
 	again   bool // it has booted our image once more, instead of its disk
 	other   bool // runs something that somebody may need
 	booted  bool // runs our image, or what was installed from it
-	fetched install.Fetched
-	trouble install.TroubleKind
-	seen    func(*install.MachineState) // changes what its BMC shows; nil for nothing
+	fetched model.Fetched
+	trouble model.TroubleKind
+	seen    func(*model.MachineState) // changes what its BMC shows; nil for nothing
 }
 
 const foreign = "http://192.0.2.77/rescue.iso?token=secret"
@@ -39,7 +39,7 @@ const foreign = "http://192.0.2.77/rescue.iso?token=secret"
 func imageOf(host string) string { return "http://192.0.2.1:8080/i/" + host + ".iso" }
 
 // newRack gives every host of the desired cluster a BMC.
-func newRack(desired *install.Desired) *rack {
+func newRack(desired *model.Desired) *rack {
 	r := &rack{world: newWorld(desired), boxes: map[string]*box{}, asked: map[string]int{}}
 	r.wire()
 	return r
@@ -62,12 +62,12 @@ func (r *rack) wire() {
 // service is the rack's world as a service plane that gives it out as it is.
 type service struct{ *rack }
 
-func (s service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	o := s.observed
 	return &o, nil
 }
 
-func (s service) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (s service) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	return s.apply(a)
 }
 
@@ -76,17 +76,17 @@ func (s service) Credential(context.Context, string, string) ([]byte, error) { r
 // bmcs is the rack as a machines plane.
 type bmcs struct{ *rack }
 
-func (b bmcs) Observe(_ context.Context, _ *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
-	states := map[string]install.MachineState{}
+func (b bmcs) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
+	states := map[string]model.MachineState{}
 	for _, name := range ask {
 		b.asked[name]++
 		x := b.boxes[name]
 		if x == nil {
 			return nil, fmt.Errorf("%s has no BMC and is asked for", name)
 		}
-		state := install.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, BootStays: x.once && x.stays, Fetch: x.fetched}
+		state := model.MachineState{Power: x.power, Media: x.media, OurMedia: x.media == imageOf(name), BootOnce: x.once, BootStays: x.once && x.stays, Fetch: x.fetched}
 		if x.trouble != "" {
-			state = install.MachineState{Trouble: "something is wrong", TroubleKind: x.trouble}
+			state = model.MachineState{Trouble: "something is wrong", TroubleKind: x.trouble}
 		}
 		if x.seen != nil {
 			x.seen(&state)
@@ -96,13 +96,13 @@ func (b bmcs) Observe(_ context.Context, _ *install.Desired, _ *install.Observed
 	return states, nil
 }
 
-func (b bmcs) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (b bmcs) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	return b.tell(a)
 }
 
 // tell is the model of what a machine does with each action, and refuses what
 // must never be asked for.
-func (r *rack) tell(a install.Action) error {
+func (r *rack) tell(a model.Action) error {
 	x := r.boxes[a.Name]
 	switch a.Kind {
 	case model.InsertMedia:
@@ -149,7 +149,7 @@ func (r *rack) switchOn(name string) {
 	x.power, x.booted = model.PowerIsOn, x.once && x.media == imageOf(name)
 	x.other, x.once = !x.booted, x.once && x.stays
 	if x.booted {
-		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: time.Now()}
+		x.fetched = model.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: time.Now()}
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *rack) stillBoots(name string) bool {
 }
 
 // plan looks once and decides.
-func (r *rack) plan() (install.Plan, *install.Observed, error) {
+func (r *rack) plan() (model.Plan, *model.Observed, error) {
 	return install.New(service{r}, install.WithMachines(bmcs{r})).Plan(context.Background(), r.desired)
 }
 
@@ -210,7 +210,7 @@ func (r *rack) settle() error {
 	return fmt.Errorf("does not come to rest")
 }
 
-func byBMC(kind install.Kind) bool {
+func byBMC(kind model.Kind) bool {
 	switch kind {
 	case model.InsertMedia, model.SetBootOnce, model.PowerOn, model.PowerOff, model.EjectMedia, model.RestoreBoot:
 		return true
@@ -241,7 +241,7 @@ func (r *rack) pass() {
 // anyRack is some state in which a crash, or somebody else, may have left
 // service and machines.
 func anyRack(random *rand.Rand) *rack {
-	w := newWorld(&install.Desired{Spec: anyCluster(random), Options: install.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	w := newWorld(&model.Desired{Spec: anyCluster(random), Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
 	r := &rack{world: w, boxes: map[string]*box{}, asked: map[string]int{}}
 	r.wire()
 	r.desired.Options.RebootRunning = random.IntN(3) == 0
@@ -291,7 +291,7 @@ func (x *box) disturb(random *rand.Rand, name string) {
 	case 2:
 		x.media, x.once = imageOf(name), random.IntN(2) == 0
 	case 3:
-		kinds := []install.TroubleKind{model.TroubleUnreachable, model.TroubleCredentials, model.TroubleNoVirtualMedia, model.TroubleBusy}
+		kinds := []model.TroubleKind{model.TroubleUnreachable, model.TroubleCredentials, model.TroubleNoVirtualMedia, model.TroubleBusy}
 		x.trouble = kinds[random.IntN(len(kinds))]
 	}
 	if x.power == model.PowerIsOn && x.media == imageOf(name) {

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func (w *shrinking) dropNode(name string) {
@@ -16,11 +15,11 @@ func (w *shrinking) dropNode(name string) {
 }
 
 func (w *shrinking) dropHost(name string) {
-	w.hosts = slices.DeleteFunc(w.hosts, func(h install.Host) bool { return h.Hostname == name })
+	w.hosts = slices.DeleteFunc(w.hosts, func(h model.Host) bool { return h.Hostname == name })
 }
 
-func (w *shrinking) host(name string) *install.Host {
-	i := slices.IndexFunc(w.hosts, func(h install.Host) bool { return h.Hostname == name })
+func (w *shrinking) host(name string) *model.Host {
+	i := slices.IndexFunc(w.hosts, func(h model.Host) bool { return h.Hostname == name })
 	return &w.hosts[i]
 }
 
@@ -212,7 +211,7 @@ func TestVotersAddress(t *testing.T) {
 	w := newShrinking(3, 2, false, "worker-0")
 	w.node("worker-0").Addresses = append(w.node("worker-0").Addresses, w.node("cp-0").Addresses...)
 	removal := w.decide().Removals[0]
-	if removal.Votes || slices.ContainsFunc(removal.Left, func(s install.Step) bool { return strings.Contains(s.Message, "etcd") }) {
+	if removal.Votes || slices.ContainsFunc(removal.Left, func(s model.Step) bool { return strings.Contains(s.Message, "etcd") }) {
 		t.Errorf("%+v", removal)
 	}
 }

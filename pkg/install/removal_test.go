@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestOrderOfRemoval is what is done to a node of each kind, in its order, and that nothing is left
@@ -69,14 +69,14 @@ func TestOrderOfRemoval(t *testing.T) {
 		}, "RemoveHost worker-1", "removed: worker-1", ""},
 		"that the service has no record of": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
-			w.hosts = slices.DeleteFunc(w.hosts, func(h install.Host) bool { return h.Hostname == "worker-1" })
+			w.hosts = slices.DeleteFunc(w.hosts, func(h model.Host) bool { return h.Hostname == "worker-1" })
 			return w
 		}, fmt.Sprintf(drained+", DeleteNode %[1]s", "worker-1"), "removed: worker-1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()
 			plan, err := w.settled()
-			if err != nil || plan.Verdict != install.VerdictInstalled || plan.Fault != nil {
+			if err != nil || plan.Verdict != model.VerdictInstalled || plan.Fault != nil {
 				t.Fatalf("%v, %s: %+v %+v", err, w.kinds(), plan.Blockers, plan.Waits)
 			}
 			if got := w.kinds(); got != test.wants {
@@ -86,7 +86,7 @@ func TestOrderOfRemoval(t *testing.T) {
 			if !strings.Contains(said, test.says) || test.silent != "" && strings.Contains(said, test.silent) {
 				t.Errorf("the end: %s", said)
 			}
-			w.memory, w.writes = install.Memory{}, nil
+			w.memory, w.writes = model.Memory{}, nil
 			if _, err := w.settled(); err != nil || len(w.writes) > 0 {
 				t.Errorf("a second run: %v, %s", err, w.kinds())
 			}
@@ -99,60 +99,60 @@ func TestRefusedRemovals(t *testing.T) {
 	for name, test := range map[string]struct {
 		world  func() *shrinking
 		reason string
-		code   install.Code
+		code   model.Code
 		says   string
 	}{
-		"one of three": {func() *shrinking { return newShrinking(3, 2, true, "cp-0") }, "EtcdQuorum", install.CodeInput, "etcd would have 2 members, and needs 3"},
-		"two of four":  {func() *shrinking { return newShrinking(4, 0, true, "cp-3", "cp-2") }, "EtcdQuorum", install.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
-		"the only one": {func() *shrinking { return newShrinking(1, 2, false, "cp-0") }, "LastControlPlane", install.CodeInput, "the only node of the control plane"},
-		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "LastControlPlane", install.CodeInput, "no node of the control plane would be left"},
+		"one of three": {func() *shrinking { return newShrinking(3, 2, true, "cp-0") }, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, and needs 3"},
+		"two of four":  {func() *shrinking { return newShrinking(4, 0, true, "cp-3", "cp-2") }, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
+		"the only one": {func() *shrinking { return newShrinking(1, 2, false, "cp-0") }, "LastControlPlane", model.CodeInput, "the only node of the control plane"},
+		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "LastControlPlane", model.CodeInput, "no node of the control plane would be left"},
 		"the arbiter": {func() *shrinking {
 			w := newShrinking(4, 0, false, "cp-3")
 			w.node("cp-3").Roles = []string{"arbiter"}
 			return w
-		}, "LastArbiter", install.CodeInput, "is the arbiter"},
+		}, "LastArbiter", model.CodeInput, "is the arbiter"},
 		"another member is ill": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Unhealthy = []string{"cp-1"}
 			return w
-		}, "ControlPlaneNotWell", install.CodeInput, "the etcd member cp-1 is not healthy"},
+		}, "ControlPlaneNotWell", model.CodeInput, "the etcd member cp-1 is not healthy"},
 		"another member has not started": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Unhealthy = []string{"192.168.127.11"}
 			return w
-		}, "ControlPlaneNotWell", install.CodeInput, "the etcd member 192.168.127.11 is not healthy"},
+		}, "ControlPlaneNotWell", model.CodeInput, "the etcd member 192.168.127.11 is not healthy"},
 		"another node is not Ready": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.node("cp-1").Ready = false
 			return w
-		}, "ControlPlaneNotWell", install.CodeInput, "cp-1 is not Ready"},
+		}, "ControlPlaneNotWell", model.CodeInput, "cp-1 is not Ready"},
 		"another goes already": {func() *shrinking {
 			w := newShrinking(5, 0, true, "cp-3")
 			w.spoke.MachineOf("cp-1").Deleting = true
 			return w
-		}, "ControlPlaneNotWell", install.CodeInput, "the Machine m-cp-1 is being deleted"},
+		}, "ControlPlaneNotWell", model.CodeInput, "the Machine m-cp-1 is being deleted"},
 		"etcd does not answer": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Trouble = "etcdserver: request timed out"
 			return w
-		}, "EtcdUnknown", install.CodeInput, "request timed out"},
-		"nobody knows it": {func() *shrinking { return newShrinking(3, 2, true, "worker-7") }, "UnknownNode", install.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
+		}, "EtcdUnknown", model.CodeInput, "request timed out"},
+		"nobody knows it": {func() *shrinking { return newShrinking(3, 2, true, "worker-7") }, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
 		"a host that is no node yet": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.spoke.Nodes = w.spoke.Nodes[:4]
 			w.hosts[4].State, w.hosts[4].Inventory.Interfaces = model.HostReady, nil
 			return w
-		}, "NoNode", install.CodeInput, "is no node of the cluster: it is ready"},
+		}, "NoNode", model.CodeInput, "is no node of the cluster: it is ready"},
 		"a host that installs": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.hosts[4].State, w.hosts[4].Status = model.HostInstalling, "installing-in-progress"
 			return w
-		}, "HostInstalls", install.CodeInput, "is being installed"},
+		}, "HostInstalls", model.CodeInput, "is being installed"},
 		"a node of another name": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.node("worker-1").Name = "worker-1.lab.example.com"
 			return w
-		}, "NodeOfOtherName", install.CodeNotFound, "the node worker-1.lab.example.com has an address of that host"},
+		}, "NodeOfOtherName", model.CodeNotFound, "the node worker-1.lab.example.com has an address of that host"},
 		"several of that name": {func() *shrinking {
 			w := newShrinking(3, 2, false, "other")
 			for i := range 2 {
@@ -161,7 +161,7 @@ func TestRefusedRemovals(t *testing.T) {
 				w.hosts = append(w.hosts, other)
 			}
 			return w
-		}, "SeveralHosts", install.CodeNotFound, "other-0, other-1"},
+		}, "SeveralHosts", model.CodeNotFound, "other-0, other-1"},
 		"DaemonSets": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.refused["worker-1"] = []model.DrainRefusal{
@@ -169,33 +169,33 @@ func TestRefusedRemovals(t *testing.T) {
 				{Reason: "Pods with local storage (use --delete-emptydir-data to override)", Pods: []string{"shop/cache"}},
 			}
 			return w
-		}, "DrainRefused", install.CodeInput, "dns/dns-1; Pods with local storage (use --delete-emptydir-data to override): shop/cache"},
+		}, "DrainRefused", model.CodeInput, "dns/dns-1; Pods with local storage (use --delete-emptydir-data to override): shop/cache"},
 		"volumes that go with it": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.node("worker-1").Finalizers = []string{"topolvm.io/node"}
 			w.spoke.Volumes = []model.LocalVolume{{Name: "pv-1", Node: "worker-1", Claim: "shop/db-data"}}
 			return w
-		}, "VolumesDeleted", install.CodeInput, "of shop/db-data"},
+		}, "VolumesDeleted", model.CodeInput, "of shop/db-data"},
 		"a set that follows hosts": {func() *shrinking {
 			w := newShrinking(3, 2, true, "worker-1")
 			w.spoke.MachineSets[0].FollowsHosts = true
 			return w
-		}, "MachineSetFollowsHosts", install.CodeInput, "cannot be lowered"},
+		}, "MachineSetFollowsHosts", model.CodeInput, "cannot be lowered"},
 		"a Machine of Cluster API": {func() *shrinking {
 			w := newShrinking(3, 2, true, "worker-1")
 			w.spoke.MachineOf("worker-1").Elsewhere = true
 			return w
-		}, "MachineElsewhere", install.CodeInput, "looked after by Cluster API"},
+		}, "MachineElsewhere", model.CodeInput, "looked after by Cluster API"},
 		"another cluster": {func() *shrinking {
 			w := newShrinking(3, 2, true, "worker-1")
 			w.spoke.API = "https://api.other.example.com:6443"
 			return w
-		}, "OtherCluster", install.CodeInput, "is of another cluster"},
+		}, "OtherCluster", model.CodeInput, "is of another cluster"},
 		"credentials": {func() *shrinking {
 			w := newShrinking(3, 2, true, "worker-1")
 			w.spoke.Trouble, w.spoke.TroubleKind = "Unauthorized", model.SpokeCredentials
 			return w
-		}, "ClusterAccess", install.CodeAuth, "does not take the credentials"},
+		}, "ClusterAccess", model.CodeAuth, "does not take the credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()
@@ -203,7 +203,7 @@ func TestRefusedRemovals(t *testing.T) {
 			if err := wellFormed(plan); err != nil {
 				t.Fatal(err)
 			}
-			if len(plan.Actions) > 0 || !hasReason(plan, test.reason) || plan.Fault == nil || install.CodeOf(plan.Fault) != test.code {
+			if len(plan.Actions) > 0 || !hasReason(plan, test.reason) || plan.Fault == nil || model.CodeOf(plan.Fault) != test.code {
 				t.Fatalf("actions %v, blockers %+v, fault %v", keys(plan.Actions), plan.Blockers, plan.Fault)
 			}
 			if !strings.Contains(plan.Fault.Error(), test.says) || plan.Fault.Next == "" {
@@ -218,7 +218,7 @@ func TestRefusedRemovals(t *testing.T) {
 func TestNothingBeginsBesideARefusal(t *testing.T) {
 	w := newShrinking(3, 3, true, "worker-0", "worker-1")
 	w.refused["worker-1"] = []model.DrainRefusal{{Reason: "Pods with local storage (use --delete-emptydir-data to override)", Pods: []string{"shop/cache"}}}
-	if plan := w.decide(); len(plan.Actions) > 0 || install.CodeOf(plan.Fault) != install.CodeInput {
+	if plan := w.decide(); len(plan.Actions) > 0 || model.CodeOf(plan.Fault) != model.CodeInput {
 		t.Errorf("actions %v, fault %v", keys(plan.Actions), plan.Fault)
 	}
 	w.node("worker-0").Cordoned, w.node("worker-0").Leaving = true, true
@@ -227,7 +227,7 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 		t.Errorf("actions %v, fault %v", keys(plan.Actions), plan.Fault)
 	}
 	plan, err := w.settled()
-	if err != nil || install.CodeOf(plan.Fault) != install.CodeInput || w.node("worker-0") != nil || w.node("worker-1") == nil || w.node("worker-1").Cordoned {
+	if err != nil || model.CodeOf(plan.Fault) != model.CodeInput || w.node("worker-0") != nil || w.node("worker-1") == nil || w.node("worker-1").Cordoned {
 		t.Errorf("%v, %v, %s", err, plan.Fault, w.kinds())
 	}
 }
@@ -261,12 +261,12 @@ func TestWarningsOfRemoval(t *testing.T) {
 		t.Errorf("of the last router: %s", got)
 	}
 	n.Cordoned = true // by whoever
-	w.memory = install.Memory{}
+	w.memory = model.Memory{}
 	if got := reasons(); !slices.Equal(got, want) {
 		t.Errorf("of a cordoned node: %v", got)
 	}
 	n.Leaving = true
-	w.memory = install.Memory{}
+	w.memory = model.Memory{}
 	if got := reasons(); !slices.Equal(got, want) {
 		t.Errorf("when it is gone on with: %v", got)
 	}
@@ -312,7 +312,7 @@ func TestLoweringOnce(t *testing.T) {
 			if strings.Join(keys(plan.Actions), " ") != test.acts {
 				t.Fatalf("actions %v", keys(plan.Actions))
 			}
-			waits := slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, test.stuck) })
+			waits := slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, test.stuck) })
 			if test.stuck != "" && !waits && !hasReason(plan, test.stuck) {
 				t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
 			}
@@ -362,7 +362,7 @@ func anyShrinking(random *rand.Rand) *shrinking {
 // not named, no MachineSet is lowered twice or gives up another Machine, etcd keeps its members,
 // and a second run does nothing.
 func TestConvergenceOfRemoval(t *testing.T) {
-	exercised := map[install.Kind]int{}
+	exercised := map[model.Kind]int{}
 	gone, kept := 0, 0
 	for seed := range uint64(1500) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -370,7 +370,7 @@ func TestConvergenceOfRemoval(t *testing.T) {
 		if len(w.desired.Options.Remove.Nodes) == 0 {
 			continue
 		}
-		w.lose = func(install.Action) bool { return random.IntN(6) == 0 }
+		w.lose = func(model.Action) bool { return random.IntN(6) == 0 }
 		plan, err := w.settled()
 		if err != nil {
 			t.Fatalf("seed %d: %v; did %s", seed, err, w.kinds())
@@ -378,7 +378,7 @@ func TestConvergenceOfRemoval(t *testing.T) {
 		for _, a := range w.writes {
 			exercised[a.Kind]++
 		}
-		w.lose, w.memory = nil, install.Memory{}
+		w.lose, w.memory = nil, model.Memory{}
 		for _, p := range w.pods { // else they are asked again and again, as they should be
 			for i := range p {
 				w.held[p[i].ID()] = false
@@ -388,12 +388,12 @@ func TestConvergenceOfRemoval(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d, again: %v; did %s", seed, err, w.kinds())
 		}
-		if plan.Verdict == install.VerdictInstalled {
+		if plan.Verdict == model.VerdictInstalled {
 			gone += len(plan.Removals)
 		} else {
 			kept++
 		}
-		w.writes, w.memory = nil, install.Memory{}
+		w.writes, w.memory = nil, model.Memory{}
 		if _, err := w.settled(); err != nil || len(w.writes) > 0 {
 			t.Fatalf("seed %d: a second run does %s (%v)", seed, w.kinds(), err)
 		}
@@ -404,7 +404,7 @@ func TestConvergenceOfRemoval(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []install.Kind{
+	for _, kind := range []model.Kind{
 		model.CordonNode, model.EvictPods, model.MarkMetalHost, model.MarkMachine, model.LowerMachineSet, model.DeleteMachine, model.DeleteMetalHost, model.DeleteNode, model.PowerOff, model.RemoveHost,
 	} {
 		if exercised[kind] == 0 {
@@ -420,7 +420,7 @@ func TestConvergenceOfRemoval(t *testing.T) {
 func TestEndsOfRemoval(t *testing.T) {
 	for name, test := range map[string]struct {
 		world func() *shrinking
-		code  install.Code
+		code  model.Code
 		says  []string
 		next  string
 	}{
@@ -430,9 +430,9 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.held["shop/db-worker-1"] = true
 			w.desired.Options.Remove.Drain.Timeout = 10 * time.Minute
 			return w
-		}, install.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"}, "kubectl uncordon worker-1"},
+		}, model.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"}, "kubectl uncordon worker-1"},
 		"nobody removes the member": {
-			func() *shrinking { return newShrinking(4, 0, false, "cp-3") }, install.CodeNeedsUser,
+			func() *shrinking { return newShrinking(4, 0, false, "cp-3") }, model.CodeNeedsUser,
 			[]string{"somebody to take the member a3 of cp-3 (192.168.127.13) out of etcd"}, "oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove a3",
 		},
 		"a BMC that does not answer": {func() *shrinking {
@@ -440,13 +440,13 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.withBMC("worker-1")
 			w.trouble["worker-1"] = "no route to host"
 			return w
-		}, install.CodeNeedsUser, []string{"worker-1 cannot be switched off: no route to host"}, "--keep-running"},
+		}, model.CodeNeedsUser, []string{"worker-1 cannot be switched off: no route to host"}, "--keep-running"},
 		"two, and one is held": {func() *shrinking {
 			w := newShrinking(3, 3, true, "worker-1", "worker-2")
 			w.held["shop/db-worker-1"] = true
 			w.desired.Options.Remove.Drain.Timeout = 2 * time.Minute
 			return w
-		}, install.CodeTimeout, []string{"worker-1 was not drained in 2m0s"}, "kubectl uncordon worker-1"},
+		}, model.CodeTimeout, []string{"worker-1 was not drained in 2m0s"}, "kubectl uncordon worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -460,7 +460,7 @@ func TestEndsOfRemoval(t *testing.T) {
 						t.Errorf("says %v; want %s", err, text)
 					}
 				}
-				if next := install.NextOf(err).String(); !strings.Contains(next, test.next) {
+				if next := model.NextOf(err).String(); !strings.Contains(next, test.next) {
 					t.Errorf("next %s; want %s", next, test.next)
 				}
 				if name == "two, and one is held" && w.node("worker-2") != nil {
@@ -475,7 +475,7 @@ func TestEndsOfRemoval(t *testing.T) {
 func TestControlPlaneGoesOneByOne(t *testing.T) {
 	w := newShrinking(5, 0, true, "cp-4", "cp-3")
 	second := -1
-	w.lose = func(install.Action) bool {
+	w.lose = func(model.Action) bool {
 		if a := w.writes[len(w.writes)-1]; a.Node == "cp-3" && second < 0 {
 			second = len(w.writes)
 			if w.node("cp-4") != nil || w.spoke.MachineOf("cp-4") != nil || w.spoke.MemberOf([]netip.Addr{netip.MustParseAddr("192.168.127.14")}) != nil {
@@ -485,7 +485,7 @@ func TestControlPlaneGoesOneByOne(t *testing.T) {
 		return false
 	}
 	plan, err := w.settled()
-	if err != nil || plan.Verdict != install.VerdictInstalled || second < 0 || len(w.spoke.Etcd.Members) != 3 {
+	if err != nil || plan.Verdict != model.VerdictInstalled || second < 0 || len(w.spoke.Etcd.Members) != 3 {
 		t.Errorf("%v, %s, %+v", err, w.kinds(), plan.Blockers)
 	}
 }

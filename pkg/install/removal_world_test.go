@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,31 +20,31 @@ import (
 // an error of apply or pass.
 type shrinking struct {
 	mu       sync.Mutex // of whole runs, whose planes act side by side
-	desired  *install.Desired
-	memory   install.Memory
+	desired  *model.Desired
+	memory   model.Memory
 	at       time.Time
 	spoke    install.Spoke
 	pods     map[string][]model.Pod // by node
 	refused  map[string][]model.DrainRefusal
 	held     map[string]bool // pods that a budget holds, by id
-	hosts    []install.Host
-	power    map[string]install.Power // by host of the file
+	hosts    []model.Host
+	power    map[string]model.Power // by host of the file
 	trouble  map[string]string
 	installs int // members that etcd was installed with
 	person   bool
-	writes   []install.Action
+	writes   []model.Action
 	lowered  map[string]int // by the Machine's uid
 	version  int
-	lose     func(install.Action) bool // whether an act is lost, after it was carried out
+	lose     func(model.Action) bool // whether an act is lost, after it was carried out
 }
 
 // newShrinking is a cluster of that many nodes. With Machines, workers have a MachineSet.
 func newShrinking(controlPlane, workers int, machines bool, remove ...string) *shrinking {
 	c := sample(controlPlane, workers)
 	w := &shrinking{
-		desired: &install.Desired{Spec: c, Options: install.Options{Adopt: "cluster-1", Remove: &install.Removal{Nodes: remove, Drain: model.DrainOptions{GracePeriod: -1}}}},
+		desired: &model.Desired{Spec: c, Options: model.Options{Adopt: "cluster-1", Remove: &model.Removal{Nodes: remove, Drain: model.DrainOptions{GracePeriod: -1}}}},
 		at:      start, pods: map[string][]model.Pod{}, refused: map[string][]model.DrainRefusal{}, held: map[string]bool{},
-		power: map[string]install.Power{}, trouble: map[string]string{}, installs: min(controlPlane, 3), lowered: map[string]int{},
+		power: map[string]model.Power{}, trouble: map[string]string{}, installs: min(controlPlane, 3), lowered: map[string]int{},
 	}
 	w.spoke.Pools = []model.Pool{{Name: "master"}, {Name: "worker"}}
 	w.spoke.API = "https://api.lab.example.com:6443"
@@ -98,9 +98,9 @@ func (w *shrinking) withBMC(name string) {
 func (w *shrinking) node(name string) *model.Node { return w.spoke.NodeByName(name) }
 
 // observed is a look at all of it.
-func (w *shrinking) observed() *install.Observed {
-	o := &install.Observed{At: w.at, Hosts: slices.Clone(w.hosts), Machines: map[string]install.MachineState{}, Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalled, Settings: install.Settings{},
+func (w *shrinking) observed() *model.Observed {
+	o := &model.Observed{At: w.at, Hosts: slices.Clone(w.hosts), Machines: map[string]model.MachineState{}, Cluster: &model.Cluster{
+		ClusterRef: model.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalled, Settings: model.Settings{},
 	}}
 	seen := w.spoke
 	seen.Nodes, seen.Machines = slices.Clone(w.spoke.Nodes), slices.Clone(w.spoke.Machines)
@@ -113,14 +113,14 @@ func (w *shrinking) observed() *install.Observed {
 			seen.Drains = append(seen.Drains, model.NodeDrain{Node: n.Name, Pods: slices.Clone(w.pods[n.Name]), Refused: w.refused[n.Name]})
 		}
 		if h := w.desired.Spec.Host(asked); h != nil && h.BMC != nil {
-			o.Machines[asked] = install.MachineState{Power: w.power[asked], Trouble: w.trouble[asked]}
+			o.Machines[asked] = model.MachineState{Power: w.power[asked], Trouble: w.trouble[asked]}
 		}
 	}
 	o.Spoke = &seen
 	return o
 }
 
-func (w *shrinking) decide() install.Plan {
+func (w *shrinking) decide() model.Plan {
 	o := w.observed()
 	w.memory.Seen(o, w.at)
 	plan := install.Decide(w.desired, o, w.memory, w.at)
@@ -134,7 +134,7 @@ func (w *shrinking) isNamed(node string) bool {
 }
 
 // apply is the effect of an action, and an error for one that must not be.
-func (w *shrinking) apply(a install.Action) error {
+func (w *shrinking) apply(a model.Action) error {
 	w.writes = append(w.writes, a)
 	node := w.node(a.Node)
 	if a.Kind != model.PowerOff && !w.isNamed(a.Node) {
@@ -201,7 +201,7 @@ func (w *shrinking) apply(a install.Action) error {
 		if node != nil {
 			return fmt.Errorf("%s: its node is there", a.Key)
 		}
-		w.hosts = slices.DeleteFunc(w.hosts, func(h install.Host) bool { return h.ID == a.Target })
+		w.hosts = slices.DeleteFunc(w.hosts, func(h model.Host) bool { return h.ID == a.Target })
 	default:
 		return fmt.Errorf("%s is no part of a removal", a.Key)
 	}
@@ -217,7 +217,7 @@ func (w *shrinking) machine(uid string) *model.Machine {
 	panic("no Machine " + uid)
 }
 
-func (w *shrinking) lower(a install.Action) error {
+func (w *shrinking) lower(a model.Action) error {
 	set, m := w.spoke.MachineSet(a.Name), w.machine(a.Target)
 	if w.lowered[m.UID]++; w.lowered[m.UID] > 1 || slices.Contains(set.Lowered, m.UID) {
 		return fmt.Errorf("%s: lowered twice for %s", a.Key, m.Name)
@@ -231,7 +231,7 @@ func (w *shrinking) lower(a install.Action) error {
 }
 
 // quorate reports whether etcd keeps a majority, and three members, without a node.
-func (w *shrinking) quorate(a install.Action, node string) error {
+func (w *shrinking) quorate(a model.Action, node string) error {
 	n := slices.IndexFunc(w.desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == node })
 	if n < 0 || w.desired.Spec.Spec.Hosts[n].Role != spec.ControlPlane {
 		return nil
@@ -321,8 +321,8 @@ func (w *shrinking) members() {
 
 // settled lets the loop run until nothing more happens. It is killed after an action where lose
 // says so, and forgets everything then.
-func (w *shrinking) settled() (install.Plan, error) {
-	var plan install.Plan
+func (w *shrinking) settled() (model.Plan, error) {
+	var plan model.Plan
 	for range 200 {
 		plan = w.decide()
 		if err := wellFormed(plan); err != nil {
@@ -334,7 +334,7 @@ func (w *shrinking) settled() (install.Plan, error) {
 				return plan, err
 			}
 			if w.lose != nil && w.lose(a) {
-				w.memory = install.Memory{}
+				w.memory = model.Memory{}
 				break
 			}
 			w.memory.Note(a, nil, w.at)
@@ -363,7 +363,7 @@ func (w *shrinking) kinds() string {
 
 // The planes of the model, for whole runs.
 
-func (w *shrinking) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (w *shrinking) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at = time.Now()
@@ -375,7 +375,7 @@ func (w *shrinking) Observe(context.Context, install.Query, *install.Observed) (
 	return o, nil
 }
 
-func (w *shrinking) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (w *shrinking) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.apply(a)
@@ -391,28 +391,28 @@ type (
 	shrinkingMachines struct{ *shrinking }
 )
 
-func (w shrinkingNodes) Observe(context.Context, *install.Desired, *install.Observed) (*install.Spoke, error) {
+func (w shrinkingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.observed().Spoke, nil
 }
 
-func (w shrinkingNodes) Act(ctx context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (w shrinkingNodes) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	return w.shrinking.Act(ctx, nil, a)
 }
 
 func (w shrinkingNodes) Changed() <-chan struct{} { return nil }
 
-func (w shrinkingMachines) Observe(_ context.Context, _ *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (w shrinkingMachines) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[string]install.MachineState{}
+	out := map[string]model.MachineState{}
 	for _, name := range ask {
-		out[name] = install.MachineState{Power: w.power[name], Trouble: w.trouble[name]}
+		out[name] = model.MachineState{Power: w.power[name], Trouble: w.trouble[name]}
 	}
 	return out, nil
 }
 
-func (w shrinkingMachines) Act(ctx context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+func (w shrinkingMachines) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	return w.shrinking.Act(ctx, nil, a)
 }

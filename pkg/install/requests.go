@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -74,7 +74,7 @@ const mostStrange = 20
 
 // requestsSeen keeps and tells, once each, what was judged of requests that are pending, and
 // what somebody else has approved.
-func (r *run) requestsSeen(ctx context.Context, observed *Observed, plan Plan) {
+func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan model.Plan) {
 	if observed.Spoke == nil || len(plan.Requests) == 0 {
 		return
 	}
@@ -95,7 +95,7 @@ func (r *run) requestsSeen(ctx context.Context, observed *Observed, plan Plan) {
 }
 
 // audit keeps a line, and tells of what no blocker tells.
-func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, decision, by string) {
+func (r *run) audit(ctx context.Context, observed *model.Observed, v csr.Verdict, decision, by string) {
 	line := lineOf(r.desired, v, observed.At, decision, by)
 	if r.requests.told[line.judgement()] {
 		return
@@ -129,7 +129,7 @@ func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, deci
 }
 
 // isKept reports whether an earlier run has written down the same of a request.
-func (r *run) isKept(ctx context.Context, observed *Observed, line AuditLine) bool {
+func (r *run) isKept(ctx context.Context, observed *model.Observed, line AuditLine) bool {
 	if r.files == nil || observed.Cluster == nil {
 		return false
 	}
@@ -150,7 +150,7 @@ func (r *run) isKept(ctx context.Context, observed *Observed, line AuditLine) bo
 }
 
 // keepNew keeps a line, unless an earlier run has.
-func (r *run) keepNew(ctx context.Context, observed *Observed, line AuditLine, kept bool) error {
+func (r *run) keepNew(ctx context.Context, observed *model.Observed, line AuditLine, kept bool) error {
 	if kept {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (l *AuditLine) judgement() string { return l.UID + "/" + l.Decision + "/" +
 
 // approving keeps a line of what is about to be approved: what was approved is written down
 // even where the run ends with it.
-func (r *run) approving(ctx context.Context, a Action) error {
+func (r *run) approving(ctx context.Context, a model.Action) error {
 	if a.Kind != model.ApproveRequest {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (r *run) approving(ctx context.Context, a Action) error {
 	return nil
 }
 
-func lineOf(desired *Desired, v csr.Verdict, now time.Time, decision, by string) AuditLine {
+func lineOf(desired *model.Desired, v csr.Verdict, now time.Time, decision, by string) AuditLine {
 	return AuditLine{
 		Time: now, Cluster: desired.Spec.Metadata.Name, Request: v.Name, UID: v.UID, Kind: v.Kind, Node: v.Node, Host: v.Host,
 		Decision: decision, By: by, Reason: v.Reason, Message: v.Message, Key: v.Key,
@@ -186,7 +186,7 @@ func lineOf(desired *Desired, v csr.Verdict, now time.Time, decision, by string)
 }
 
 // keep appends a line to the record of what was decided of requests.
-func (client *Client) keep(ctx context.Context, desired *Desired, observed *Observed, line AuditLine) error {
+func (client *Client) keep(ctx context.Context, desired *model.Desired, observed *model.Observed, line AuditLine) error {
 	if client.files == nil || observed.Cluster == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (client *Client) keep(ctx context.Context, desired *Desired, observed *Obse
 // certificates as if a file named the given hosts, by their names there or in the service: those
 // of other hosts are never approved. What it returns beside the verdicts is the observation with
 // the cluster.
-func (client *Client) Requests(ctx context.Context, desired *Desired, observed *Observed, hosts []string) ([]csr.Verdict, *Observed, error) {
+func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed, hosts []string) ([]csr.Verdict, *model.Observed, error) {
 	now := *observed
 	own := *desired
 	own.Options.AddNodes = true
@@ -212,16 +212,16 @@ func (client *Client) Requests(ctx context.Context, desired *Desired, observed *
 	if err := decide.SpokeFault("approve certificate requests of nodes of", &own, &now); err != nil {
 		return nil, nil, err
 	}
-	return decide.JudgeRequests(&own, &now, Memory{}, now.At, hosts), &now, nil
+	return decide.JudgeRequests(&own, &now, model.Memory{}, now.At, hosts), &now, nil
 }
 
 // Approve approves a request that was judged, and writes it down before. by says who wants it:
 // oaictl or person.
-func (client *Client) Approve(ctx context.Context, desired *Desired, observed *Observed, v csr.Verdict, by string) error {
+func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v csr.Verdict, by string) error {
 	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(csr.Approve), by)); err != nil {
 		return err
 	}
-	return client.Act(ctx, desired, observed, Action{
+	return client.Act(ctx, desired, observed, model.Action{
 		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.NodeScope(v.Host), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
 		Reason: v.Host + " is installed, and its kubelet asks for a " + string(v.Kind) + " certificate",
 	})

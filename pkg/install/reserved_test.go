@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -38,7 +38,7 @@ func TestInfraEnvsBesideReservedHosts(t *testing.T) {
 func TestInstallWithReservedHosts(t *testing.T) {
 	for _, hub := range []bool{false, true} {
 		c := withOwn(withReserved(sample(3, 1), "cp-1", "worker-0"), map[string]string{"cp-2": "own"})
-		w := newWorld(&install.Desired{Spec: c})
+		w := newWorld(&model.Desired{Spec: c})
 		w.hub = hub
 		for range 40 {
 			if err := settle(w); err != nil {
@@ -46,7 +46,7 @@ func TestInstallWithReservedHosts(t *testing.T) {
 			}
 			w.pass()
 		}
-		if plan := w.decide(); plan.Verdict != install.VerdictInstalled {
+		if plan := w.decide(); plan.Verdict != model.VerdictInstalled {
 			t.Fatalf("hub %v: %s, waits %v, blockers %v", hub, plan.Message, plan.Waits, plan.Blockers)
 		}
 		var got []string
@@ -84,7 +84,7 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 			delete(w.host("host-cp-1").Settings, setting.Approved)
 		}},
 		"the service does not have it": {reason: "AgentNotFound", change: func(w *world) {
-			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })
 		}},
 		"it is another machine": {reason: "AgentNotFound", change: func(w *world) {
 			w.desired.Spec.Host("cp-1").Match.Serial = "another"
@@ -97,8 +97,8 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 		"another cluster has it": {reason: "BoundElsewhere", change: func(w *world) {
 			h := *w.host("host-cp-1")
 			h.ClusterID = "another"
-			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
-			w.observed.Elsewhere = []install.HostElsewhere{{Host: h, ClusterName: "prod"}}
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })
+			w.observed.Elsewhere = []model.HostElsewhere{{Host: h, ClusterName: "prod"}}
 		}},
 		"it does not answer": {reason: "HostDisconnected", change: func(w *world) {
 			w.host("host-cp-1").Status = "disconnected-unbound"
@@ -107,7 +107,7 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 			w.desired.Spec.Host("cp-1").Disk.Hints.DeviceName = "/dev/none"
 		}},
 	} {
-		w := newWorld(&install.Desired{Spec: withReserved(sample(3, 0), "cp-1")})
+		w := newWorld(&model.Desired{Spec: withReserved(sample(3, 0), "cp-1")})
 		w.hub, w.dark = true, func(string) bool { return true }
 		for range 2 {
 			if err := settle(w); err != nil {
@@ -135,7 +135,7 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 func TestReservedWorkerThatIsNotRequired(t *testing.T) {
 	c, none := withReserved(sample(3, 1), "worker-0"), 0
 	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Hour)}
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	w.absent = "worker-0"
 	for range 4 {
 		if err := settle(w); err != nil {
@@ -144,7 +144,7 @@ func TestReservedWorkerThatIsNotRequired(t *testing.T) {
 		w.pass()
 	}
 	plan := w.decide()
-	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
+	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
 		t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
 	}
 }
@@ -171,7 +171,7 @@ func TestAddingAReservedHost(t *testing.T) {
 					}
 				}
 				if a.Kind == model.BindHost && hub || a.Kind == model.InstallHost {
-					wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
+					wiped = slices.ContainsFunc(plan.Wipes, func(x model.Wipe) bool { return x.Host == "worker-1" && x.Install })
 				}
 				if a.Kind == model.RegisterInfraEnv || hub && a.Kind == model.InstallHost {
 					t.Errorf("hub %v: %s", hub, a.Key)
@@ -184,7 +184,7 @@ func TestAddingAReservedHost(t *testing.T) {
 				w.pass()
 			}
 		}
-		if plan := w.decide(); !bound || !wiped || plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) {
+		if plan := w.decide(); !bound || !wiped || plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) {
 			t.Errorf("hub %v: bound %v, wiped %v, %+v", hub, bound, wiped, plan)
 		}
 	}
@@ -192,7 +192,7 @@ func TestAddingAReservedHost(t *testing.T) {
 
 // The query names what is to be brought along.
 func TestQueryNamesReservedHosts(t *testing.T) {
-	d := &install.Desired{Spec: withOwn(withReserved(sample(3, 0), "cp-0", "cp-2"), map[string]string{"cp-1": "own"})}
+	d := &model.Desired{Spec: withOwn(withReserved(sample(3, 0), "cp-0", "cp-2"), map[string]string{"cp-1": "own"})}
 	if q := d.Query(); strings.Join(q.Agents, " ") != "pool/host-cp-0 pool/host-cp-2" || strings.Join(q.Alone, " ") != "own" {
 		t.Errorf("%+v", q)
 	}

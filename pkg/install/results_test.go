@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // spoiling is what may have become of a folder of results.
@@ -105,7 +105,7 @@ func TestResultsOnDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
-				p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
+				p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
 				if _, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir))); err != nil {
 					t.Fatal(err)
 				}
@@ -115,7 +115,7 @@ func TestResultsOnDisk(t *testing.T) {
 				}
 				told := ""
 				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e install.Event) { told += e.Message + "\n" }))
-				if err != nil || result.Verdict != install.VerdictInstalled {
+				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("%q, %v", result.Verdict, err)
 				}
 				for _, name := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
@@ -176,7 +176,7 @@ func (s spoiling) kept(t *testing.T, cluster, told string) {
 func TestResultsAreFoundAsTheyWereLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := install.WithFiles(install.NewFiles(t.TempDir()))
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
 		if _, _, err := runFor(t, p, false, files); err != nil {
 			t.Fatal(err)
 		}

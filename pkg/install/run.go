@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Result is how a run ended.
 type Result struct {
-	Verdict  Verdict   // of the last plan
-	Plan     Plan      // the last one
-	Observed *Observed // what it was decided on, nil if the service never answered
-	ExitCode int       // 0 for success, else the code of the error
+	Verdict  model.Verdict   // of the last plan
+	Plan     model.Plan      // the last one
+	Observed *model.Observed // what it was decided on, nil if the service never answered
+	ExitCode int             // 0 for success, else the code of the error
 }
 
 // How often a run looks, and how long it waits for what it cannot change.
@@ -37,8 +37,8 @@ const (
 // run is one run of the loop.
 type run struct {
 	*Client
-	desired   *Desired
-	memory    Memory
+	desired   *model.Desired
+	memory    model.Memory
 	noting    sync.Mutex // scopes are acted on side by side
 	watch     *watcher
 	offset    time.Duration // service's clock minus ours
@@ -76,7 +76,7 @@ func (r *run) report(e Event) {
 // or needs a person for too long. The error of every unsuccessful end is a
 // *Fault whose Code is the exit code. When ctx ends, nothing is undone: a
 // later Run goes on from there.
-func (client *Client) Run(ctx context.Context, desired *Desired) (Result, error) {
+func (client *Client) Run(ctx context.Context, desired *model.Desired) (Result, error) {
 	return client.newRun(desired).loop(ctx, nil, false)
 }
 
@@ -84,13 +84,13 @@ func (client *Client) Run(ctx context.Context, desired *Desired) (Result, error)
 // and blockers of the result's plan say what is left. Its error is nil even
 // where a person is needed, but not where the install has failed, nor where an
 // action was refused.
-func (client *Client) Detach(ctx context.Context, desired *Desired) (Result, error) {
+func (client *Client) Detach(ctx context.Context, desired *model.Desired) (Result, error) {
 	return client.newRun(desired).loop(ctx, nil, true)
 }
 
 // Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
 // or can hold no more. The cluster is taken as it is, whoever made it: with the hosts that it has.
-func (client *Client) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
+func (client *Client) Wait(ctx context.Context, observed *model.Observed, until Condition) (Result, error) {
 	r := client.newRun(asObserved(observed))
 	r.until = &until
 	return r.loop(ctx, observed, false)
@@ -99,7 +99,7 @@ func (client *Client) Wait(ctx context.Context, observed *Observed, until Condit
 // Condition is what is waited for.
 type Condition struct {
 	Name string // "installed", "3 hosts"
-	Met  func(*Observed) bool
+	Met  func(*model.Observed) bool
 	// Whole says that an installed cluster that is degraded ends the wait as degraded.
 	Whole bool
 	// Regardless says that what stands in the way of the installation does not keep the
@@ -108,7 +108,7 @@ type Condition struct {
 }
 
 // waited says whether a wait is over: its condition holds, or it can hold no more.
-func (r *run) waited(plan Plan) (ended bool, err error) {
+func (r *run) waited(plan model.Plan) (ended bool, err error) {
 	observed := r.latest.Observed
 	degraded := plan.Verdict == model.VerdictDegraded
 	_, over := decide.EndCode(plan.Verdict)
@@ -126,14 +126,14 @@ func (r *run) waited(plan Plan) (ended bool, err error) {
 	return true, plan.Fault
 }
 
-func (client *Client) newRun(desired *Desired) *run {
+func (client *Client) newRun(desired *model.Desired) *run {
 	r := &run{Client: client, desired: client.limited(desired), started: client.clock.Now()}
 	r.watch = newWatcher(r.report)
 	return r
 }
 
 // loop runs to its end. first is an observation that was made already, nil for none.
-func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, error) {
+func (r *run) loop(ctx context.Context, first *model.Observed, detach bool) (Result, error) {
 	bounded, release := r.bound(ctx)
 	defer release()
 	result, err := r.steps(bounded, first, detach)
@@ -150,15 +150,15 @@ func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, e
 }
 
 // limited is what is desired, with the Client's limits.
-func (client *Client) limited(desired *Desired) *Desired {
+func (client *Client) limited(desired *model.Desired) *model.Desired {
 	own := *desired
 	own.Options.Timeout, own.Options.UserTimeout = client.timeout, client.userTimeout
 	return &own
 }
 
 // steps is the loop itself.
-func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, error) {
-	var prior *Observed
+func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Result, error) {
+	var prior *model.Observed
 	for {
 		began := r.clock.Now()
 		observed, err := first, error(nil)
@@ -219,7 +219,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 
 // proceed carries out what is to be done. Where nothing was, it says whether that is the
 // end.
-func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended bool, err error) {
+func (r *run) proceed(ctx context.Context, plan model.Plan, detach bool) (acted, ended bool, err error) {
 	if r.until != nil {
 		ended, err = r.waited(plan)
 		return false, ended, err
@@ -234,7 +234,7 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 }
 
 // observePatiently observes, and puts up with a service that does not answer for a while.
-func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed, error) {
+func (r *run) observePatiently(ctx context.Context, prior *model.Observed) (*model.Observed, error) {
 	began := r.clock.Now()
 	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
@@ -244,7 +244,7 @@ func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed,
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
 			// on it would write it again.
-			err = &Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			err = &model.Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
 			if observed.StaleFault != nil && observed.StaleFault.Foreign {
 				err = observed.StaleFault
 			}
@@ -260,7 +260,7 @@ func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed,
 		if context.Cause(ctx) != nil {
 			return nil, err
 		}
-		var fault *Fault
+		var fault *model.Fault
 		if errors.As(err, &fault) && (fault.Permanent || fault.Code == model.CodeAuth) {
 			return nil, err
 		}
@@ -329,7 +329,7 @@ func (r *run) soon() bool {
 	if s := o.Cluster.State; !s.BeforeInstall() && s != model.ClusterPreparing || len(r.latest.Plan.Blockers) > 0 {
 		return false
 	}
-	alone := !slices.ContainsFunc(r.latest.Plan.Waits, func(w Wait) bool { return w.Who != model.WhoService })
+	alone := !slices.ContainsFunc(r.latest.Plan.Waits, func(w model.Wait) bool { return w.Who != model.WhoService })
 	quiet := r.clock.Now().Sub(r.changed)
 	return quiet < hot || alone && quiet < checked
 }
@@ -339,9 +339,9 @@ const sideBySide = 8
 
 // act carries out a plan's actions: those of one scope in their order, scopes
 // side by side. It returns how many succeeded.
-func (r *run) act(ctx context.Context, actions []Action) int {
-	var scopes []Scope
-	byScope := map[Scope][]Action{}
+func (r *run) act(ctx context.Context, actions []model.Action) int {
+	var scopes []model.Scope
+	byScope := map[model.Scope][]model.Action{}
 	for _, a := range actions {
 		if byScope[a.Scope] == nil {
 			scopes = append(scopes, a.Scope)
@@ -374,7 +374,7 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 }
 
 // one carries out one action and tells of it.
-func (r *run) one(ctx context.Context, a Action) error {
+func (r *run) one(ctx context.Context, a model.Action) error {
 	err := r.approving(ctx, a)
 	if err == nil {
 		err = r.Client.act(ctx, r.desired, r.latest.Observed, a, r.report)

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // detached says whether a run that waits for nothing may leave: not while an
 // action is still to be tried again, and not without saying what it could not do.
-func (r *run) detached(plan Plan) (done bool, err error) {
+func (r *run) detached(plan model.Plan) (done bool, err error) {
 	retry := r.memory.RefusalOf(plan)
 	if retry == nil {
 		return !inserting(r.latest.Observed), nil
@@ -24,9 +24,9 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 	if retry.Last.Sub(retry.First) < firstContact {
 		return false, nil
 	}
-	return true, &Fault{
+	return true, &model.Fault{
 		Code: cmp.Or(retry.Code, model.CodeFailure), Op: decide.Op(r.desired), On: r.desired.FullName(), Err: errors.New(retry.Error),
-		Next: Advice(cmp.Or(retry.Next, "run the same command again in a while")),
+		Next: model.Advice(cmp.Or(retry.Next, "run the same command again in a while")),
 	}
 }
 
@@ -77,21 +77,23 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsWithin), resultsAtLeast))
 	defer done()
-	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a Action) bool {
+	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a model.Action) bool {
 		return a.Kind != model.SaveNoIngress && a.Kind != model.SaveKubeconfig && a.Kind != model.SavePassword
 	})
 	r.act(ctx, saves)
 }
 
 // outOfTime is the end of a run that has no more time.
-func (r *run) outOfTime() *Fault { return r.outOfTimeAs(fmt.Sprintf("not done after %s", r.timeout)) }
+func (r *run) outOfTime() *model.Fault {
+	return r.outOfTimeAs(fmt.Sprintf("not done after %s", r.timeout))
+}
 
-func (r *run) outOfTimeAs(text string) *Fault {
+func (r *run) outOfTimeAs(text string) *model.Fault {
 	return decide.OutOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.memory, text)
 }
 
 // notTheService is the end of a run after something else than the service has answered for that time.
-func (r *run) notTheService(fault *Fault, since time.Duration) *Fault {
+func (r *run) notTheService(fault *model.Fault, since time.Duration) *model.Fault {
 	own := *fault
 	own.Permanent = true
 	text := "for " + spanText(since)
@@ -106,7 +108,7 @@ func (r *run) notTheService(fault *Fault, since time.Duration) *Fault {
 // Interrupt causes a context to end with a signal's exit code.
 type Interrupt struct {
 	Signal string // "interrupt", "terminated"
-	Code   Code
+	Code   model.Code
 }
 
 func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
@@ -133,7 +135,7 @@ func (r *run) left(ctx context.Context, err error) error {
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code
 	}
-	return &Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which goes on from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
+	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which goes on from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
 }
 
 func (r *run) lastEvent(result Result, err error) Event {
@@ -153,7 +155,7 @@ func (r *run) lastEvent(result Result, err error) Event {
 			event.State = "interrupted"
 		case model.CodeFailed, model.CodeDegraded:
 		default:
-			if !slices.Contains([]Verdict{model.VerdictBlocked, model.VerdictUnknown}, result.Verdict) {
+			if !slices.Contains([]model.Verdict{model.VerdictBlocked, model.VerdictUnknown}, result.Verdict) {
 				event.State = "error"
 			}
 		}
@@ -162,8 +164,8 @@ func (r *run) lastEvent(result Result, err error) Event {
 }
 
 // inserting says whether a BMC is at an insertion, which would end with the run.
-func inserting(o *Observed) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s MachineState) bool { return s.Inserting })
+func inserting(o *model.Observed) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s model.MachineState) bool { return s.Inserting })
 }
 
 // quietAfter is how long a run says nothing before it says what it still waits for, and
@@ -200,7 +202,7 @@ func (s *silence) due(now time.Time) time.Duration {
 }
 
 // stillThere says, now and then, what a run waits for in which nothing happens.
-func (r *run) stillThere(plan Plan) {
+func (r *run) stillThere(plan model.Plan) {
 	r.remind(func() string {
 		switch {
 		case len(plan.Blockers) > 0:
@@ -217,7 +219,7 @@ func (r *run) stillThere(plan Plan) {
 }
 
 // foremostOf is the first thing in the way, and how many there are beside it.
-func foremostOf(blockers []Blocker) string {
+func foremostOf(blockers []model.Blocker) string {
 	text := blockers[0].Message
 	if more := len(blockers) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)

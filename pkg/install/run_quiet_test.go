@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestNothingNew is told now and then while nothing happens, and of no run in which
@@ -28,7 +28,7 @@ func TestNothingNew(t *testing.T) {
 			p.still, p.observed.Cluster.State = true, model.ClusterPreparing
 			p.observe = func(n int) error {
 				if n > 2 {
-					return &install.Fault{Err: errors.New("connection refused")}
+					return &model.Fault{Err: errors.New("connection refused")}
 				}
 				return nil
 			}
@@ -55,7 +55,7 @@ func TestNothingNew(t *testing.T) {
 						told, at = append(told, e.Message), append(at, time.Since(began))
 					}
 				})).Run(t.Context(), p.desired)
-				if install.CodeOf(err) != install.CodeTimeout {
+				if model.CodeOf(err) != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(told) != test.times || test.times > 0 && !strings.Contains(told[0], test.text) {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/ignitionsize"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -49,7 +49,7 @@ func sizeOf(networks []setting.StaticNetwork) int {
 	return p.Compressed() + policyRoom
 }
 
-func plansOf(t testing.TB, c *spec.Cluster, have []install.InfraEnv) []install.InfraEnvPlan {
+func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []install.InfraEnvPlan {
 	t.Helper()
 	plans, err := install.InfraEnvPlans(c, have)
 	if err != nil {
@@ -59,10 +59,10 @@ func plansOf(t testing.TB, c *spec.Cluster, have []install.InfraEnv) []install.I
 }
 
 // made are the InfraEnvs of plans, as a service that made them shows them.
-func made(plans ...install.InfraEnvPlan) []install.InfraEnv {
-	var envs []install.InfraEnv
+func made(plans ...install.InfraEnvPlan) []model.InfraEnv {
+	var envs []model.InfraEnv
 	for _, p := range plans {
-		envs = append(envs, install.InfraEnv{ID: "id-" + p.Name, Name: p.Name, Owned: true, Settings: maps.Clone(p.Settings)})
+		envs = append(envs, model.InfraEnv{ID: "id-" + p.Name, Name: p.Name, Owned: true, Settings: maps.Clone(p.Settings)})
 	}
 	return envs
 }
@@ -227,7 +227,7 @@ func TestSplitOfArchitectures(t *testing.T) {
 // Decide registers all that are planned, and then asks for no more.
 func TestDecideRegistersEverySplit(t *testing.T) {
 	c := staticCluster(6000, false)
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestAddingANodeToASplitCluster(t *testing.T) {
 		w.pass()
 	}
 	plan := w.decide()
-	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-6"}) {
+	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-6"}) {
 		t.Errorf("%s: %s", plan.Verdict, plan.Message)
 	}
 	if len(w.observed.InfraEnvs) != before || count(w, model.UpdateInfraEnv) != 0 {
@@ -297,7 +297,7 @@ func BenchmarkInfraEnvPlans4000(b *testing.B) {
 	c := staticCluster(4000, true)
 	for _, have := range []string{"none", "all"} {
 		b.Run(have, func(b *testing.B) {
-			var envs []install.InfraEnv
+			var envs []model.InfraEnv
 			if have == "all" {
 				envs = made(plansOf(b, c, nil)...)
 			}

@@ -8,21 +8,21 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // forgetful is a plane whose service does not answer for some looks: it gives
 // its last picture then, which lacks what was written since.
 type forgetful struct {
 	*plane
-	last   *install.Observed
+	last   *model.Observed
 	wrote  bool
 	silent int // looks after a write that are not answered
 	left   int
 }
 
-func (f *forgetful) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
+func (f *forgetful) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
 	if f.wrote {
 		f.wrote, f.left = false, f.silent
 	}
@@ -37,7 +37,7 @@ func (f *forgetful) Observe(ctx context.Context, query install.Query, prior *ins
 	return f.last, err
 }
 
-func (f *forgetful) Act(ctx context.Context, desired *install.Desired, a install.Action) error {
+func (f *forgetful) Act(ctx context.Context, desired *model.Desired, a model.Action) error {
 	f.mu.Lock()
 	f.wrote = true
 	f.mu.Unlock()
@@ -49,15 +49,15 @@ func (f *forgetful) Act(ctx context.Context, desired *install.Desired, a install
 func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 	for _, silent := range []int{1, 5, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &forgetful{plane: &plane{world: newWorld(&install.Desired{Spec: sample(3, 1), Options: install.Options{Run: "run1"}})}, silent: silent}
+			p := &forgetful{plane: &plane{world: newWorld(&model.Desired{Spec: sample(3, 1), Options: model.Options{Run: "run1"}})}, silent: silent}
 			if _, err := install.New(p, install.WithTimeouts(0, 0)).Run(t.Context(), p.desired); err != nil {
 				t.Fatalf("silent for %d looks: %v", silent, err)
 			}
-			kinds := map[install.Kind]int{}
+			kinds := map[model.Kind]int{}
 			for _, a := range p.writes {
 				kinds[a.Kind]++
 			}
-			for _, kind := range []install.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.StartInstall} {
+			for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.StartInstall} {
 				if kinds[kind] != 1 {
 					t.Errorf("silent for %d looks: %s was written %d times", silent, kind, kinds[kind])
 				}
@@ -70,11 +70,11 @@ func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 // nothing is known, not that the install failed.
 func TestSilenceEndsAsTimedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)})}
+		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)})}
 		p.answersOnly(3)
 		_, err := install.New(p).Run(t.Context(), p.desired)
-		if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
+		if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestSilenceEndsAsTimedOut(t *testing.T) {
 func (p *plane) answersOnly(looks int) {
 	p.observe = func(n int) error {
 		if n > looks {
-			return &install.Fault{Err: errors.New("connection refused")}
+			return &model.Fault{Err: errors.New("connection refused")}
 		}
 		return nil
 	}
@@ -92,11 +92,11 @@ func (p *plane) answersOnly(looks int) {
 // TestAnOldPictureDecidesNothing holds Decide itself to it, for drivers of
 // other kinds.
 func TestAnOldPictureDecidesNothing(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: sample(3, 0)})
+	w := newWorld(&model.Desired{Spec: sample(3, 0)})
 	observed := w.observed
 	observed.Stale = "connection refused"
-	plan := install.Decide(w.desired, &observed, install.Memory{}, observed.At)
-	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictWaiting || len(plan.Waits) != 1 {
+	plan := install.Decide(w.desired, &observed, model.Memory{}, observed.At)
+	if len(plan.Actions) > 0 || plan.Verdict != model.VerdictWaiting || len(plan.Waits) != 1 {
 		t.Errorf("plan %+v", plan)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // stagesOf is a role's list, as the service gives it.
@@ -19,7 +19,7 @@ var controlPlaneStages = []string{
 
 // watched runs on a world that script changes look by look, and gives the
 // lines of the event stream.
-func watched(t *testing.T, w *world, script func(look int, o *install.Observed)) []install.Event {
+func watched(t *testing.T, w *world, script func(look int, o *model.Observed)) []install.Event {
 	t.Helper()
 	var events []install.Event
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func watched(t *testing.T, w *world, script func(look int, o *install.Observed))
 }
 
 // lines are the events of some types, short.
-func lines(events []install.Event, types ...install.EventType) []string {
+func lines(events []install.Event, types ...model.EventType) []string {
 	var out []string
 	for _, e := range events {
 		if slices.Contains(types, e.Type) {
@@ -49,14 +49,14 @@ func installing(t *testing.T) *world {
 	w.observed.Cluster.State = model.ClusterInstalling
 	h := &w.observed.Hosts[0]
 	h.State, h.Role = model.HostInstalling, model.RoleControlPlane
-	h.Progress = install.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
+	h.Progress = model.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
 	return w
 }
 
 // TestStreamTellsStagesInOrder: none is missed between two looks, what happened
 // first is told first, and nothing twice.
 func TestStreamTellsStagesInOrder(t *testing.T) {
-	events := watched(t, installing(t), func(look int, o *install.Observed) {
+	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
 		switch look {
 		case 2:
@@ -81,7 +81,7 @@ func TestStreamOfAnInstalledCluster(t *testing.T) {
 	w := installing(t)
 	w.observed.Cluster.State = model.ClusterInstalled
 	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = model.HostInstalled, "Done"
-	events := watched(t, w, func(int, *install.Observed) {})
+	events := watched(t, w, func(int, *model.Observed) {})
 	if got := lines(events, model.EventStage); len(got) != 1 {
 		t.Errorf("stages %q", got)
 	}
@@ -95,7 +95,7 @@ func TestStreamOfAnInstalledCluster(t *testing.T) {
 // the role that the host has now.
 func TestStreamWhenARoleIsDecided(t *testing.T) {
 	bootstrap := slices.Insert(slices.Clone(controlPlaneStages), 4, "Waiting for control plane", "Waiting for bootkube", "Waiting for controller")
-	events := watched(t, installing(t), func(look int, o *install.Observed) {
+	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
 		switch look {
 		case 1:
@@ -114,7 +114,7 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 // TestStreamOfAnAddedHost tells of no stage that the host cannot have gone through, though
 // the service's list for its role has it.
 func TestStreamOfAnAddedHost(t *testing.T) {
-	events := watched(t, installing(t), func(look int, o *install.Observed) {
+	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
 		h.Day2, h.Progress.Stages = true, []string{"Starting installation", "Installing", "Writing image to disk", "Waiting for control plane", "Rebooting"}
 		switch look {
@@ -133,7 +133,7 @@ func TestStreamOfAnAddedHost(t *testing.T) {
 
 // TestPercentNeverGoesBack, even where the service begins anew.
 func TestPercentNeverGoesBack(t *testing.T) {
-	events := watched(t, installing(t), func(look int, o *install.Observed) {
+	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		o.Cluster.Progress.Percent = []int{0, 5, 40, 12, 41, 66, 60}[min(look, 6)]
 		if look > 6 {
 			o.Cluster.State = model.ClusterFailed
@@ -156,7 +156,7 @@ func TestPercentNeverGoesBack(t *testing.T) {
 
 // TestStreamOfAHostThatIsTakenAway says so.
 func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
-	events := watched(t, readyWorld(t, sample(3, 0)), func(look int, o *install.Observed) {
+	events := watched(t, readyWorld(t, sample(3, 0)), func(look int, o *model.Observed) {
 		o.Cluster.State = model.ClusterDiscovering
 		if look == 3 {
 			o.Hosts = o.Hosts[1:]
@@ -173,7 +173,7 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 	other := machine("other", "52:54:00:ff:ff:ff", 90)
 	other.State, other.Status, other.ClusterID, other.Hostname = model.HostUnbound, "known-unbound", "", "other"
 	w.observed.Hosts = append(w.observed.Hosts, other)
-	for _, e := range watched(t, w, func(look int, o *install.Observed) {
+	for _, e := range watched(t, w, func(look int, o *model.Observed) {
 		if look > 2 {
 			o.Cluster.State = model.ClusterFailed
 		}
@@ -188,7 +188,7 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 // tells it again should it come back.
 func TestStreamOfWhatIsCured(t *testing.T) {
 	began := time.Time{}
-	events := watched(t, readyWorld(t, sample(1, 0)), func(_ int, o *install.Observed) {
+	events := watched(t, readyWorld(t, sample(1, 0)), func(_ int, o *model.Observed) {
 		if began.IsZero() {
 			began = time.Now()
 		}
@@ -222,8 +222,8 @@ func TestStreamOfWhatIsCured(t *testing.T) {
 // TestStreamNamesHosts: one that has not told its hardware yet is told of once it
 // has, by its name, and not by an id that says nothing to anybody.
 func TestStreamNamesHosts(t *testing.T) {
-	var known install.Inventory
-	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
+	var known model.Inventory
+	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *model.Observed) {
 		if len(o.Hosts) == 0 {
 			return
 		}
@@ -231,7 +231,7 @@ func TestStreamNamesHosts(t *testing.T) {
 		o.Cluster.State, h.State = model.ClusterDiscovering, model.HostDiscovering
 		switch look {
 		case 1:
-			known, h.Inventory, h.Hostname = h.Inventory, install.Inventory{}, ""
+			known, h.Inventory, h.Hostname = h.Inventory, model.Inventory{}, ""
 		case 3:
 			h.Inventory = known
 		case 5:

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // follow is what follows on the world's plan, a line a step.
-func follow(w *world) (plan install.Plan, lines []string) {
+func follow(w *world) (plan model.Plan, lines []string) {
 	plan = w.decide()
 	observed := w.observed
 	for _, step := range install.NewSnapshot(w.desired, &observed).Then(plan) {
@@ -25,7 +25,7 @@ func follow(w *world) (plan install.Plan, lines []string) {
 func TestThenOfNothing(t *testing.T) {
 	c := sample(3, 0)
 	c.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
-	w := newWorld(&install.Desired{Spec: c})
+	w := newWorld(&model.Desired{Spec: c})
 	_, got := follow(w)
 	want := []string{
 		"IgnoreValidations set the ignored validations", "RegisterInfraEnv register the InfraEnv lab",
@@ -48,7 +48,7 @@ func TestThenOfNothing(t *testing.T) {
 // TestThenShrinks as an install goes on, until nothing follows. What the plan
 // does is not told a second time.
 func TestThenShrinks(t *testing.T) {
-	w := newWorld(&install.Desired{Spec: sample(3, 1)})
+	w := newWorld(&model.Desired{Spec: sample(3, 1)})
 	most := 100
 	for range 40 {
 		plan, lines := follow(w)
@@ -66,7 +66,7 @@ func TestThenShrinks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if plan.Verdict == install.VerdictInstalled {
+		if plan.Verdict == model.VerdictInstalled {
 			if most > 0 {
 				t.Errorf("after the end: %q", lines)
 			}

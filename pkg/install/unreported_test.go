@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -30,7 +29,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 	w := readyWorld(t, fenced())
 	w.observed.Cluster.State = model.ClusterDiscovering
 	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].Settings = install.Settings{}
+		w.observed.Hosts[i].Settings = model.Settings{}
 	}
 	if err := settle(w); err != nil {
 		t.Fatal(err)
@@ -39,7 +38,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 		t.Fatalf("wrote %v", keys(w.writes))
 	}
 	for _, a := range w.writes {
-		for _, setting := range []install.Setting{setting.Role, setting.Fencing, setting.EndpointToken, setting.EndpointHeaders, setting.HostExtra} {
+		for _, setting := range []model.Setting{setting.Role, setting.Fencing, setting.EndpointToken, setting.EndpointHeaders, setting.HostExtra} {
 			if a.Settings[setting] == "" {
 				t.Errorf("%s: %s was not sent", a.Key, setting)
 			}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // newView gathers what a live display draws.
-func newView(desired *Desired, observed *Observed, plan Plan) *View {
+func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) *View {
 	desired = desired.At(observed)
 	view := &View{Desired: desired, Observed: observed, Plan: plan}
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, observed)
@@ -24,7 +24,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	}
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
-		line := HostView{Name: want.Name, Role: Role(want.Role), State: model.HostAbsent}
+		line := HostView{Name: want.Name, Role: model.Role(want.Role), State: model.HostAbsent}
 		if have := names.ByName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
@@ -75,17 +75,17 @@ const removalSteps = 9
 
 // roleOf is the role that a host will have: what the file says goes before what the
 // service would choose.
-func roleOf(want *spec.Host, have *Host) Role {
+func roleOf(want *spec.Host, have *model.Host) model.Role {
 	switch {
 	case have.Role != model.RoleAuto && have.Role != "":
 		return have.Role
 	case want.Role != "" && want.Role != spec.Auto:
-		return Role(want.Role)
+		return model.Role(want.Role)
 	}
 	return cmp.Or(have.Suggested, have.Role)
 }
 
-func hostView(name string, h *Host) HostView {
+func hostView(name string, h *model.Host) HostView {
 	view := HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
 	if (h.Role == model.RoleAuto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
@@ -100,8 +100,8 @@ func hostView(name string, h *Host) HostView {
 }
 
 // describe finds the one thing that a host waits for.
-func (v *HostView) describe(plan Plan) {
-	scopes := []Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
+func (v *HostView) describe(plan model.Plan) {
+	scopes := []model.Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
 	if len(plan.Removals) > 0 {
 		scopes = append(scopes, model.NodeScope(v.Name))
 	}
@@ -134,7 +134,7 @@ const (
 // progress is how far the whole install is, in percent, and how long it will
 // still take if every stage takes what it usually does. An eta of zero: it
 // cannot be told.
-func progress(o *Observed) (percent int, eta time.Duration) {
+func progress(o *model.Observed) (percent int, eta time.Duration) {
 	if o.Cluster == nil {
 		return 0, 0
 	}
@@ -159,7 +159,7 @@ const joining = 90
 
 // adding is how far, in percent, the hosts of the file are that an installed
 // cluster did not have, and how long the slowest of them will take to be installed.
-func adding(desired *Desired, names decide.Matches, ready []string, o *Observed) (percent int, eta time.Duration) {
+func adding(desired *model.Desired, names decide.Matches, ready []string, o *model.Observed) (percent int, eta time.Duration) {
 	hosts, sum := 0, 0
 	for i := range desired.Spec.Spec.Hosts {
 		name := desired.Spec.Spec.Hosts[i].Name
@@ -187,7 +187,7 @@ func adding(desired *Desired, names decide.Matches, ready []string, o *Observed)
 }
 
 // slowest is what the host with the longest way still to go usually takes.
-func slowest(o *Observed) time.Duration {
+func slowest(o *model.Observed) time.Duration {
 	var longest time.Duration
 	for i := range o.Hosts {
 		longest = max(longest, remaining(&o.Hosts[i], o.At))
@@ -195,7 +195,7 @@ func slowest(o *Observed) time.Duration {
 	return longest
 }
 
-func remaining(h *Host, now time.Time) time.Duration {
+func remaining(h *model.Host, now time.Time) time.Duration {
 	switch h.State {
 	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return 0

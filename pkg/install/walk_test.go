@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,8 +20,8 @@ type walk struct {
 	// AddNodesFrom is the step with which nodes are added, 0 for none.
 	AddNodesFrom int
 	Steps        []struct {
-		Observed *install.Observed
-		Actions  []install.Action
+		Observed *model.Observed
+		Actions  []model.Action
 	}
 }
 
@@ -55,11 +55,11 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no walks (%v)", err)
 	}
-	compared := map[install.Kind]int{}
+	compared := map[model.Kind]int{}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			walk, cluster := readWalk(t, path)
-			desired := &install.Desired{Spec: cluster, Options: install.Options{Run: "walk"}}
+			desired := &model.Desired{Spec: cluster, Options: model.Options{Run: "walk"}}
 			for i, step := range walk.Steps {
 				desired.Options.AddNodes = walk.AddNodesFrom > 0 && i >= walk.AddNodesFrom
 				w := newWorld(desired)
@@ -72,7 +72,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 				}
 				after := walk.Steps[i+1].Observed
 				asked := map[string]bool{}
-				for _, a := range install.Decide(desired, after, install.Memory{}, after.At).Actions {
+				for _, a := range install.Decide(desired, after, model.Memory{}, after.At).Actions {
 					asked[signature(a)] = true
 				}
 				for _, a := range step.Actions {
@@ -85,14 +85,14 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []install.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.UpdateHost, model.StartInstall, model.AllowAddHosts, model.InstallHost} {
+	for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.UpdateHost, model.StartInstall, model.AllowAddHosts, model.InstallHost} {
 		if compared[kind] == 0 {
 			t.Errorf("no walk has %s in it", kind)
 		}
 	}
 }
 
-func signature(a install.Action) string { return fmt.Sprint(a.Key, a.Target, a.Settings) }
+func signature(a model.Action) string { return fmt.Sprint(a.Key, a.Target, a.Settings) }
 
 // comeToRest decides and acts on the model until there is nothing left to do.
 func comeToRest(w *world) error {

@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // watcher turns what changes between two observations into events.
 type watcher struct {
 	report   func(Event)
-	reported map[string]bool      // warnings, wipes and waits that were told
-	since    map[string]time.Time // blocker → first seen
-	stands   map[string]Blocker   // blockers that were told
-	left     map[string]time.Time // blockers that were told and are not there → since when
-	waits    map[string]time.Time // of the nodes plane → first seen
+	reported map[string]bool          // warnings, wipes and waits that were told
+	since    map[string]time.Time     // blocker → first seen
+	stands   map[string]model.Blocker // blockers that were told
+	left     map[string]time.Time     // blockers that were told and are not there → since when
+	waits    map[string]time.Time     // of the nodes plane → first seen
 	percent  int
 	silence  bool
 }
 
 func newWatcher(report func(Event)) *watcher {
-	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
+	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]model.Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -48,13 +48,13 @@ func (w *watcher) answered() {
 
 // reportChanges reports what is new and says whether anything is. What happened first is
 // told first: the last stages of the hosts before the end of the cluster.
-func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Plan) bool {
+func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Observed, plan model.Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, now)
 	names.Part = concerned(desired, names, plan)
 	for _, host := range names.Part {
-		var old *Host
+		var old *model.Host
 		if before != nil {
 			old = before.HostByID(host.ID)
 		}
@@ -75,12 +75,12 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 }
 
 // concerned are the hosts that are told of: all, but where nodes are removed only theirs.
-func concerned(desired *Desired, names decide.Matches, plan Plan) []*Host {
+func concerned(desired *model.Desired, names decide.Matches, plan model.Plan) []*model.Host {
 	if desired.Options.Remove == nil {
 		return names.Part
 	}
-	return slices.DeleteFunc(slices.Clone(names.Part), func(h *Host) bool {
-		return !slices.ContainsFunc(plan.Removals, func(r NodeRemoval) bool { return r.Name == names.Call(h) })
+	return slices.DeleteFunc(slices.Clone(names.Part), func(h *model.Host) bool {
+		return !slices.ContainsFunc(plan.Removals, func(r model.NodeRemoval) bool { return r.Name == names.Call(h) })
 	})
 }
 
@@ -102,11 +102,11 @@ func (w *watcher) progress(view *View, changed bool) bool {
 
 // machines tells, once for each boot, that a BMC has begun to read its host's
 // image: what oaictl itself does to a machine is told as actions.
-func (w *watcher) machines(before, now *Observed) bool {
+func (w *watcher) machines(before, now *model.Observed) bool {
 	changed := false
 	for _, name := range slices.Sorted(maps.Keys(now.Machines)) {
 		state := now.Machines[name]
-		var old MachineState
+		var old model.MachineState
 		if before != nil {
 			old = before.Machines[name]
 		}
@@ -123,7 +123,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 // nodes tells when hosts have become nodes of the installed cluster, and when these are Ready
 // and are not any more, which is as it should be where they are removed. Of the first look nothing
 // is told: all of it was so before.
-func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Observed, leaves bool) bool {
+func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, before, now *model.Observed, leaves bool) bool {
 	if before == nil || before.Spoke == nil || now.Spoke == nil {
 		return false
 	}
@@ -153,7 +153,7 @@ func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Obs
 }
 
 // gone tells of hosts that the service no longer has.
-func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
+func (w *watcher) gone(desired *model.Desired, before, now *model.Observed) bool {
 	if before == nil {
 		return false
 	}
@@ -176,14 +176,14 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 	return changed
 }
 
-func clusterWord(o *Observed) string {
+func clusterWord(o *model.Observed) string {
 	if o.Cluster == nil {
 		return "Absent"
 	}
 	return string(o.Cluster.State)
 }
 
-func (w *watcher) cluster(before, now *Observed) bool {
+func (w *watcher) cluster(before, now *model.Observed) bool {
 	word := clusterWord(now)
 	if before != nil && clusterWord(before) == word {
 		return before.Cluster != nil && before.Cluster.Progress != now.Cluster.Progress
@@ -204,7 +204,7 @@ func (w *watcher) cluster(before, now *Observed) bool {
 
 // host tells of a host's new state and stages. A host that has left the
 // install has gone through its stages before.
-func (w *watcher) host(name string, before, now *Host) bool {
+func (w *watcher) host(name string, before, now *model.Host) bool {
 	left := before != nil && (before.State == model.HostInstalling || before.State == model.HostNeedsUser) && now.State != model.HostInstalling
 	if left {
 		stages := w.stages(name, before, now)
@@ -214,7 +214,7 @@ func (w *watcher) host(name string, before, now *Host) bool {
 	return w.stages(name, before, now) || state
 }
 
-func (w *watcher) state(name string, before, now *Host) bool {
+func (w *watcher) state(name string, before, now *model.Host) bool {
 	if before != nil && before.State == now.State {
 		return false
 	}
@@ -238,7 +238,7 @@ func (w *watcher) state(name string, before, now *Host) bool {
 // seen, those between two looks included: the service's list of the role's
 // stages is in order, and none is left out. Of a host that is seen for the
 // first time, only where it is: the rest was told by the run that saw it.
-func (w *watcher) stages(name string, before, now *Host) bool {
+func (w *watcher) stages(name string, before, now *model.Host) bool {
 	reached := func(stage, info string, percent int) {
 		w.report(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
@@ -277,7 +277,7 @@ func skippable(stage string, joins bool) bool {
 }
 
 // standing tells once of every warning, blocker and wipe of a plan.
-func (w *watcher) standing(plan Plan, now time.Time) bool {
+func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 	changed := false
 	once := func(key string, e Event) {
 		if !w.reported[key] {
@@ -317,7 +317,7 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 }
 
 // lasts reports whether a node is waited for that has been for a while: no stage of it is told of.
-func (w *watcher) lasts(x Wait, now time.Time) bool {
+func (w *watcher) lasts(x model.Wait, now time.Time) bool {
 	if !strings.HasPrefix(string(x.Scope), string(model.NodeScope(""))) {
 		return false
 	}
@@ -333,7 +333,7 @@ const steady = 90 * time.Second
 
 // severity is how bad it is to be blocked so: what nobody is waited for ends the
 // run, and is an error.
-func severityOf(c Cure) Severity {
+func severityOf(c model.Cure) model.Severity {
 	if c == model.CureFile || c == model.CurePerson {
 		return model.SeverityWarning
 	}
@@ -342,7 +342,7 @@ func severityOf(c Cure) Severity {
 
 // blockers tells of what begins to stand in the way, and of what no longer
 // does. What an install has failed over is not cured by that.
-func (w *watcher) blockers(plan Plan, now time.Time) bool {
+func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 	changed := false
 	lost := plan.Verdict == model.VerdictFailed || plan.Verdict == model.VerdictCancelled || plan.Verdict == model.VerdictUnknown
 	there := map[string]bool{}

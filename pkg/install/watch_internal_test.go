@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestAnotherCauseIsTold has a blocker stand with other words, and then with another
@@ -15,15 +15,15 @@ import (
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e Event) { told = append(told, e.Message) })
-	for _, x := range []Blocker{
+	for _, x := range []model.Blocker{
 		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused", Remedy: "check the address"},
 		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "no route", Remedy: "check the address"},
 		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "it refuses the password", Remedy: "correct the password"},
 	} {
-		w.blockers(Plan{Blockers: []Blocker{x}}, time.Time{})
+		w.blockers(model.Plan{Blockers: []model.Blocker{x}}, time.Time{})
 	}
-	w.blockers(Plan{}, time.Time{})
-	w.blockers(Plan{}, time.Time{}.Add(withdrawn))
+	w.blockers(model.Plan{}, time.Time{})
+	w.blockers(model.Plan{}, time.Time{}.Add(withdrawn))
 	want := []string{"connection refused", "it refuses the password", "no longer in the way: it refuses the password"}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
@@ -36,9 +36,9 @@ func TestWaveringCause(t *testing.T) {
 	w := newWatcher(func(e Event) { told = append(told, e.Message) })
 	at := time.Time{}
 	for _, there := range []bool{true, false, true, false, false, false, true} {
-		plan := Plan{}
+		plan := model.Plan{}
 		if there {
-			plan.Blockers = []Blocker{{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused"}}
+			plan.Blockers = []model.Blocker{{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused"}}
 		}
 		w.blockers(plan, at)
 		at = at.Add(withdrawn / 2)
@@ -57,8 +57,8 @@ func TestTimeLeftOfFinalizing(t *testing.T) {
 		since   time.Duration // in this state
 		want    time.Duration
 	}{{80, 0, 20 * time.Minute}, {80, 5 * time.Minute, 15 * time.Minute}, {92, 5 * time.Minute, 4 * time.Minute}, {95, 12 * time.Minute, time.Minute}, {100, 40 * time.Minute, time.Minute}} {
-		o := &Observed{At: now, Cluster: &Cluster{State: model.ClusterFinalizing, StatusSince: now.Add(-test.since)}}
-		o.Cluster.Progress = ClusterProgress{Percent: test.percent, FinalizingSince: now}
+		o := &model.Observed{At: now, Cluster: &model.Cluster{State: model.ClusterFinalizing, StatusSince: now.Add(-test.since)}}
+		o.Cluster.Progress = model.ClusterProgress{Percent: test.percent, FinalizingSince: now}
 		if percent, left := progress(o); percent != test.percent || left != test.want {
 			t.Errorf("%d %% after %s: %s left, want %s", test.percent, test.since, left, test.want)
 		}

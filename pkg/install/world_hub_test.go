@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,7 +17,7 @@ import (
 
 // release has the service start as soon as it has what it is told to wait for,
 // or, where it stalls, once it is touched.
-func (w *world) release(a install.Action) {
+func (w *world) release(a model.Action) {
 	c := w.observed.Cluster
 	maps.Copy(c.Settings, a.Settings)
 	c.Released = true
@@ -29,13 +28,13 @@ func (w *world) release(a install.Action) {
 
 // counted are the settings of a cluster that such a service takes until the
 // install starts, and others do not.
-func counted() []install.Setting {
-	return []install.Setting{setting.ControlPlane, setting.Arbiters}
+func counted() []model.Setting {
+	return []model.Setting{setting.ControlPlane, setting.Arbiters}
 }
 
 // mayApprove refuses approvals that must never be asked for: of machines that
 // the file does not name, and where the service knows no approval.
-func (w *world) mayApprove(host *install.Host, a install.Action) error {
+func (w *world) mayApprove(host *model.Host, a model.Action) error {
 	_, approves := a.Settings[setting.Approved]
 	_, asks := host.Settings[setting.Approved]
 	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
@@ -53,7 +52,7 @@ func (w *world) mayApprove(host *install.Host, a install.Action) error {
 }
 
 // mayBind refuses hosts of a pool that are not to be bound.
-func (w *world) mayBind(host *install.Host) error {
+func (w *world) mayBind(host *model.Host) error {
 	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
 	switch {
 	case host.Reserved != "" && !named:
@@ -68,14 +67,14 @@ func (w *world) mayBind(host *install.Host) error {
 // one that it was given.
 func (w *world) switchedOn(name string) bool {
 	enrolled := w.observed.Enrolled
-	return enrolled == nil || slices.ContainsFunc(enrolled, func(e install.Enrolled) bool { return e.Name == name })
+	return enrolled == nil || slices.ContainsFunc(enrolled, func(e model.Enrolled) bool { return e.Name == name })
 }
 
 // enough says whether a service that starts by itself has what it was told to
 // wait for.
 func (w *world) enough() bool {
 	c, approved, wanted := w.observed.Cluster, 0, 0
-	for _, setting := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
+	for _, setting := range []model.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
 		n := 0
 		if value := c.Settings[setting]; value != "" && value.Decode(&n) == nil {
 			wanted += n

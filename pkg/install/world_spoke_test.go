@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -75,7 +75,7 @@ func servingRequest(name string) csr.Request {
 	}
 }
 
-func (s *spokeModel) apply(a install.Action) error {
+func (s *spokeModel) apply(a model.Action) error {
 	switch a.Kind {
 	case model.ApproveRequest:
 		for i := range s.seen.Requests {
@@ -98,7 +98,7 @@ func (s *spokeModel) apply(a install.Action) error {
 	return nil
 }
 
-func (s *spokeModel) update(n *model.Node, a install.Action) error {
+func (s *spokeModel) update(n *model.Node, a model.Action) error {
 	labels, taints := map[string]string{}, []model.Taint{}
 	for name, value := range a.Settings {
 		var err error
@@ -128,7 +128,7 @@ func (s *spokeModel) update(n *model.Node, a install.Action) error {
 }
 
 // pass is what kubelets do meanwhile.
-func (s *spokeModel) pass(now time.Time, hosts []install.Host) {
+func (s *spokeModel) pass(now time.Time, hosts []model.Host) {
 	s.seen.Nodes = slices.Clone(s.seen.Nodes)
 	s.seen.Requests = slices.Clone(s.seen.Requests)
 	answered := func(username string, serving bool, name string) (asked, approved bool) {
@@ -176,7 +176,7 @@ func (s *spokeModel) pass(now time.Time, hosts []install.Host) {
 // for, each host becomes a node by two approvals, nobody else gets any, and a second run
 // writes nothing.
 func TestConvergenceOfNodes(t *testing.T) {
-	exercised := map[install.Kind]int{}
+	exercised := map[model.Kind]int{}
 	ready, marked := 0, 0
 	for seed := range uint64(150) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -220,11 +220,11 @@ func TestConvergenceOfNodes(t *testing.T) {
 		if err := settle(w); err != nil || len(w.writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
 		}
-		if plan := w.decide(); plan.Verdict == install.VerdictInstalled {
+		if plan := w.decide(); plan.Verdict == model.VerdictInstalled {
 			ready += len(plan.Ready)
 		}
 	}
-	for _, kind := range []install.Kind{model.InstallHost, model.ApproveRequest, model.UpdateNode} {
+	for _, kind := range []model.Kind{model.InstallHost, model.ApproveRequest, model.UpdateNode} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
@@ -265,7 +265,7 @@ func addsOne(t *testing.T) *world {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
 		}
-		if w.decide().Verdict == install.VerdictInstalled || len(w.spoke.seen.Requests) > 0 {
+		if w.decide().Verdict == model.VerdictInstalled || len(w.spoke.seen.Requests) > 0 {
 			return w
 		}
 		w.pass()
@@ -279,8 +279,8 @@ func TestApprovalOfRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(w *world)
 		approves bool
-		blocked  install.Cure
-		waits    install.Who
+		blocked  model.Cure
+		waits    model.Who
 	}{
 		"auto":            {func(*world) {}, true, "", ""},
 		"off":             {func(w *world) { w.desired.Options.Approve = install.ApproveOff }, false, "", model.WhoUser},
@@ -307,7 +307,7 @@ func TestApprovalOfRequests(t *testing.T) {
 			if test.blocked != "" && (len(plan.Blockers) != 1 || plan.Blockers[0].Cure != test.blocked || plan.Blockers[0].Scope != "node/worker-1") {
 				t.Errorf("blockers %+v", plan.Blockers)
 			}
-			if test.waits != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return x.Who == test.waits && x.Scope == "node/worker-1" }) {
+			if test.waits != "" && !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return x.Who == test.waits && x.Scope == "node/worker-1" }) {
 				t.Errorf("waits %+v", plan.Waits)
 			}
 		})
@@ -359,7 +359,7 @@ func TestCannotJoin(t *testing.T) {
 		w.pass()
 	}
 	plan := w.decide()
-	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil || install.CodeOf(plan.Fault) != install.CodeInput {
+	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput {
 		t.Errorf("blockers %+v, fault %v", plan.Blockers, plan.Fault)
 	}
 	for _, a := range w.writes {
@@ -402,7 +402,7 @@ func TestOneQuestionOfMany(t *testing.T) {
 	})
 	host.Rebooted = w.observed.At.Add(-3 * time.Hour)
 	plan = w.decide()
-	if plan.Fault == nil || install.CodeOf(plan.Fault) != install.CodeNeedsUser || !slices.Contains(plan.Ready, "worker-2") ||
+	if plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeNeedsUser || !slices.Contains(plan.Ready, "worker-2") ||
 		!strings.Contains(plan.Fault.Error(), "worker-1") || !strings.Contains(string(plan.Fault.Next), "approve") {
 		t.Errorf("once the other is a node: ready %v, waits %+v, blockers %+v, fault %v", plan.Ready, plan.Waits, plan.Blockers, plan.Fault)
 	}
@@ -424,12 +424,12 @@ func TestRegisteredAgain(t *testing.T) {
 			w.spoke.seen.Requests[0].Approved, w.spoke.approved = false, map[string]int{}
 			old := *w.host("host-cp-1")
 			again := old
-			again.ID, again.Day2, again.State, again.Progress, again.Rebooted = "new-id", true, model.HostBlocked, install.HostProgress{},
+			again.ID, again.Day2, again.State, again.Progress, again.Rebooted = "new-id", true, model.HostBlocked, model.HostProgress{},
 				time.Time{}
-			again.Validations = []install.Validation{{ID: "hostname-unique", Category: "network", Status: "failure",
+			again.Validations = []model.Validation{{ID: "hostname-unique", Category: "network", Status: "failure",
 				Message: "the hostname is not unique"}}
-			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == old.ID })
-			w.observed.Hosts = append([]install.Host{again}, w.observed.Hosts...)
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == old.ID })
+			w.observed.Hosts = append([]model.Host{again}, w.observed.Hosts...)
 			if test.recorded {
 				w.observed.Hosts = append(w.observed.Hosts, old)
 			}
@@ -454,11 +454,11 @@ func TestRegisteredAgain(t *testing.T) {
 			if !slices.Contains(plan.Ready, "worker-1") {
 				t.Errorf("ready %v: blockers %+v, waits %+v", plan.Ready, plan.Blockers, plan.Waits)
 			}
-			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
+			told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
 				return x.Reason == "RegisteredAgain" &&
 					x.Next.String() == "if it runs from its disk, have the service forget the new record: oaictl delete host new-id"
 			})
-			if told != test.ready || (test.reason == "") != (plan.Verdict == install.VerdictInstalled) || test.reason != "" &&
+			if told != test.ready || (test.reason == "") != (plan.Verdict == model.VerdictInstalled) || test.reason != "" &&
 				!hasReason(plan, test.reason) {
 				t.Errorf("%s: warnings %+v, blockers %+v, waits %+v", plan.Verdict, plan.Warnings, plan.Blockers, plan.Waits)
 			}

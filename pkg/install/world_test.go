@@ -8,19 +8,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // world is a model of what a service does with actions and with time: small
 // enough to be read, and checked against the simulator elsewhere.
 type world struct {
-	desired  *install.Desired
-	observed install.Observed
-	memory   install.Memory // what decide knows beside; nothing, as for a single look
-	writes   []install.Action
+	desired  *model.Desired
+	observed model.Observed
+	memory   model.Memory // what decide knows beside; nothing, as for a single look
+	writes   []model.Action
 	absent   string                 // a machine that is never switched on
 	dark     func(name string) bool // machines that have not booted the image; nil: none
 	hub      bool                   // a service that asks for approvals, and starts by itself once it has enough
@@ -30,12 +30,12 @@ type world struct {
 
 var start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-func newWorld(desired *install.Desired) *world {
-	return &world{desired: desired, observed: install.Observed{At: start}}
+func newWorld(desired *model.Desired) *world {
+	return &world{desired: desired, observed: model.Observed{At: start}}
 }
 
 // decide is one decision on the world as it is.
-func (w *world) decide() install.Plan {
+func (w *world) decide() model.Plan {
 	observed := w.observed
 	if w.spoke != nil && observed.Cluster != nil && observed.Cluster.State.Installed() {
 		seen := w.spoke.seen
@@ -45,7 +45,7 @@ func (w *world) decide() install.Plan {
 }
 
 // apply is the model of every action's effect.
-func (w *world) apply(a install.Action) error {
+func (w *world) apply(a model.Action) error {
 	w.writes = append(w.writes, a)
 	if w.spoke != nil && model.TraitsOf(a.Kind).InCluster {
 		return w.spoke.apply(a)
@@ -53,20 +53,20 @@ func (w *world) apply(a install.Action) error {
 	o := &w.observed
 	switch a.Kind {
 	case model.RegisterCluster:
-		o.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
+		o.Cluster = &model.Cluster{
+			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
 			State:      model.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
 		}
 		if w.hub {
 			o.Cluster.Changeable = counted()
 		}
 	case model.ImportCluster:
-		o.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
+		o.Cluster = &model.Cluster{
+			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
 			State:      model.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
 		}
 	case model.WithdrawCluster:
-		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
+		o.Others = slices.DeleteFunc(o.Others, func(r model.ClusterRef) bool { return r.ID == a.Target })
 	case model.UpdateCluster, model.SetOverrides, model.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
 		o.Cluster.Owned = o.Cluster.Owned || a.Settings[setting.Tags] != ""
@@ -79,12 +79,12 @@ func (w *world) apply(a install.Action) error {
 	case model.RemoveManifest:
 		delete(o.Cluster.Manifests, a.Name)
 	case model.RegisterInfraEnv:
-		o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{
+		o.InfraEnvs = append(o.InfraEnvs, model.InfraEnv{
 			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
-			Image: install.Image{State: model.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
+			Image: model.Image{State: model.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
 		})
 	case model.WithdrawInfraEnv:
-		withdrawn := func(e install.InfraEnv) bool { return e.ID == a.Target }
+		withdrawn := func(e model.InfraEnv) bool { return e.ID == a.Target }
 		o.Orphans, o.InfraEnvs = slices.DeleteFunc(o.Orphans, withdrawn), slices.DeleteFunc(o.InfraEnvs, withdrawn)
 	case model.UpdateInfraEnv:
 		env := w.infraEnv(a.Target)
@@ -93,17 +93,17 @@ func (w *world) apply(a install.Action) error {
 	case model.RenewImage:
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
 	case model.RegisterHost:
-		if w.infraEnv(a.InfraEnv) == nil || slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Name == a.Name }) {
+		if w.infraEnv(a.InfraEnv) == nil || slices.ContainsFunc(o.Enrolled, func(e model.Enrolled) bool { return e.Name == a.Name }) {
 			return fmt.Errorf("%s is given to the service for the InfraEnv %q, or a second time", a.Name, a.InfraEnv)
 		}
-		o.Enrolled = append(o.Enrolled, install.Enrolled{Name: a.Name, Owned: true, State: "provisioning"})
+		o.Enrolled = append(o.Enrolled, model.Enrolled{Name: a.Name, Owned: true, State: "provisioning"})
 	case model.UpdateHost:
 		host := w.host(a.Target)
 		if err := w.mayApprove(host, a); err != nil {
 			return err
 		}
 		maps.Copy(host.Settings, a.Settings)
-		for _, setting := range []install.Setting{setting.Fencing, setting.EndpointHeaders, setting.HostExtra} {
+		for _, setting := range []model.Setting{setting.Fencing, setting.EndpointHeaders, setting.HostExtra} {
 			delete(host.Settings, setting) // not given back
 		}
 		if name, ok := a.Settings[setting.Hostname]; ok {
@@ -172,7 +172,7 @@ func (w *world) apply(a install.Action) error {
 	return nil
 }
 
-func (w *world) infraEnv(id string) *install.InfraEnv {
+func (w *world) infraEnv(id string) *model.InfraEnv {
 	for i := range w.observed.InfraEnvs {
 		if w.observed.InfraEnvs[i].ID == id {
 			return &w.observed.InfraEnvs[i]
@@ -181,7 +181,7 @@ func (w *world) infraEnv(id string) *install.InfraEnv {
 	panic("no InfraEnv " + id)
 }
 
-func (w *world) host(id string) *install.Host {
+func (w *world) host(id string) *model.Host {
 	for i := range w.observed.Hosts {
 		if w.observed.Hosts[i].ID == id {
 			return &w.observed.Hosts[i]
@@ -208,7 +208,7 @@ func (w *world) pass() {
 	ready, bound := len(o.Hosts) > 0, 0
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
-		if j := slices.IndexFunc(o.InfraEnvs, func(e install.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 && h.Registered.Before(o.InfraEnvs[j].Image.Created) {
+		if j := slices.IndexFunc(o.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 && h.Registered.Before(o.InfraEnvs[j].Image.Created) {
 			h.Registered = o.At // somebody reboots it into the new image
 		}
 		switch h.State {
@@ -257,7 +257,7 @@ func (w *world) pass() {
 		for i := range o.Hosts {
 			o.Hosts[i].State, o.Hosts[i].Role = model.HostInstalled, model.RoleControlPlane
 			if role := o.Hosts[i].Settings[setting.Role]; role != "" {
-				o.Hosts[i].Role = install.Role(role.Text())
+				o.Hosts[i].Role = model.Role(role.Text())
 			}
 		}
 	}
@@ -273,8 +273,8 @@ func (w *world) bootHosts() {
 		return
 	}
 	present := w.desired.At(&w.observed).Spec
-	shared := slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e install.InfraEnv) bool { return present.HostAloneIn(e.Name) != nil })
-	from := max(0, slices.IndexFunc(shared, func(e install.InfraEnv) bool {
+	shared := slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e model.InfraEnv) bool { return present.HostAloneIn(e.Name) != nil })
+	from := max(0, slices.IndexFunc(shared, func(e model.InfraEnv) bool {
 		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
 	}))
 	for i, want := range w.desired.Spec.Spec.Hosts {
@@ -283,14 +283,14 @@ func (w *world) bootHosts() {
 		}
 		boots := shared
 		if own := want.Match.InfraEnv; own != "" {
-			boots = slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e install.InfraEnv) bool { return e.Name != own })
+			boots = slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e model.InfraEnv) bool { return e.Name != own })
 		} else {
 			boots = boots[min(from, len(boots)):]
 		}
 		if len(boots) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) || !w.switchedOn(want.Name) {
+		if slices.ContainsFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) || !w.switchedOn(want.Name) {
 			continue
 		}
 		host := machine(want.Name, cmp.Or(want.Match.MAC, fmt.Sprintf("52:54:00:00:09:%02x", i)), i)
@@ -313,7 +313,7 @@ func (w *world) bootHosts() {
 func (w *world) poolHosts() {
 	for i, want := range w.desired.Spec.Spec.Hosts {
 		id := "host-" + want.Name
-		there := slices.IndexFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == id })
+		there := slices.IndexFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == id })
 		switch {
 		case want.Match.Agent == "" || want.Name == w.absent:
 		case there >= 0 && w.hub:
@@ -331,18 +331,18 @@ func (w *world) poolHosts() {
 }
 
 // machine is a host that has sent its inventory.
-func machine(name, mac string, index int) install.Host {
-	disks := []install.Disk{
+func machine(name, mac string, index int) model.Host {
+	disks := []model.Disk{
 		{ID: "/dev/disk/by-id/wwn-0x5000c500000000" + fmt.Sprintf("%02d", index), Path: "/dev/sda", Name: "sda", WWN: fmt.Sprintf("0x5000c500000000%02d", index), Type: "HDD", SizeBytes: 120e9, Eligible: true},
 		{ID: "/dev/disk/by-id/data" + fmt.Sprint(index), Path: "/dev/nvme0n1", Name: "nvme0n1", Type: "SSD", SizeBytes: 960e9, Eligible: true},
 		{ID: "/dev/sr0", Path: "/dev/sr0", Name: "sr0", Media: true},
 	}
-	return install.Host{
+	return model.Host{
 		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: model.HostDiscovering, Status: "discovering",
-		Role: model.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
-		Inventory: install.Inventory{
+		Role: model.RoleAuto, Settings: model.Settings{}, Disk: disks[0].ID,
+		Inventory: model.Inventory{
 			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
-			Interfaces: []install.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
+			Interfaces: []model.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
 		},
 	}
 }
@@ -418,7 +418,7 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 // anyWorld is some state in which an oaictl, or somebody else, may have left
 // the service.
 func anyWorld(random *rand.Rand) *world {
-	w := newWorld(&install.Desired{Spec: anyCluster(random), Options: install.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	w := newWorld(&model.Desired{Spec: anyCluster(random), Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
 	w.hub, w.stalls = random.IntN(2) == 0, random.IntN(2) == 0
 	w.desired.Spec.Spec.Hold = random.IntN(12) == 0
 	for range random.IntN(12) {
@@ -437,7 +437,7 @@ func anyWorld(random *rand.Rand) *world {
 // disturb changes things behind oaictl's back.
 func (w *world) disturb(random *rand.Rand) {
 	o := &w.observed
-	states := []install.HostState{
+	states := []model.HostState{
 		model.HostUnbound, model.HostBinding, model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady,
 		model.HostPreparing, model.HostInstalling, model.HostNeedsUser, model.HostResetting, model.HostInstalled, model.HostFailed, model.HostUnknown,
 	}
@@ -446,14 +446,14 @@ func (w *world) disturb(random *rand.Rand) {
 			o.Hosts[i].State = states[random.IntN(len(states))]
 		}
 		if random.IntN(6) == 0 {
-			o.Hosts[i].Inventory = install.Inventory{}
+			o.Hosts[i].Inventory = model.Inventory{}
 		}
 	}
 	if o.Cluster == nil {
 		return
 	}
 	if random.IntN(4) == 0 {
-		all := []install.ClusterState{
+		all := []model.ClusterState{
 			model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling,
 			model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled, model.ClusterAddingHosts, model.ClusterUnknown,
 		}
@@ -463,7 +463,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Cluster.Settings[setting.APIVIPs] = setting.ValueOf([]string{"192.168.127.77"})
 	}
 	if random.IntN(4) == 0 {
-		o.Others = append(o.Others, install.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
+		o.Others = append(o.Others, model.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
 	}
 	if random.IntN(8) == 0 {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.desired.Options.Adopt = false, w.hub, o.Cluster.ID
@@ -478,7 +478,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.InfraEnvs = slices.Insert(o.InfraEnvs, 1, second)
 	}
 	if random.IntN(8) == 0 {
-		o.Orphans = []install.InfraEnv{{ID: "orphan", Name: "lab", ClusterID: "deleted"}}
+		o.Orphans = []model.InfraEnv{{ID: "orphan", Name: "lab", ClusterID: "deleted"}}
 	}
 	if random.IntN(4) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -236,12 +237,12 @@ type recorder struct {
 	errors []error
 }
 
-func (r *recorder) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (r *recorder) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	err := r.Service.Act(ctx, desired, action)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wrote[action.Key] = true
-	if fault, is := errors.AsType[*install.Fault](err); is && fault.Permanent {
+	if fault, is := errors.AsType[*model.Fault](err); is && fault.Permanent {
 		r.errors = append(r.errors, err)
 	}
 	return err
@@ -281,7 +282,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 	service := &recorder{Service: plane, wrote: map[string]bool{}}
 	client, deadline := install.New(service, install.WithClock(scaled)), scaled.Now().Add(3*time.Hour)
 	for {
-		result, err := client.Detach(t.Context(), &install.Desired{Spec: c, Options: install.Options{Run: "agree"}})
+		result, err := client.Detach(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "agree"}})
 		started, refused := service.done()
 		switch {
 		case refused != nil:
@@ -301,7 +302,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 
 // ofTheFile reports whether a blocker may be for a reason that the file shows. The simulated machines lack the second
 // disk that an operator wants.
-func ofTheFile(b install.Blocker) bool { return b.Key != "validation/host/lvm-requirements-satisfied" }
+func ofTheFile(b model.Blocker) bool { return b.Key != "validation/host/lvm-requirements-satisfied" }
 
 // onlyOnHub is why a cluster is no matter of a REST service, or of one that installs it.
 func onlyOnHub(c *spec.Cluster) string {

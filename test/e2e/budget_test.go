@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -128,7 +128,7 @@ func TestRequestsWhileNothingChanges(t *testing.T) {
 			_ = x.time.Sleep(ctx, 75*time.Minute)
 			cancel()
 		}()
-		if _, err := x.runUntil(ctx, t); install.CodeOf(err) != install.CodeInterrupted {
+		if _, err := x.runUntil(ctx, t); model.CodeOf(err) != model.CodeInterrupted {
 			t.Fatalf("ends with %v", err)
 		}
 		quiet := began.Add(15 * time.Minute)

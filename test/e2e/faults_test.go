@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -93,16 +93,16 @@ func (p place) fromFile() bool {
 type lastingFault struct {
 	status int
 	body   string
-	code   install.Code
+	code   model.Code
 }
 
 // lastingFaults are refusals. They end a run at once, save for those that a
 // later look may find gone.
 func lastingFaults() []lastingFault {
 	return []lastingFault{
-		{status: http.StatusBadRequest, body: `{"kind":"Error","id":400,"code":"400","reason":"it is not to my liking"}`, code: install.CodeInput},
-		{status: http.StatusUnauthorized, body: `{"code":401,"message":"token is expired"}`, code: install.CodeAuth},
-		{status: http.StatusForbidden, body: `{"code":403,"message":"not yours"}`, code: install.CodeAuth},
+		{status: http.StatusBadRequest, body: `{"kind":"Error","id":400,"code":"400","reason":"it is not to my liking"}`, code: model.CodeInput},
+		{status: http.StatusUnauthorized, body: `{"code":401,"message":"token is expired"}`, code: model.CodeAuth},
+		{status: http.StatusForbidden, body: `{"code":403,"message":"not yours"}`, code: model.CodeAuth},
 	}
 }
 
@@ -232,14 +232,14 @@ func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []instal
 	t.Helper()
 	var events []install.Event
 	result, err := x.installer(t, install.WithTimeouts(total, 0), install.WithEvents(func(e install.Event) { events = append(events, e) })).
-		Run(t.Context(), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+		Run(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	return result, events, err
 }
 
 // runUntil installs until ctx ends, or the install does.
 func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, error) {
 	t.Helper()
-	return x.installer(t, install.WithTimeouts(0, 0)).Run(ctx, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+	return x.installer(t, install.WithTimeouts(0, 0)).Run(ctx, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 }
 
 func (x *trial) installer(t *testing.T, options ...install.Option) *install.Client {
@@ -290,7 +290,7 @@ func TestFaultsAtEveryCall(t *testing.T) {
 				x := newTrial(t, file, kind.speed)
 				x.wire.at, x.wire.kind = at, &kind
 				result, events, err := x.run(t, 0)
-				if err != nil || result.Verdict != install.VerdictInstalled {
+				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
 				}
 				once(t, x.address, x.wire.calls)
@@ -311,17 +311,17 @@ func TestFaultsAtEveryCall(t *testing.T) {
 				case at.path == "/v2/events" && fault.status == http.StatusBadRequest:
 					// A service that does not understand the question for events
 					// is asked for everything else the more often.
-					if err != nil || result.Verdict != install.VerdictInstalled {
+					if err != nil || result.Verdict != model.VerdictInstalled {
 						t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
 					}
 					return
 				}
-				if fault.code == install.CodeInput && !at.fromFile() {
-					fault.code = install.CodeFailure // there is no file to be blamed for it
+				if fault.code == model.CodeInput && !at.fromFile() {
+					fault.code = model.CodeFailure // there is no file to be blamed for it
 				}
-				var said *install.Fault
-				if !errors.As(err, &said) || install.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || install.NextOf(err) == "" {
-					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, install.CodeOf(err), install.NextOf(err), fault.code, story(events))
+				var said *model.Fault
+				if !errors.As(err, &said) || model.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || model.NextOf(err) == "" {
+					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, model.CodeOf(err), model.NextOf(err), fault.code, story(events))
 				}
 				last := events[len(events)-1]
 				if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {

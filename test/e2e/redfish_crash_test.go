@@ -14,9 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -101,7 +100,7 @@ func clean(t *testing.T, file, bmcs string) {
 	for _, host := range model.BootedByBMC(cluster) {
 		names = append(names, host.Name)
 	}
-	states, err := plane.Observe(t.Context(), &install.Desired{Spec: cluster}, nil, names)
+	states, err := plane.Observe(t.Context(), &model.Desired{Spec: cluster}, nil, names)
 	if err != nil || len(states) == 0 {
 		t.Fatal(states, err)
 	}
@@ -116,7 +115,7 @@ func clean(t *testing.T, file, bmcs string) {
 type nobodys struct{}
 
 func (nobodys) URL(string) (string, error)            { return "http://192.0.2.254/nobodys.iso", nil }
-func (nobodys) Fetched(string) install.Fetched        { return install.Fetched{} }
+func (nobodys) Fetched(string) model.Fetched          { return model.Fetched{} }
 func (nobodys) Prepare(context.Context, string) error { return nil }
 
 // singleRedfish is the example of a single node with a BMC, which is reached

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestEveryStageIsShown reads the event stream of one simulated install at the

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -27,7 +28,7 @@ type badWorld struct {
 	// prepare is done before the run.
 	prepare func(*testing.T, *site)
 	strike  func(request *http.Request) *http.Response
-	code    install.Code
+	code    model.Code
 	says    []string
 }
 
@@ -44,23 +45,23 @@ func badWorlds() map[string]badWorld {
 				}
 				return refusal(r, http.StatusNotFound, "NotFound", "the server could not find the requested resource", "")
 			},
-			code: install.CodeFailure, says: []string{"does not serve", "infraenvs.agent-install.openshift.io", "operator is not installed", "multicluster engine"},
+			code: model.CodeFailure, says: []string{"does not serve", "infraenvs.agent-install.openshift.io", "operator is not installed", "multicluster engine"},
 		},
 		"a webhook that denies": {
 			operator: hubsim.Config{Webhooks: true, Trouble: hubsim.Trouble{Deny: []hubsim.Denial{{Kind: hubapi.KindAgentClusterInstall, Operation: "CREATE", Message: "spec.networking.clusterNetwork is not to my liking"}}}},
-			code:     install.CodeInput, says: []string{"spec.networking.clusterNetwork is not to my liking", "change the file"},
+			code:     model.CodeInput, says: []string{"spec.networking.clusterNetwork is not to my liking", "change the file"},
 		},
 		"an InfraEnv of somebody else": {
 			prepare: of(hubapi.Resource(hubapi.KindInfraEnv), func(x *site) *unstructured.Unstructured {
 				return object(agentInstall, hubapi.KindInfraEnv, x.namespace, x.cluster.Metadata.Name, map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "theirs"}}})
 			}),
-			code: install.CodeNotFound, says: []string{"InfraEnv", "oaictl did not make for this cluster", "another metadata.name"},
+			code: model.CodeNotFound, says: []string{"InfraEnv", "oaictl did not make for this cluster", "another metadata.name"},
 		},
 		"a pull secret of somebody else": {
 			prepare: of(hubapi.Resource(hubapi.KindSecret), func(x *site) *unstructured.Unstructured {
 				return object("v1", hubapi.KindSecret, x.namespace, x.cluster.Metadata.Name+"-pull-secret", map[string]any{"stringData": map[string]any{"a": "b"}})
 			}),
-			code: install.CodeNotFound, says: []string{"Secret", "oaictl did not make for this cluster"},
+			code: model.CodeNotFound, says: []string{"Secret", "oaictl did not make for this cluster"},
 		},
 		"a cluster of somebody else": {
 			prepare: of(hubapi.Resource(hubapi.KindClusterDeployment), func(x *site) *unstructured.Unstructured {
@@ -68,7 +69,7 @@ func badWorlds() map[string]badWorld {
 					"clusterName": x.cluster.Metadata.Name, "baseDomain": x.cluster.Spec.BaseDomain, "pullSecretRef": map[string]any{"name": "theirs"},
 					"platform": map[string]any{"agentBareMetal": map[string]any{"agentSelector": map[string]any{}}}}})
 			}),
-			code: install.CodeNotFound, says: []string{"--adopt"},
+			code: model.CodeNotFound, says: []string{"--adopt"},
 		},
 		"a release that the service cannot read": {
 			prepare: func(t *testing.T, x *site) {
@@ -81,11 +82,11 @@ func badWorlds() map[string]badWorld {
 				})
 				x.cluster.Spec.OpenShift.ImageSet, x.cluster.Spec.OpenShift.Version = set.GetName(), ""
 			},
-			code: install.CodeBlocked, says: []string{"failed to add release image"},
+			code: model.CodeBlocked, says: []string{"failed to add release image"},
 		},
 		"no such ClusterImageSet": {
 			prepare: func(_ *testing.T, x *site) { x.cluster.Spec.OpenShift.Version = "4.17" },
-			code:    install.CodeInput, says: []string{"no ClusterImageSet is of version 4.17", "img4.20.33-x86-64", "spec.openshift.imageSet"},
+			code:    model.CodeInput, says: []string{"no ClusterImageSet is of version 4.17", "img4.20.33-x86-64", "spec.openshift.imageSet"},
 		},
 	}
 }
@@ -113,7 +114,7 @@ func TestBadWorlds(t *testing.T) {
 			}
 			ctx, stop := context.WithTimeout(t.Context(), 90*time.Second)
 			defer stop()
-			a := x.runIn(ctx, t, x.through(t, w), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir(), install.WithTimeouts(3*time.Hour, 20*time.Minute))
+			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.WithTimeouts(3*time.Hour, 20*time.Minute))
 			if a.trace.Code != int(test.code) {
 				t.Errorf("ends with code %d, not %d", a.trace.Code, test.code)
 			}
@@ -168,7 +169,7 @@ func TestOwnersConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := x.detach(t)
-	if again.trace.Code != int(install.CodeNotFound) || !strings.Contains(again.says(), "sshPublicKey") || !strings.Contains(again.says(), "gitops") {
+	if again.trace.Code != int(model.CodeNotFound) || !strings.Contains(again.says(), "sshPublicKey") || !strings.Contains(again.says(), "gitops") {
 		t.Errorf("ends with code %d: %s\n%s", again.trace.Code, again.says(), again.story())
 	}
 	live, err := installs.Get(t.Context(), name, metav1.GetOptions{})
@@ -238,7 +239,7 @@ func (x *site) detach(t testing.TB) *attempt {
 	t.Helper()
 	a := &attempt{}
 	a.result, a.err = install.New(x.plane(t), install.WithClock(x.time), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(a.take)).
-		Detach(t.Context(), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
+		Detach(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	a.trace.Verdict, a.trace.Code = a.result.Verdict, a.result.ExitCode
 	return a
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -90,9 +91,9 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		for range atOnce {
 			running.Go(func() {
 				for cluster := range queue {
-					_, err := install.New(plane, install.WithClock(clock.Real())).Detach(b.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "run-1"}})
+					_, err := install.New(plane, install.WithClock(clock.Real())).Detach(b.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "run-1"}})
 					if err != nil {
-						b.Errorf("%s: %v (next: %s)", cluster.Metadata.Name, err, install.NextOf(err))
+						b.Errorf("%s: %v (next: %s)", cluster.Metadata.Name, err, model.NextOf(err))
 					}
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -45,7 +46,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				killed, last = x.runKilled(t, dir, run)
 				return killed
 			})
-			if last.err != nil || last.result.Verdict != install.VerdictInstalled {
+			if last.err != nil || last.result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %q: %v\n%s", last.result.Verdict, last.err, last.story())
 			}
 			if deaths < 2*test.objects {
@@ -83,7 +84,7 @@ func TestKilledAtEveryDeletion(t *testing.T) {
 		})
 	})
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
 	}
 	if deaths < 2*7 { // pull secret, ClusterDeployment, AgentClusterInstall, InfraEnv, three NMStateConfigs
 		t.Errorf("killed %d times only", deaths)
@@ -108,7 +109,7 @@ func untilDone(t *testing.T, once func(run int) (killed bool)) (deaths int) {
 func (x *site) runKilled(t *testing.T, dir string, run int) (killed bool, a *attempt) {
 	t.Helper()
 	killed = x.killed(t, run, func(ctx context.Context, plane *hubplane.Plane) {
-		a = x.runIn(ctx, t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: fmt.Sprintf("run-%d", run)}}, dir)
+		a = x.runIn(ctx, t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: fmt.Sprintf("run-%d", run)}}, dir)
 	})
 	for _, e := range a.events {
 		if strings.HasPrefix(e.Key, "cluster/duplicate/") {

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -102,11 +103,11 @@ func kubeconfigOf(t *testing.T, c *kubetest.Cluster) []byte {
 }
 
 // runs is one run of a new process, in which somebody takes a member out of etcd that is asked for.
-func (g *grown) runs(t *testing.T, options install.Options) (install.Result, error) {
+func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	plane := node.New(node.Config{Clock: g.time, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+	plane := node.New(node.Config{Clock: g.time, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) {
 		return g.kubeconfig, "kubeconfig", nil
 	}})
 	defer plane.Close()
@@ -120,7 +121,7 @@ func (g *grown) runs(t *testing.T, options install.Options) (install.Result, err
 			}
 		}
 	}))
-	return client.Run(ctx, &install.Desired{Spec: g.cluster, Options: options})
+	return client.Run(ctx, &model.Desired{Spec: g.cluster, Options: options})
 }
 
 func (g *grown) has(t *testing.T, name string) bool {
@@ -178,7 +179,7 @@ func TestDay2(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			g := b.grow(t)
-			result, err := g.runs(t, install.Options{AddNodes: true, AcceptControlPlane: true, Unattended: true})
+			result, err := g.runs(t, model.Options{AddNodes: true, AcceptControlPlane: true, Unattended: true})
 			if err != nil || !slices.Equal(slices.Sorted(slices.Values(result.Plan.Ready)), []string{"cp-3", "w-0"}) || g.members(t) != 4 {
 				t.Fatalf("%v; ready %v, %d members; %+v %+v", err, result.Plan.Ready, g.members(t), result.Plan.Waits, result.Plan.Blockers)
 			}
@@ -189,8 +190,8 @@ func TestDay2(t *testing.T) {
 			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3", "w-0"}) {
 				t.Errorf("hosts %q", got)
 			}
-			remove := func(name string) install.Options {
-				return install.Options{Remove: &install.Removal{Nodes: []string{name}, Drain: install.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true, GracePeriod: -1}}}
+			remove := func(name string) model.Options {
+				return model.Options{Remove: &model.Removal{Nodes: []string{name}, Drain: model.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true, GracePeriod: -1}}}
 			}
 			if result, err = g.runs(t, remove("w-0")); err != nil || g.has(t, "w-0") {
 				t.Fatalf("%v; %+v %+v", err, result.Plan.Waits, result.Plan.Blockers)
@@ -198,20 +199,20 @@ func TestDay2(t *testing.T) {
 			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3"}) {
 				t.Errorf("hosts %q", got)
 			}
-			if _, err = g.runs(t, remove("w-0")); install.CodeOf(err) != install.CodeNotFound {
+			if _, err = g.runs(t, remove("w-0")); model.CodeOf(err) != model.CodeNotFound {
 				t.Errorf("again: %v", err)
 			}
 			if result, err = g.runs(t, remove("control-plane-1")); err != nil || g.has(t, "control-plane-1") || g.members(t) != 3 {
 				t.Fatalf("%v; %d members; %+v %+v", err, g.members(t), result.Plan.Waits, result.Plan.Blockers)
 			}
-			if _, err = g.runs(t, remove("control-plane-2")); install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
+			if _, err = g.runs(t, remove("control-plane-2")); model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
 				t.Errorf("one of three: %v", err)
 			}
 			g.played.PowerOff("control-plane-2")
 			options := remove("control-plane-2")
 			options.Remove.ReplacedBy, options.Remove.Backup = "cp-4", true
 			for range 100 { // until etcd misses it
-				if result, err = g.runs(t, options); install.CodeOf(err) != install.CodeInput {
+				if result, err = g.runs(t, options); model.CodeOf(err) != model.CodeInput {
 					break
 				}
 				if err := g.time.Sleep(t.Context(), 10*time.Second); err != nil {
@@ -235,7 +236,7 @@ func TestInterruptedAddNode(t *testing.T) {
 			g.cluster.Spec.Hosts = g.cluster.Spec.Hosts[:1]
 			ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 			defer stop()
-			plane := node.New(node.Config{Clock: g.time, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+			plane := node.New(node.Config{Clock: g.time, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) {
 				return g.kubeconfig, "kubeconfig", nil
 			}})
 			defer plane.Close()
@@ -247,7 +248,7 @@ func TestInterruptedAddNode(t *testing.T) {
 						stop()
 					}
 				}))
-			desired := &install.Desired{Spec: g.cluster, Options: install.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
+			desired := &model.Desired{Spec: g.cluster, Options: model.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)
 			}
@@ -259,7 +260,7 @@ func TestInterruptedAddNode(t *testing.T) {
 			if err != nil || !slices.ContainsFunc(verdicts, func(v csr.Verdict) bool { return v.Node == "w-0" && v.Decision == csr.Approve }) {
 				t.Errorf("approve finds %+v, %v", verdicts, err)
 			}
-			result, err := g.runs(t, install.Options{AddNodes: true, Unattended: true})
+			result, err := g.runs(t, model.Options{AddNodes: true, Unattended: true})
 			if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
 				t.Errorf("%v; ready %v; %+v %+v", err, result.Plan.Ready, result.Plan.Waits, result.Plan.Blockers)
 			}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -93,8 +93,8 @@ func TestPassingTroubles(t *testing.T) {
 // installs installs over a wire, and expects one of everything.
 func (x *site) installs(t *testing.T, w *wire) {
 	t.Helper()
-	a := x.runWith(t, x.through(t, w), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir())
-	if a.err != nil || a.result.Verdict != install.VerdictInstalled {
+	a := x.runWith(t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir())
+	if a.err != nil || a.result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q: %v\n%s", a.result.Verdict, a.err, a.story())
 	}
 	x.once(t)
@@ -171,8 +171,8 @@ func TestCredentialsExpire(t *testing.T) {
 			dir := t.TempDir()
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
-			a := x.runIn(ctx, t, x.through(t, w), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir)
-			if a.trace.Code != int(install.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(install.NextOf(a.err).String(), "log in") {
+			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir)
+			if a.trace.Code != int(model.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(model.NextOf(a.err).String(), "log in") {
 				t.Fatalf("ends with code %d: %s\n%s", a.trace.Code, a.says(), a.story())
 			}
 			x.installs(t, &wire{})
@@ -196,7 +196,7 @@ func TestServerRestarts(t *testing.T) {
 	})
 	go func() {
 		defer close(reached)
-		done <- x.runWith(t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir, hear)
+		done <- x.runWith(t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir, hear)
 	}()
 	restarts := []string{string(model.ClusterDraft), string(model.ClusterDiscovering), string(model.ClusterInstalling)}
 	killed := 0
@@ -207,7 +207,7 @@ func TestServerRestarts(t *testing.T) {
 			killed++
 		}
 	}
-	if a := <-done; a.err != nil || a.result.Verdict != install.VerdictInstalled {
+	if a := <-done; a.err != nil || a.result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q: %v", a.result.Verdict, a.err)
 	}
 	if killed < len(restarts) {

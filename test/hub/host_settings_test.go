@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -94,8 +95,8 @@ func installsAsTold(t *testing.T, b backend, cluster *spec.Cluster) map[string]a
 	x := b.open(t, b.boots(t, setup{cluster: cluster}))
 	dir := t.TempDir()
 	first := x.run(t, dir, install.WithTimeouts(3*time.Hour, 0))
-	if first.err != nil || first.result.Verdict != install.VerdictInstalled {
-		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, install.NextOf(first.err), first.story())
+	if first.err != nil || first.result.Verdict != model.VerdictInstalled {
+		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, model.NextOf(first.err), first.story())
 	}
 	if b.metal3 {
 		x.wereBooted(t)

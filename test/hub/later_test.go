@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -19,7 +19,7 @@ import (
 // stays.
 func TestDelete(t *testing.T) {
 	for _, b := range backends() {
-		for _, when := range []install.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
+		for _, when := range []model.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
 			t.Run(b.name+" "+string(when), func(t *testing.T) {
 				t.Parallel()
 				x := b.open(t, setup{cluster: fixture.Example(t, "sno")})
@@ -37,7 +37,7 @@ func TestDelete(t *testing.T) {
 					}
 				}
 				if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
-					t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+					t.Fatalf("%v (next: %s)", err, model.NextOf(err))
 				}
 				if left := x.named(t, "/v2/clusters", x.cluster.Metadata.Name); len(left) > 0 {
 					t.Errorf("the service still has %v", left)
@@ -75,11 +75,11 @@ func hubKinds() []schema.GroupVersionResource {
 }
 
 // reach installs until the cluster is in a state, and returns its id.
-func (x *site) reach(t testing.TB, plane install.Backend, state install.ClusterState) string {
+func (x *site) reach(t testing.TB, plane install.Backend, state model.ClusterState) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	a := x.runIn(ctx, t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir(), install.WithEvents(func(e install.Event) {
+	a := x.runIn(ctx, t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.WithEvents(func(e install.Event) {
 		if e.Key == "cluster/state" && e.State == string(state) {
 			stop()
 		}

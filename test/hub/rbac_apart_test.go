@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -56,10 +56,10 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	}
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
 	plane := x.through(t, w())
-	update := install.Action{
-		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: install.Settings{setting.Approved: setting.ValueOf(true)},
+	update := model.Action{
+		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: model.Settings{setting.Approved: setting.ValueOf(true)},
 	}
-	if err := plane.Act(t.Context(), &install.Desired{Spec: x.cluster}, update); err != nil {
+	if err := plane.Act(t.Context(), &model.Desired{Spec: x.cluster}, update); err != nil {
 		return err
 	}
 	if err := plane.DeleteHost(t.Context(), env, host, install.DeleteOptions{}); err != nil {
@@ -123,12 +123,12 @@ func TestWithoutOneVerb(t *testing.T) {
 						where = "in the whole hub"
 					}
 					right := fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: rule.APIGroups[0], Resource: resource})
-					switch says := fmt.Sprintf("%v\n%s", err, install.NextOf(err)); {
+					switch says := fmt.Sprintf("%v\n%s", err, model.NextOf(err)); {
 					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // which only tell more
 						if err != nil {
 							t.Error(says)
 						}
-					case install.CodeOf(err) != install.CodeAuth || !strings.Contains(says, "may not "+right+" "+where) || !strings.Contains(says, "kubectl auth can-i "+right):
+					case model.CodeOf(err) != model.CodeAuth || !strings.Contains(says, "may not "+right+" "+where) || !strings.Contains(says, "kubectl auth can-i "+right):
 						t.Error(says)
 					}
 				})

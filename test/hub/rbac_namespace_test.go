@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -95,17 +96,17 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	server.Start(t) // skips where there is none
 	wider := widerRole(t)
 	for right, test := range map[string]struct {
-		code install.Code // 0: registered and deleted
-		says string       // by the error, or by the notes of the deletion; NAMESPACE is the cluster's
+		code model.Code // 0: registered and deleted
+		says string     // by the error, or by the notes of the deletion; NAMESPACE is the cluster's
 	}{
-		"get namespaces":          {install.CodeNotFound, "there is no namespace NAMESPACE"},
-		"create namespaces":       {install.CodeAuth, "may not create namespaces in the whole hub"},
-		"patch namespaces":        {install.CodeAuth, "may not patch namespaces in the whole hub"},
+		"get namespaces":          {model.CodeNotFound, "there is no namespace NAMESPACE"},
+		"create namespaces":       {model.CodeAuth, "may not create namespaces in the whole hub"},
+		"patch namespaces":        {model.CodeAuth, "may not patch namespaces in the whole hub"},
 		"delete namespaces":       {0, "the namespace NAMESPACE stays: these credentials may not delete it"},
-		"get clusterimagesets":    {install.CodeAuth, "may not get clusterimagesets.hive.openshift.io in the whole hub"},
-		"list clusterimagesets":   {install.CodeAuth, "may not list clusterimagesets.hive.openshift.io in the whole hub"},
-		"create clusterimagesets": {install.CodeAuth, "may not create clusterimagesets.hive.openshift.io in the whole hub"},
-		"patch clusterimagesets":  {install.CodeAuth, "may not patch clusterimagesets.hive.openshift.io in the whole hub"},
+		"get clusterimagesets":    {model.CodeAuth, "may not get clusterimagesets.hive.openshift.io in the whole hub"},
+		"list clusterimagesets":   {model.CodeAuth, "may not list clusterimagesets.hive.openshift.io in the whole hub"},
+		"create clusterimagesets": {model.CodeAuth, "may not create clusterimagesets.hive.openshift.io in the whole hub"},
+		"patch clusterimagesets":  {model.CodeAuth, "may not patch clusterimagesets.hive.openshift.io in the whole hub"},
 		"delete clusterimagesets": {0, "the ClusterImageSet NAMESPACE.NAMESPACE-release stays if it is there"},
 	} {
 		t.Run(strings.ReplaceAll(right, " ", "-"), func(t *testing.T) {
@@ -122,9 +123,9 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 			}
 			x.kube = x.user(t, less)
 			a, notes := x.registersAndDeletes(t)
-			says, code := a.says()+notes, install.Code(0)
+			says, code := a.says()+notes, model.Code(0)
 			if a.err != nil {
-				code = install.CodeOf(a.err)
+				code = model.CodeOf(a.err)
 			}
 			if code != test.code || !strings.Contains(says, strings.ReplaceAll(test.says, "NAMESPACE", x.namespace)) {
 				t.Errorf("ends with code %d: %s\n%s", code, says, a.story())

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -61,12 +62,12 @@ func TestDocumentedRole(t *testing.T) {
 				x := b.open(t, b.boots(t, setup{cluster: fixture.Example(t, name)}))
 				x.kube, x.heard = x.user(t, documented), used.hear
 				plane := x.plane(t)
-				a := x.runWith(t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir())
+				a := x.runWith(t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir())
 				if a.err != nil {
 					t.Fatalf("%s\n%s", a.says(), a.story())
 				}
 				if err := plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, install.DeleteOptions{}); err != nil {
-					t.Errorf("delete: %v (next: %s)", err, install.NextOf(err))
+					t.Errorf("delete: %v (next: %s)", err, model.NextOf(err))
 				}
 			})
 		}
@@ -76,7 +77,7 @@ func TestDocumentedRole(t *testing.T) {
 				x := apart(t)
 				x.kube, x.heard = x.user(t, documented), used.hear
 				if err := x.livesApart(t, streams); err != nil {
-					t.Errorf("%v (next: %s)", err, install.NextOf(err))
+					t.Errorf("%v (next: %s)", err, model.NextOf(err))
 				}
 			})
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -41,7 +41,7 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 			t.Helper()
 			x.Forget()
 			a := x.run(t, dir)
-			if a.err != nil || a.result.Verdict != install.VerdictInstalled || len(x.Written()) > 0 {
+			if a.err != nil || a.result.Verdict != model.VerdictInstalled || len(x.Written()) > 0 {
 				t.Errorf("%q, %v; writes %v\n%s", a.result.Verdict, a.err, x.Written(), a.story())
 			}
 			have, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))

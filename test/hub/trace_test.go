@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -47,29 +48,29 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
 	}
-	return a.err.Error() + "\n" + install.NextOf(a.err).String()
+	return a.err.Error() + "\n" + model.NextOf(a.err).String()
 }
 
 // run installs as `oaictl create cluster` does, with a plane of its own, and
 // leaves results in dir.
 func (x *site) run(t testing.TB, dir string, options ...install.Option) *attempt {
 	t.Helper()
-	return x.runDesired(t, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir, options...)
+	return x.runDesired(t, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir, options...)
 }
 
-func (x *site) runDesired(t testing.TB, desired *install.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runDesired(t testing.TB, desired *model.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
 	return x.runWith(t, x.plane(t), desired, dir, options...)
 }
 
 // runWith installs with a plane that is there already.
-func (x *site) runWith(t testing.TB, plane install.Backend, desired *install.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runWith(t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
 	return x.runIn(t.Context(), t, plane, desired, dir, options...)
 }
 
 // runIn installs until ctx ends, at the latest.
-func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, desired *install.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
 	a := &attempt{}
 	options = append(append([]install.Option{
@@ -84,7 +85,7 @@ func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, d
 func (x *site) detaches(t testing.TB, plane install.Backend) *attempt {
 	t.Helper()
 	a := &attempt{}
-	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}
+	desired := &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}
 	a.result, a.err = install.New(plane, install.WithClock(x.time), install.WithEvents(a.take)).Detach(t.Context(), desired)
 	return a
 }

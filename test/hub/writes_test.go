@@ -10,7 +10,7 @@ import (
 
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -83,8 +83,8 @@ func TestQuietHub(t *testing.T) {
 		_ = x.time.Sleep(ctx, time.Hour)
 		stop()
 	}()
-	a := x.runIn(ctx, t, x.plane(t), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, t.TempDir())
-	if install.CodeOf(a.err) != install.CodeInterrupted {
+	a := x.runIn(ctx, t, x.plane(t), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir())
+	if model.CodeOf(a.err) != model.CodeInterrupted {
 		t.Fatalf("ends with %v\n%s", a.err, a.story())
 	}
 	for _, c := range x.Noted() {

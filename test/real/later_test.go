@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -66,7 +66,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 				x := b.open(t, file(b, t, bind), missing)
 				r := x.start(t, false)
 				first := r.once(t.Context(), t)
-				if first.err != nil || first.result.Verdict != install.VerdictInstalled {
+				if first.err != nil || first.result.Verdict != model.VerdictInstalled {
 					t.Fatalf("create cluster: %s", first.says())
 				}
 				x.scenario = nil
@@ -126,7 +126,7 @@ func TestPool(t *testing.T) {
 // TestDelete deletes a cluster that is installed, and one that is being installed. Nothing
 // of it is left, and a second deletion finds nothing.
 func TestDelete(t *testing.T) {
-	for _, when := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterInstalled} {
+	for _, when := range []model.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterInstalled} {
 		for _, b := range backends(t) {
 			part(t, string(when)+"/"+b.name, func(t *testing.T) {
 				x := b.open(t, fixture.Example(t, "compact"), nil)
@@ -144,7 +144,7 @@ func TestDelete(t *testing.T) {
 				if x.hub {
 					x.nothingLeft(t)
 				}
-				if code, said := x.command(t, "delete", "cluster", name, "--yes"); code != int(install.CodeNotFound) || !strings.Contains(said, name) {
+				if code, said := x.command(t, "delete", "cluster", name, "--yes"); code != int(model.CodeNotFound) || !strings.Contains(said, name) {
 					t.Errorf("a second time: exit code %d\n%s", code, said)
 				}
 			})
@@ -153,7 +153,7 @@ func TestDelete(t *testing.T) {
 }
 
 // reach installs until the cluster is in a state.
-func (x *site) reach(t testing.TB, state install.ClusterState) {
+func (x *site) reach(t testing.TB, state model.ClusterState) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -15,9 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/metal3"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -57,7 +56,7 @@ func TestPoolOfHosts(t *testing.T) {
 func (x *site) giveBack(t testing.TB) {
 	t.Helper()
 	plane := x.plane(t)
-	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: x.cluster.Metadata.Name}}
+	desired := &model.Desired{Spec: x.cluster, Options: model.Options{Run: x.cluster.Metadata.Name}}
 	now, err := plane.Observe(t.Context(), desired.Query(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +66,7 @@ func (x *site) giveBack(t testing.TB) {
 		if h.Returns != model.ReturnByHub {
 			t.Errorf("%s goes back by %q", h.Hostname, h.Returns)
 		}
-		back := install.Action{
+		back := model.Action{
 			Key: "return/" + h.Hostname, Kind: model.ReturnHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: h.Hostname, Scope: model.NodeScope(h.Hostname),
 			NodeGone: true, // the service is not to look for nodes in a cluster that has no API
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -25,7 +26,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return string(a.result.Verdict) + "\n" + fixture.Story(a.events)
 	}
-	return a.err.Error() + "\nnext: " + install.NextOf(a.err).String() + "\n" + fixture.Story(a.events)
+	return a.err.Error() + "\nnext: " + model.NextOf(a.err).String() + "\n" + fixture.Story(a.events)
 }
 
 // runs is how a cluster is brought to where it is wanted, by a process after the other.
@@ -57,7 +58,7 @@ func (r *runs) with(ctx context.Context, t testing.TB, plane remote) *attempt {
 			}
 		}),
 	}, r.more...)
-	desired := &install.Desired{Spec: r.cluster, Options: install.Options{Run: r.cluster.Metadata.Name, AddNodes: r.nodes}}
+	desired := &model.Desired{Spec: r.cluster, Options: model.Options{Run: r.cluster.Metadata.Name, AddNodes: r.nodes}}
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
 	files, err := fixture.Saved(r.dir)
 	if err != nil {
@@ -90,7 +91,7 @@ func (r *runs) installs(t testing.TB) *attempt {
 	r.Forget()
 	began := r.time.Now()
 	first := r.once(t.Context(), t)
-	if first.err != nil || first.result.Verdict != install.VerdictInstalled {
+	if first.err != nil || first.result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q: %s", first.result.Verdict, first.says())
 	}
 	r.sent(t, r.time.Now().Sub(began).Minutes())

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -34,17 +34,17 @@ func scene(t testing.TB, name string) *scenario.Scenario {
 func TestTrouble(t *testing.T) {
 	for name, test := range map[string]struct {
 		example string
-		code    install.Code // 0: installed
+		code    model.Code // 0: installed
 		says    string
 	}{
-		"unknown-host-appears": {"compact", install.CodeNeedsUser, "52:54:00:ba:dd:01"},
-		"host-never-boots":     {"compact", install.CodeNeedsUser, "cp-1"},
-		"disk-too-small":       {"compact", install.CodeNeedsUser, "disk"},
-		"image-pull-failure":   {"compact", install.CodeNeedsUser, "cp-1: Failed to fetch container images"},
+		"unknown-host-appears": {"compact", model.CodeNeedsUser, "52:54:00:ba:dd:01"},
+		"host-never-boots":     {"compact", model.CodeNeedsUser, "cp-1"},
+		"disk-too-small":       {"compact", model.CodeNeedsUser, "disk"},
+		"image-pull-failure":   {"compact", model.CodeNeedsUser, "cp-1: Failed to fetch container images"},
 		"duplicate-hostname":   {"compact", 0, ""},
 		"boots-iso-again":      {"compact", 0, ""},
-		"control-plane-lost":   {"compact", install.CodeFailed, "cp-1"},
-		"worker-lost":          {"ha-workers", install.CodeFailed, "worker-1"},
+		"control-plane-lost":   {"compact", model.CodeFailed, "cp-1"},
+		"worker-lost":          {"ha-workers", model.CodeFailed, "worker-1"},
 	} {
 		part(t, name, func(t *testing.T) {
 			same(t, backends(t), func(t *testing.T, b backend) fixture.Trace {
@@ -56,8 +56,8 @@ func TestTrouble(t *testing.T) {
 				if name == "unknown-host-appears" {
 					x.leftAlone(t, "52:54:00:ba:dd:01")
 				}
-				if advised := strings.Contains(install.NextOf(a.err).String(), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
-					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
+				if advised := strings.Contains(model.NextOf(a.err).String(), "oaictl delete cluster "); test.code == model.CodeFailed && advised != x.hub {
+					t.Errorf("what is to be typed next: %s", model.NextOf(a.err)) // a hub resets nothing
 				}
 				if name == "image-pull-failure" {
 					a.trace.Cluster, a.trace.Hosts = nil, nil // a hub's operator goes on trying by itself
@@ -111,11 +111,11 @@ func TestDegraded(t *testing.T) {
 	x := overREST(t).open(t, singleNodeWithOperator(t), fails)
 	r := x.start(t, false)
 	a := r.once(t.Context(), t)
-	if a.trace.Code != int(install.CodeDegraded) || !strings.Contains(a.says(), "nmstate") {
-		t.Fatalf("ends with code %d, not %d with the operator's name: %s", a.trace.Code, install.CodeDegraded, a.says())
+	if a.trace.Code != int(model.CodeDegraded) || !strings.Contains(a.says(), "nmstate") {
+		t.Fatalf("ends with code %d, not %d with the operator's name: %s", a.trace.Code, model.CodeDegraded, a.says())
 	}
 	r.Forget()
-	if again := r.once(t.Context(), t); again.trace.Code != int(install.CodeDegraded) || len(r.Written()) > 0 {
+	if again := r.once(t.Context(), t); again.trace.Code != int(model.CodeDegraded) || len(r.Written()) > 0 {
 		t.Errorf("the second run ends with code %d; writes %v", again.trace.Code, r.Written())
 	}
 }
@@ -131,7 +131,7 @@ func singleNodeWithOperator(t testing.TB) *spec.Cluster {
 // which it is reset. The run ends and says so, and another run installs. A hub takes no
 // cancellation.
 func TestCancel(t *testing.T) {
-	for phase, test := range map[install.ClusterState]struct{ next string }{
+	for phase, test := range map[model.ClusterState]struct{ next string }{
 		model.ClusterPreparing:  {"the same command again"},
 		model.ClusterInstalling: {"reset"},
 	} {
@@ -140,14 +140,14 @@ func TestCancel(t *testing.T) {
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)
-			if a.trace.Code != int(install.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(install.NextOf(a.err).String(), test.next) {
-				t.Fatalf("ends with code %d, not %d, cancelled, with a next command to %s: %s", a.trace.Code, install.CodeFailed, test.next, a.says())
+			if a.trace.Code != int(model.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(model.NextOf(a.err).String(), test.next) {
+				t.Fatalf("ends with code %d, not %d, cancelled, with a next command to %s: %s", a.trace.Code, model.CodeFailed, test.next, a.says())
 			}
 			if phase == model.ClusterInstalling {
 				x.does(t, "reset", "cluster", x.cluster.Metadata.Name, "--yes")
 			}
 			r.hear = nil
-			if again := r.once(t.Context(), t); again.err != nil || again.result.Verdict != install.VerdictInstalled {
+			if again := r.once(t.Context(), t); again.err != nil || again.result.Verdict != model.VerdictInstalled {
 				t.Fatalf("another run: %s", again.says())
 			}
 		})
@@ -156,7 +156,7 @@ func TestCancel(t *testing.T) {
 
 // cancelAt cancels the install once, as soon as the run knows that it has come so far:
 // from its own install call on it is prepared.
-func (x *site) cancelAt(t testing.TB, phase install.ClusterState) func(install.Event) {
+func (x *site) cancelAt(t testing.TB, phase model.ClusterState) func(install.Event) {
 	t.Helper()
 	var once sync.Once
 	return func(e install.Event) {

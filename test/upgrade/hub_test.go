@@ -29,6 +29,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -265,7 +266,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	defer plane.Close()
 	a := &attempt{}
 	hear := func(e install.Event) { a.events = append(a.events, e) }
-	desired := &install.Desired{Spec: c.load(t), Options: install.Options{AddNodes: addNodes, Run: "run-1"}}
+	desired := &model.Desired{Spec: c.load(t), Options: model.Options{AddNodes: addNodes, Run: "run-1"}}
 	options := []install.Option{install.WithClock(clock.Real()), install.WithEvents(hear)}
 	if dir != "" {
 		options = append(options, install.WithFiles(install.NewFiles(dir)))

@@ -21,13 +21,13 @@ import (
 	kube "k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // hubStop is when an install on a hub is left: before a write, or when the cluster comes
@@ -36,7 +36,7 @@ type hubStop struct {
 	name     string
 	writes   int // the number of the write, counted from 1
 	agents   int // the same of those to Agents
-	state    install.ClusterState
+	state    model.ClusterState
 	later    time.Duration
 	addNodes bool
 }
@@ -178,7 +178,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 			}
 		}
 		installer := install.New(plane, install.WithClock(passing), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0))
-		result, err := installer.Run(ctx, &install.Desired{Spec: cluster, Options: install.Options{AddNodes: addNodes, Run: "run-1"}})
+		result, err := installer.Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: addNodes, Run: "run-1"}})
 		if err != nil && ctx.Err() == nil {
 			t.Fatalf("%s: %v", result.Verdict, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -71,7 +71,7 @@ func (s *site) settle(t *testing.T, requests []request) state {
 
 func (s *site) installs(t *testing.T, dir string, addNodes bool) {
 	t.Helper()
-	if a := s.run(t, dir, addNodes, nil); a.err != nil || a.result.Verdict != install.VerdictInstalled {
+	if a := s.run(t, dir, addNodes, nil); a.err != nil || a.result.Verdict != model.VerdictInstalled {
 		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, fixture.Story(a.events))
 	}
 }

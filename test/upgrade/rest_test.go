@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -48,7 +49,7 @@ func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 
 	s.plans(t, dir, left)
 	a := s.run(t, dir, left.AddNodes, nil)
-	if a.err != nil || a.result.ExitCode != 0 || a.result.Verdict != install.VerdictInstalled {
+	if a.err != nil || a.result.ExitCode != 0 || a.result.Verdict != model.VerdictInstalled {
 		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, fixture.Story(a.events))
 	}
 	written := s.written()
@@ -85,7 +86,7 @@ func (s *site) plans(t *testing.T, dir string, left stop) {
 		t.Errorf("plan writes %v", written)
 	}
 	missing := len(filesIn(t, dir)) == 0
-	actions := slices.DeleteFunc(plan.Actions, func(a install.Action) bool { return missing && strings.HasPrefix(string(a.Kind), "Save") })
+	actions := slices.DeleteFunc(plan.Actions, func(a model.Action) bool { return missing && strings.HasPrefix(string(a.Kind), "Save") })
 	if len(left.Then) == 0 && len(actions) > 0 {
 		t.Errorf("plan wants to do %v", actions)
 	}

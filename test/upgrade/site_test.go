@@ -24,6 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -320,8 +321,8 @@ func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(install.Ev
 	return a
 }
 
-func (s *site) desired(addNodes bool) *install.Desired {
-	return &install.Desired{Spec: s.cluster, Options: install.Options{AddNodes: addNodes, Run: "run-1"}}
+func (s *site) desired(addNodes bool) *model.Desired {
+	return &model.Desired{Spec: s.cluster, Options: model.Options{AddNodes: addNodes, Run: "run-1"}}
 }
 
 // filesIn are the files below a folder, with their content.

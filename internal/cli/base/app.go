@@ -26,6 +26,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -222,9 +223,9 @@ func WithSignals(ctx context.Context, exit func(code int)) (signals context.Cont
 
 func interruptBy(sig os.Signal) *install.Interrupt {
 	if sig == syscall.SIGTERM {
-		return &install.Interrupt{Signal: "terminated", Code: install.CodeTerminated}
+		return &install.Interrupt{Signal: "terminated", Code: model.CodeTerminated}
 	}
-	return &install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}
+	return &install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}
 }
 
 // InterruptOf is the signal by which ctx ended, nil if it did not end by one.
@@ -282,7 +283,7 @@ func Interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) 
 // Stopped is the end of what runs until it is stopped: nothing has to be taken up again.
 func Stopped(ctx context.Context, op string, err error) error {
 	if by := InterruptOf(ctx); by != nil {
-		return &install.Fault{Code: by.Code, Op: op, Err: by}
+		return &model.Fault{Code: by.Code, Op: op, Err: by}
 	}
 	return err
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestSignals sends this process what Ctrl-C and kill send: the first ends the
 // context with its code, the second leaves at once.
 func TestSignals(t *testing.T) {
-	for sig, code := range map[syscall.Signal]install.Code{syscall.SIGINT: install.CodeInterrupted, syscall.SIGTERM: install.CodeTerminated} {
+	for sig, code := range map[syscall.Signal]model.Code{syscall.SIGINT: model.CodeInterrupted, syscall.SIGTERM: model.CodeTerminated} {
 		left := make(chan int, 1)
 		ctx, stop := WithSignals(t.Context(), func(code int) { left <- code })
 		if InterruptOf(ctx) != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // CanAsk reports whether somebody is there to be asked.
@@ -118,8 +118,8 @@ func (a *App) Confirm(yes bool, question string) error {
 		return nil
 	}
 	if !a.CanAsk() {
-		return &install.Fault{
-			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
+		return &model.Fault{
+			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
 			Next: advice.Literal(a.CommandLine() + " --yes"),
 		}
 	}
@@ -127,5 +127,5 @@ func (a *App) Confirm(yes bool, question string) error {
 	if err != nil || yes {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
+	return &model.Fault{Code: model.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
 }

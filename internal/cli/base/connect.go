@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -46,8 +47,8 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 		a.Warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API server is, as the kubeconfig says")
 	case to.Backend == BackendHub:
 	case to.ServiceURL == "":
-		return nil, &install.Fault{
-			Code: install.CodeUsage, Permanent: true,
+		return nil, &model.Fault{
+			Code: model.CodeUsage, Permanent: true,
 			Err: noService{}, Next: "{help environment} says how to name one for good",
 		}
 	case to.Insecure:
@@ -267,9 +268,9 @@ func ReadSecret(flag, path string) (spec.Secret, error) {
 	default:
 		return spec.NewSecret(text), nil
 	}
-	return spec.Secret{}, &install.Fault{
-		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
-		Next: install.Advice("give " + flag + " a file with one line that is the secret"),
+	return spec.Secret{}, &model.Fault{
+		Code: model.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
+		Next: model.Advice("give " + flag + " a file with one line that is the secret"),
 	}
 }
 
@@ -346,7 +347,7 @@ func LoadScenario(path string) (*scenario.Scenario, error) {
 	}
 	trouble, err := scenario.Load(path)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{WithoutPath(err)}}
+		return nil, &model.Fault{Code: model.CodeInput, Op: "read scenario", On: path, Err: scenarioError{WithoutPath(err)}}
 	}
 	return trouble, nil
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The backends that --backend names.
@@ -188,8 +188,8 @@ func (k *Kube) Config() (*rest.Config, error) {
 		config.UserAgent = "oaictl/" + ReadBuildInfo().Version
 		return config, nil
 	}
-	fault := &install.Fault{
-		Code: install.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
+	fault := &model.Fault{
+		Code: model.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
 		Next: "give --kubeconfig FILE, or set KUBECONFIG",
 	}
 	raw, unread := loader.RawConfig()

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // typedConnection is the flags of this command line that the next one needs as
@@ -42,12 +43,12 @@ func asksService(command string) bool {
 
 // SimulateAdvice is what to type where the service that a hint is about was
 // simulated, and is gone.
-const SimulateAdvice install.Advice = "to look around in a simulated cluster: {simulator lab -f FILE --without-nodes}"
+const SimulateAdvice model.Advice = "to look around in a simulated cluster: {simulator lab -f FILE --without-nodes}"
 
 // Hint is what to type next, so that it works as it stands: by the name that the program was
 // called by, which says what it speaks to; with the connection that was typed, and without a
 // service that has ended.
-func (a *App) Hint(next install.Advice) string {
+func (a *App) Hint(next model.Advice) string {
 	if a.Globals.Simulated {
 		next = withoutService(next)
 	}
@@ -56,7 +57,7 @@ func (a *App) Hint(next install.Advice) string {
 
 // SayNext says what to do about an error that ends nothing, where that is known.
 func (a *App) SayNext(err error) {
-	if next := a.Hint(install.NextOf(err)); next != "" {
+	if next := a.Hint(model.NextOf(err)); next != "" {
 		a.Say("Next: %s", next)
 	}
 }
@@ -89,28 +90,28 @@ func (a *App) completed(command string) string {
 var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(\{[^)]*\)`) })
 
 // withoutService keeps the parts of a piece of advice that need no service.
-func withoutService(next install.Advice) install.Advice {
-	needs := func(part string) bool { return slices.ContainsFunc(install.Advice(part).Commands(), asksService) }
+func withoutService(next model.Advice) model.Advice {
+	needs := func(part string) bool { return slices.ContainsFunc(model.Advice(part).Commands(), asksService) }
 	if !needs(string(next)) {
 		return next
 	}
 	text := asides().ReplaceAllString(string(next), "")
 	if !needs(text) {
-		return install.Advice(text)
+		return model.Advice(text)
 	}
 	parts := slices.DeleteFunc(strings.Split(strings.ReplaceAll(text, ", or ", "; "), "; "), needs)
-	return install.Advice(strings.Join(append(parts, string(SimulateAdvice)), "; "))
+	return model.Advice(strings.Join(append(parts, string(SimulateAdvice)), "; "))
 }
 
 // Hinted completes the hints of a plan.
-func (a *App) Hinted(plan install.Plan) install.Plan {
-	hint := func(next install.Advice) install.Advice { return advice.Literal(a.Hint(next)) }
+func (a *App) Hinted(plan model.Plan) model.Plan {
+	hint := func(next model.Advice) model.Advice { return advice.Literal(a.Hint(next)) }
 	plan.Next = hint(plan.Next)
 	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
 	for i, b := range plan.Blockers {
 		plan.Blockers[i].Remedy, plan.Blockers[i].Check = hint(b.Remedy), hint(b.Check)
 	}
-	for _, list := range [][]install.Warning{plan.Warnings, plan.Checks} {
+	for _, list := range [][]model.Warning{plan.Warnings, plan.Checks} {
 		for i, w := range list {
 			list[i].Next = hint(w.Next)
 		}
@@ -125,7 +126,7 @@ func (a *App) Hinted(plan install.Plan) install.Plan {
 // said once, at the end, and not at each step of a simulation.
 type HintedSink struct {
 	progress.Sink
-	Hint func(install.Advice) string
+	Hint func(model.Advice) string
 }
 
 // Event completes the hint of an event.

@@ -18,9 +18,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -129,8 +129,8 @@ func (a *App) look(ctx context.Context, file string, load loader) (*spec.Cluster
 	// Which machines may be wiped is decided where something is installed.
 	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, load)
 	if failed, is := errors.AsType[*Unconvertible](err); is {
-		return nil, &install.Fault{
-			Code: install.CodeInput, Permanent: true, Err: failed.Err,
+		return nil, &model.Fault{
+			Code: model.CodeInput, Permanent: true, Err: failed.Err,
 			Next: advice.Command("convert -f", names.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
@@ -149,8 +149,8 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	switch {
 	case len(losses) == 0:
 	case rule == lossRefused:
-		return nil, &install.Fault{
-			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
+		return nil, &model.Fault{
+			Code: model.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
 			Next: advice.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
@@ -228,8 +228,8 @@ func (a *App) read(ctx context.Context, file string, how convert.Options, load l
 		case err != nil:
 			return nil, err // no folder is a cluster.yaml
 		case format == convert.FormatCluster: // as convert writes it
-			return nil, &install.Fault{
-				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
+			return nil, &model.Fault{
+				Code: model.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
 				Next: advice.Sprintf("give -f %s", names.Quoted(filepath.Join(file, "cluster.yaml"))),
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // machineReader is a service that has Machines of Cluster API beside it: a hub may.
@@ -21,8 +22,8 @@ type machineReader interface {
 func Machines(ctx context.Context, service *install.Client) ([]machines.Machine, error) {
 	reader, is := service.Backend.(machineReader)
 	if !is {
-		return nil, &install.Fault{
-			Code: install.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service knows no Machines of Cluster API"),
+		return nil, &model.Fault{
+			Code: model.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service knows no Machines of Cluster API"),
 			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST hosts have the names of their Machines: {why host NAME}",
 		}
 	}
@@ -35,7 +36,7 @@ var ErrSeveralMachines = errors.New("there are several")
 // FindMachine finds the Machine that a target names.
 func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target) (machines.Machine, error) {
 	all, err := Machines(ctx, service)
-	if fault, is := errors.AsType[*install.Fault](err); is {
+	if fault, is := errors.AsType[*model.Fault](err); is {
 		fault.Next = fault.Next.Map(func(command string) string {
 			return strings.Replace(command, "why host NAME", "why host "+names.Quoted(path.Base(t.Name)), 1)
 		})
@@ -55,7 +56,7 @@ func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target
 			others = append(others, m.Name)
 		}
 	}
-	fault := &install.Fault{Code: install.CodeNotFound, Op: "find Machine", On: t.Name, Permanent: true, Next: "{get machines}"}
+	fault := &model.Fault{Code: model.CodeNotFound, Op: "find Machine", On: t.Name, Permanent: true, Next: "{get machines}"}
 	switch {
 	case len(same) == 1:
 		return same[0], nil

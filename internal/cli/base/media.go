@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -50,9 +50,9 @@ func WebURL(flag, text string) (*url.URL, error) {
 func MediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
 
 // ImageAdvice is what to do about a base that no machine can ever boot.
-func ImageAdvice(problem *boot.BaseError) install.Advice {
+func ImageAdvice(problem *boot.BaseError) model.Advice {
 	if problem.Arch != "" {
-		return install.Advice("give --base an image for " + problem.Arch)
+		return model.Advice("give --base an image for " + problem.Arch)
 	}
 	return "give --base a live image that can be read, or leave it out, and the service's is used"
 }
@@ -107,7 +107,7 @@ func (a *App) ImageCacheDir() (string, error) {
 }
 
 // ForgetImages removes the cached images of InfraEnvs, which hold a pull secret.
-func (a *App) ForgetImages(ctx context.Context, envs []install.InfraEnv) {
+func (a *App) ForgetImages(ctx context.Context, envs []model.InfraEnv) {
 	dir, err := a.ImageCacheDir()
 	if err != nil {
 		return // so that there is none
@@ -154,18 +154,18 @@ func CheckListen(flag, address string) error {
 }
 
 // ListenAdvice is what helps where listening fails. free is how to end another listener.
-func ListenAdvice(err error, flag, free string) install.Advice {
+func ListenAdvice(err error, flag, free string) model.Advice {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return install.Advice(free + "give another address with " + flag)
+		return model.Advice(free + "give another address with " + flag)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return install.Advice("give " + flag + " an address that this machine has, or only :PORT, which is all of them")
+		return model.Advice("give " + flag + " an address that this machine has, or only :PORT, which is all of them")
 	case errors.Is(err, fs.ErrPermission):
-		return install.Advice("give " + flag + " a port from 1024 on: those below are the system's")
+		return model.Advice("give " + flag + " a port from 1024 on: those below are the system's")
 	case Is[*net.DNSError](err):
-		return install.Advice("give " + flag + " an IP address of this machine, or only :PORT, which is all of them")
+		return model.Advice("give " + flag + " an IP address of this machine, or only :PORT, which is all of them")
 	}
-	return install.Advice("give another address with " + flag)
+	return model.Advice("give another address with " + flag)
 }
 
 // LoadCertificate reads what --tls-cert and --tls-key name, nil where they are not given.
@@ -183,8 +183,8 @@ func LoadCertificate(cert, key string) (*tls.Certificate, error) {
 	if cause, is := errors.AsType[*fs.PathError](err); is {
 		err = fmt.Errorf("%s: %w", cause.Path, cause.Err)
 	}
-	return nil, &install.Fault{
-		Code: install.CodeUsage, Op: "use --tls-cert and --tls-key", Permanent: true, Err: err,
+	return nil, &model.Fault{
+		Code: model.CodeUsage, Op: "use --tls-cert and --tls-key", Permanent: true, Err: err,
 		Next: "give --tls-cert a file with a certificate (PEM), and --tls-key one with its key",
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/kubeconfig"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -37,7 +37,7 @@ func (t *ToCluster) Declare(flags *pflag.FlagSet) {
 // Nodes is the plane of the installed cluster's nodes. What it sends goes to trace, which may
 // be nil. It is closed with the command.
 func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster, trace func(rest.Exchange)) *node.Plane {
-	config := node.Config{Clock: a.Clock, Kubeconfig: func(ctx context.Context, ref install.ClusterRef) ([]byte, string, error) {
+	config := node.Config{Clock: a.Clock, Kubeconfig: func(ctx context.Context, ref model.ClusterRef) ([]byte, string, error) {
 		return to.find(ctx, service, cluster, ref)
 	}}
 	if trace != nil {
@@ -52,7 +52,7 @@ func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster
 
 // find reads the installed cluster's kubeconfig: the one that was named, that of the file of a
 // cluster that something else installed, the one among the results on disk, or the service's.
-func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *spec.Cluster, ref install.ClusterRef) ([]byte, string, error) {
+func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *spec.Cluster, ref model.ClusterRef) ([]byte, string, error) {
 	if t.Kubeconfig != "" {
 		data, err := ReadFile(ctx, t.Kubeconfig, largestKubeconfig)
 		if err != nil {
@@ -120,7 +120,7 @@ func (o *Approval) DeclareAllow(flags *pflag.FlagSet) {
 }
 
 // Into checks the flags, and puts them into what is desired.
-func (o *Approval) Into(options *install.Options) error {
+func (o *Approval) Into(options *model.Options) error {
 	switch mode := install.Approve(o.Mode); mode {
 	case install.ApproveAuto, install.ApproveAsk, install.ApproveOff:
 		options.Approve = mode
@@ -143,7 +143,7 @@ func (o *Approval) Into(options *install.Options) error {
 
 // CheckAllowed refuses further addresses of nodes that are none of the named ones: they would
 // allow nothing.
-func CheckAllowed(options *install.Options, named []string) error {
+func CheckAllowed(options *model.Options, named []string) error {
 	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
 		if !slices.Contains(named, name) {
 			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, names.Few(named))

@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -50,7 +50,7 @@ func Printed(err error) error {
 	if !is {
 		return err
 	}
-	return &install.Fault{Code: install.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
+	return &model.Fault{Code: model.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
 }
 
 // Say writes a line for a person to standard error, unless --quiet.
@@ -128,14 +128,14 @@ func WithoutPath(err error) error {
 }
 
 // CodeOf is the exit code of an error.
-func CodeOf(err error) install.Code {
+func CodeOf(err error) model.Code {
 	switch {
 	case err == nil:
 		return 0
 	case Is[*UsageError](err):
-		return install.CodeUsage
+		return model.CodeUsage
 	}
-	return install.CodeOf(err)
+	return model.CodeOf(err)
 }
 
 // PlainError is the text of an error without blank lines at its end.
@@ -152,17 +152,17 @@ func PlainError(err error) string {
 
 // FileFault is a file of the user's that cannot be read or written.
 func FileFault(op, path string, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
+	return &model.Fault{Code: model.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
 }
 
 // Unreadable is an input file of the user's that cannot be read, or is not what it has to be.
-func Unreadable(op, path string, err error, next install.Advice) error {
-	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: WithoutPath(err), Next: next}
+func Unreadable(op, path string, err error, next model.Advice) error {
+	return &model.Fault{Code: model.CodeInput, Op: op, On: path, Permanent: true, Err: WithoutPath(err), Next: next}
 }
 
 // NotFound is a fault about a thing that is not there.
-func NotFound(op, on, why string, next install.Advice) error {
-	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
+func NotFound(op, on, why string, next model.Advice) error {
+	return &model.Fault{Code: model.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
 }
 
 // PercentText is a percentage for a table, "" before there is any.

@@ -15,15 +15,15 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Removing is how nodes are taken out of an installed cluster, as flags say.
 type Removing struct {
 	*App
 	ToCluster   ToCluster
-	Drain       install.DrainOptions
+	Drain       model.DrainOptions
 	KeepRunning bool
 	AcceptLoss  bool
 	ToPool      bool
@@ -55,9 +55,9 @@ func (r *Removing) Check() error {
 }
 
 // Of are the options of a run that removes these nodes of a cluster.
-func (r *Removing) Of(ctx context.Context, cluster install.ClusterRef, nodes ...string) (install.Options, error) {
+func (r *Removing) Of(ctx context.Context, cluster model.ClusterRef, nodes ...string) (model.Options, error) {
 	begun, err := r.begun(ctx, cluster)
-	return install.Options{Adopt: cluster.ID, Remove: &install.Removal{
+	return model.Options{Adopt: cluster.ID, Remove: &model.Removal{
 		Nodes: nodes, Begun: begun, Drain: r.Drain, KeepRunning: r.KeepRunning, AcceptDataLoss: r.AcceptLoss, ReturnToPool: r.ToPool,
 	}}, err
 }
@@ -74,7 +74,7 @@ type removedLine struct {
 }
 
 // begun are the names of the nodes that runs before have begun to remove from a cluster.
-func (r *Removing) begun(ctx context.Context, cluster install.ClusterRef) ([]string, error) {
+func (r *Removing) begun(ctx context.Context, cluster model.ClusterRef) ([]string, error) {
 	data, err := install.NewFiles(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (r *Removing) begun(ctx context.Context, cluster install.ClusterRef) ([]str
 }
 
 // noteBegun writes down which nodes a run begins to remove.
-func (r *Removing) noteBegun(ctx context.Context, desired *install.Desired) error {
-	cluster := install.ClusterRef{ID: desired.Options.Adopt, Name: desired.Spec.Metadata.Name}
+func (r *Removing) noteBegun(ctx context.Context, desired *model.Desired) error {
+	cluster := model.ClusterRef{ID: desired.Options.Adopt, Name: desired.Spec.Metadata.Name}
 	for _, name := range desired.Options.Remove.Nodes {
 		if slices.Contains(desired.Options.Remove.Begun, name) {
 			continue
@@ -108,7 +108,7 @@ func (r *Removing) noteBegun(ctx context.Context, desired *install.Desired) erro
 }
 
 // declareDrain declares the flags of kubectl drain, with its meanings and defaults.
-func declareDrain(flags *pflag.FlagSet, o *install.DrainOptions) {
+func declareDrain(flags *pflag.FlagSet, o *model.DrainOptions) {
 	flags.BoolVar(&o.Force, "force", false, "continue even if there are pods that do not declare a controller")
 	flags.BoolVar(&o.IgnoreDaemonSets, "ignore-daemonsets", false, "ignore DaemonSet-managed pods")
 	flags.BoolVar(&o.DeleteEmptyDirData, "delete-emptydir-data", false, "continue even if there are pods using emptyDir (local data that is deleted when the node is drained)")
@@ -135,7 +135,7 @@ func (r *Removing) Client(service *install.Client, found *install.Found) (*insta
 }
 
 // Agree has the run remove what a person was shown, and nothing that is made anew meanwhile.
-func (r *Removing) Agree(desired *install.Desired, plan install.Plan) {
+func (r *Removing) Agree(desired *model.Desired, plan model.Plan) {
 	desired.Options.Remove.UIDs = map[string]string{}
 	for _, removed := range plan.Removals {
 		desired.Options.Remove.UIDs[removed.Node] = removed.UID
@@ -147,7 +147,7 @@ func (r *Removing) Agree(desired *install.Desired, plan install.Plan) {
 }
 
 // RemovalText is what will be done to each node, and what a person should know before.
-func RemovalText(desired *install.Desired, plan install.Plan) string {
+func RemovalText(desired *model.Desired, plan model.Plan) string {
 	var text strings.Builder
 	for _, r := range plan.Removals {
 		if len(r.Left) == 0 {
@@ -163,21 +163,21 @@ func RemovalText(desired *install.Desired, plan install.Plan) string {
 			escape.Fprintf(&text, "  %s %s\n", sign, s.Message)
 		}
 	}
-	Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
+	Section(&text, "To know", plan.Warnings, func(w model.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
 		if w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
 		}
 		return line
 	})
-	Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string {
+	Section(&text, "In the way", plan.Blockers, func(b model.Blocker) string {
 		return escape.Sprintf("  ! %s\n    Next: %s\n", b.Message, b.Remedy)
 	})
 	return text.String()
 }
 
 // Run removes the nodes, and prints which.
-func (r *Removing) Run(ctx context.Context, client *install.Client, desired *install.Desired) error {
+func (r *Removing) Run(ctx context.Context, client *install.Client, desired *model.Desired) error {
 	if err := r.noteBegun(ctx, desired); err != nil {
 		return err
 	}

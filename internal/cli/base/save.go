@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // StdoutName stands for standard output where a file is asked for.
@@ -127,7 +127,7 @@ func (s *Sink) Write(data []byte) (int, error) {
 var ErrIsFolder = errors.New("it is a folder")
 
 // WriteAdvice is what to do about a file or folder that cannot be written.
-func WriteAdvice(err error) install.Advice {
+func WriteAdvice(err error) model.Advice {
 	switch {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
 		return "name a file in that folder"
@@ -146,8 +146,8 @@ func WriteAdvice(err error) install.Advice {
 // NotWritten is the fault that a file of the user's cannot be written.
 func NotWritten(path string, err error) error {
 	err = WithoutPath(err)
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
 		Next: WriteAdvice(err),
 	}
 }

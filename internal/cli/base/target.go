@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -110,7 +110,7 @@ func HostDocuments(seen *install.Found) []document.Host {
 	for _, m := range matched {
 		host := m.Host
 		if host == nil {
-			host = &install.Host{State: model.HostAbsent, Role: m.Role}
+			host = &model.Host{State: model.HostAbsent, Role: m.Role}
 		}
 		item := document.OfHost(*host, m.Name)
 		if (host.Role == "" || host.Role == model.RoleAuto) && m.Role != "" && m.Role != model.RoleAuto {
@@ -163,8 +163,8 @@ func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.C
 func (t Target) OfHost() Target { return Target{Name: t.Cluster, File: t.File} }
 
 // FindHost finds the host that a target names.
-func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (install.Host, error) {
-	return findMeant(ctx, a, t.OfHost(), func(ctx context.Context, in install.Target) (install.Host, error) {
+func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (model.Host, error) {
+	return findMeant(ctx, a, t.OfHost(), func(ctx context.Context, in install.Target) (model.Host, error) {
 		return service.FindHost(ctx, in, t.Name)
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -61,7 +61,7 @@ func NewCancel(a *base.App) *cobra.Command {
 // NewReset is `reset`.
 func NewReset(a *base.App) *cobra.Command {
 	return newEnding(a, "reset [cluster] NAME|ID|-f FILE", "Take a failed or cancelled install back to its beginning",
-		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
+		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) model.Advice {
 			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
 		}})
 }
@@ -71,7 +71,7 @@ type ending struct {
 	verb, done string
 	onHub      func(*install.Client, context.Context, string) error // says why not, and nobody is asked before
 	end        func(*install.Client, context.Context, *install.Found) error
-	next       func(*install.Client, context.Context, *install.Found) install.Advice
+	next       func(*install.Client, context.Context, *install.Found) model.Advice
 }
 
 func newEnding(a *base.App, use, short string, e ending) *cobra.Command {
@@ -149,7 +149,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 // ejectIfIdle ejects although the service refused to end the install, if that is because
 // none runs. While one runs, the machines need their images.
 func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
-	if fault, is := errors.AsType[*install.Fault](refused); !is || fault.Status != http.StatusConflict {
+	if fault, is := errors.AsType[*model.Fault](refused); !is || fault.Status != http.StatusConflict {
 		return refused
 	}
 	if state := model.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
@@ -163,21 +163,21 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 }
 
 // notEjected suspects a proxy first: behind one a BMC that works does not answer.
-func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
+func (o *changeOptions) notEjected(seen *install.Found, err error) *model.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
 	if o.BMCProxy != "" {
 		suspect = "check --bmc-proxy"
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
-		Next: install.Advice(suspect + ", and see to the BMCs that are named"),
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Next: model.Advice(suspect + ", and see to the BMCs that are named"),
 	}
 }
 
 // ejectBeforeDelete keeps a cluster on failure: the same command can be given again.
 func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
 	_, err := o.eject(ctx, seen)
-	fault, is := errors.AsType[*install.Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	if !is {
 		return err
 	}
@@ -195,7 +195,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 		return err
 	}
 	o.ForgetImagesOf(cluster)
-	seen := &install.Found{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
+	seen := &install.Found{Ref: model.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
 	if len(model.BootedByBMC(cluster)) == 0 {
 		return gone
 	}

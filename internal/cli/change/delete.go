@@ -12,9 +12,9 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewDelete is `delete`.
@@ -161,7 +161,7 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	if err := service.RemoveInfraEnv(ctx, env, o.deletion()); err != nil {
 		return err
 	}
-	o.ForgetImages(ctx, []install.InfraEnv{env})
+	o.ForgetImages(ctx, []model.InfraEnv{env})
 	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 }
 
@@ -251,7 +251,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 
 // nothingDeleted says of a cluster that was not there that nothing was deleted.
 func nothingDeleted(err error) error {
-	fault, is := errors.AsType[*install.Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	if !is || !errors.Is(err, install.ErrNoCluster) {
 		return err
 	}
@@ -286,7 +286,7 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 	return ""
 }
 
-func (o *changeOptions) fateOfNode(host install.Host, name string) string {
+func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 	switch {
 	case o.RemoveNode && host.Role == model.RoleControlPlane:
 		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees to it that etcd can do without it. %s", name, o.insteadOf(name))

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/capi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	installrest "github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -71,8 +71,8 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err := o.Print(printer.Result{Data: documentOf(report), Names: namesOf(report), Text: func() string { return o.text(report) }}); err != nil {
 		return err
 	}
-	fault := &install.Fault{
-		Code: install.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true,
+	fault := &model.Fault{
+		Code: model.CodeNotFound, Op: "install the providers in", On: strings.TrimSuffix(connection.Host, "/"), Permanent: true,
 	}
 	missing := report.MissingHub()
 	switch {

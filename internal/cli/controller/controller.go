@@ -17,7 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/capi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // options are those of the providers as a process.
@@ -212,8 +212,8 @@ func (o *options) reach(of *capi.Options) error {
 		return nil // the HTTP client that trusts the system is right
 	}
 	if o.Globals.ServiceURL == "" {
-		return &install.Fault{
-			Code: install.CodeUsage, Permanent: true, Err: errors.New("no service is named"),
+		return &model.Fault{
+			Code: model.CodeUsage, Permanent: true, Err: errors.New("no service is named"),
 			Next: "give --service-url URL, or --backend hub for a management cluster with the infrastructure operator",
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const kubeconfig = `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}],
@@ -93,7 +94,7 @@ func TestWhatIsRun(t *testing.T) {
 // TestStops: a process that was told to stop has not failed.
 func TestStops(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
-	stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
+	stop(&install.Interrupt{Signal: "terminated", Code: model.CodeTerminated})
 	if _, said, err := run(ctx, t, nil, ctx.Err(), "--webhook-port", "0"); err != nil || !strings.Contains(said, `"msg":"stopped"`) {
 		t.Errorf("it ends with %v, and says %s", err, said)
 	}
@@ -125,8 +126,8 @@ func TestCheck(t *testing.T) {
 	running := capi.Obstacle{What: "Deployment a in namespace b runs c", Remedy: "kubectl scale deployment -n b a --replicas=0"}
 	foreign := capi.Obstacle{What: "CustomResourceDefinition d stores version e, and not f", Remedy: "it is replaced"}
 	said, err := check(t, &capi.Report{Running: []capi.Obstacle{running}, Foreign: []capi.Obstacle{foreign}, Unknown: []string{"x"}, Missing: []string{"y"}}, "table")
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(string(install.NextOf(err)), "docs/capi.md") {
-		t.Errorf("it ends with %v: %s", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(string(model.NextOf(err)), "docs/capi.md") {
+		t.Errorf("it ends with %v: %s", err, model.NextOf(err))
 	}
 	for _, want := range []string{"in the way: " + running.What, "do: " + running.Remedy, "replaced: " + foreign.What, "not known: x", "not there yet: y"} {
 		if !strings.Contains(said, want) {
@@ -138,7 +139,7 @@ func TestCheck(t *testing.T) {
 	}
 	noHub := &capi.Report{Missing: []string{"agents.agent-install.openshift.io", "openshiftassistedconfigs.bootstrap.cluster.x-k8s.io"}}
 	said, err = check(t, noHub, "table", "--backend", "hub")
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "are not there: agents.agent-install.openshift.io") || strings.Contains(said, "Nothing is in the way") {
+	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "are not there: agents.agent-install.openshift.io") || strings.Contains(said, "Nothing is in the way") {
 		t.Errorf("without a hub: %v\n%s", err, said)
 	}
 	if said, err := check(t, noHub, "table", "--backend", "rest"); err != nil || !strings.Contains(said, "Nothing is in the way") {

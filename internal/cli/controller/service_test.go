@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // hand is a clock that is set by hand.
@@ -97,7 +97,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	t.Run("what is missing is told", func(t *testing.T) {
 		o := &options{App: a, CredentialsDir: dir}
 		o.Globals.ServiceURL = service.URL
-		if _, err := o.service(); install.CodeOf(err) != install.CodeUsage {
+		if _, err := o.service(); model.CodeOf(err) != model.CodeUsage {
 			t.Errorf("an empty token: %v", err)
 		}
 	})

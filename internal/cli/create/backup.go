@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // backupFile is the name of the file in which is written down who has said that there is a backup.
@@ -36,8 +37,8 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 			return err
 		}
 		command := advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
-		fault := &install.Fault{
-			Code: install.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
+		fault := &model.Fault{
+			Code: model.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
 			Next: advice.Sprintf("%s; then run the same command again with --backup-taken", command),
 		}
 		if !o.CanAsk() {

@@ -15,10 +15,10 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -34,7 +34,7 @@ type bootedMachines struct {
 }
 
 // Observe looks at machines.
-func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (h *bootedMachines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	states, err := h.Machines.Observe(ctx, desired, observed, ask)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, 
 }
 
 // bootMachines is nil where no machine of the file has a BMC.
-func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
+func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *model.Desired, log *runlog.Log) (*bootedMachines, error) {
 	if len(model.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
@@ -75,8 +75,8 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	}
 	if !o.Detach {
 		if config.Listener, err = net.Listen("tcp", o.boot.MediaListen); err != nil {
-			return nil, &install.Fault{
-				Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
+			return nil, &model.Fault{
+				Code: model.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
 				Next: base.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 			}
 		}
@@ -197,14 +197,14 @@ func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error
 }
 
 // adviseBase says what to do about a base that machines cannot boot.
-func (o *runOptions) adviseBase(problem *boot.BaseError) install.Advice {
+func (o *runOptions) adviseBase(problem *boot.BaseError) model.Advice {
 	if problem.Unreached {
 		return advice.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
 	return base.ImageAdvice(problem)
 }
 
-func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
+func (o *runOptions) warnReading(result install.Result, desired *model.Desired, machines *bootedMachines, failed error) {
 	if machines == nil || failed == nil || result.Observed == nil || o.Globals.Simulated || o.Detach {
 		return
 	}
@@ -259,7 +259,7 @@ func (o *runOptions) listenFor(machines *bootedMachines) string {
 }
 
 // nextDetached has the images served first, and the same command given once more beside.
-func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, machines *bootedMachines) string {
+func (o *runOptions) nextDetached(result install.Result, desired *model.Desired, machines *bootedMachines) string {
 	switch {
 	case machines == nil:
 		return o.CommandLineWithout("--detach")

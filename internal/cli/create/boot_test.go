@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -85,12 +85,12 @@ func TestBootFlags(t *testing.T) {
 		if err == nil {
 			err = o.checkHosts("f.yaml", c.hosts, c.detach)
 		}
-		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || base.CodeOf(err) != install.CodeUsage) {
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || base.CodeOf(err) != model.CodeUsage) {
 			t.Errorf("%q: %v, not %q", text, err, c.want)
 		}
 	}
 	var o bootOptions
-	if err := o.checkHosts("f.yaml", host, true); base.CodeOf(err) != install.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
+	if err := o.checkHosts("f.yaml", host, true); base.CodeOf(err) != model.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
 		t.Errorf("--detach without a media server: %v", err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -67,7 +67,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	desired := &install.Desired{Spec: cluster, Options: install.Options{
+	desired := &model.Desired{Spec: cluster, Options: model.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
 	if !o.Simulate {
@@ -151,7 +151,7 @@ func (o *addNodeOptions) checkHosts(command string) error {
 
 // add adds the hosts of a file to its cluster, until their nodes take work.
 func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
-	desired := &install.Desired{Spec: cluster, Options: install.Options{
+	desired := &model.Desired{Spec: cluster, Options: model.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 		Unattended: !o.CanAsk(), ClusterKubeconfig: o.ToCluster.Kubeconfig,
 	}}
@@ -240,7 +240,7 @@ func (o *runOptions) dial(ctx context.Context, log *runlog.Log) (*install.Client
 }
 
 // carryOut is a dry run, or a run. service reaches the service, with a log if there is one.
-func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
+func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
 	cluster := desired.Spec
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
@@ -307,7 +307,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 	return log, nil
 }
 
-func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *model.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
 	shown := o.Progress(ctx, o.clusterClock)
 	defer shown.Close()
 	var reporting sync.Mutex

@@ -17,11 +17,11 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -92,7 +92,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	desired := &install.Desired{Spec: cluster, Options: install.Options{
+	desired := &model.Desired{Spec: cluster, Options: model.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning,
 	}}
 	if cluster.Existing() != "" {
@@ -102,7 +102,7 @@ func (o *planOptions) run(ctx context.Context) error {
 }
 
 // addNodes plans what add-node does.
-func (o *planOptions) addNodes(desired *install.Desired) {
+func (o *planOptions) addNodes(desired *model.Desired) {
 	desired.Options.AddNodes, desired.Options.ClusterKubeconfig = true, o.ToCluster.Kubeconfig
 	o.ToCluster.Dir = o.Dir
 	o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
@@ -110,7 +110,7 @@ func (o *planOptions) addNodes(desired *install.Desired) {
 	}
 }
 
-func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
+func (o *runOptions) show(ctx context.Context, service *install.Client, desired *model.Desired) error {
 	booted := model.BootedByBMC(boot.ToBoot(desired))
 	installer, err := observingClient(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
@@ -128,7 +128,7 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := document.Each(plan.Actions, func(action install.Action) string { return action.Key })
+	names := document.Each(plan.Actions, func(action model.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
@@ -137,7 +137,7 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 }
 
 // unserved warns that create cluster would not know where BMCs find their images.
-func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
+func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *model.Warning {
 	if len(booted) == 0 {
 		return nil
 	}
@@ -149,13 +149,13 @@ func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *install
 	if _, err = o.boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
 		return nil
 	}
-	return &install.Warning{
+	return &model.Warning{
 		Key: "machines/media-url", Scope: model.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
 
-func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
+func planText(desired *model.Desired, plan model.Plan, then []model.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	says := plan.Message
@@ -168,12 +168,12 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 		says = verdict + ", " + says
 	}
 	escape.Fprintf(&text, "%s: %s\n", name, says)
-	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
+	base.Section(&text, "To do", plan.Actions, func(a model.Action) string { return actionText(a, wide) })
 	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
-	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
+	base.Section(&text, "In the way", plan.Blockers, func(b model.Blocker) string { return blockerText(desired.Spec, b) })
+	base.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
 	base.Section(&text, "Then", then, stepText)
-	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
+	base.Section(&text, "To know", plan.Warnings, func(w model.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
 		if w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
@@ -190,14 +190,14 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 }
 
 // missingOf are the hosts of the file that have not come: what is done to one says itself how far it is.
-func missingOf(plan install.Plan) []string {
+func missingOf(plan model.Plan) []string {
 	return slices.DeleteFunc(slices.Clone(plan.Missing), func(host string) bool {
-		return slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Name == host })
+		return slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Name == host })
 	})
 }
 
 // stepText has a point before what is done, and dots before what is waited for.
-func stepText(s install.Step) string {
+func stepText(s model.Step) string {
 	if s.Kind == "" {
 		return escape.Sprintf("  … %s\n", s.Message)
 	}
@@ -205,7 +205,7 @@ func stepText(s install.Step) string {
 }
 
 // actionText has a plus for what is new, a tilde for a change, a minus for what is cleared.
-func actionText(a install.Action, wide bool) string {
+func actionText(a model.Action, wide bool) string {
 	sign := "+"
 	switch {
 	case a.Destructive:
@@ -246,7 +246,7 @@ func actionText(a install.Action, wide bool) string {
 	return text.String()
 }
 
-func wipeText(w install.Wipe) string {
+func wipeText(w model.Wipe) string {
 	what := "formatted"
 	if w.Install {
 		what = "installed on"
@@ -261,7 +261,7 @@ func positionOf(c *spec.Cluster, field string) string {
 	return field
 }
 
-func blockerText(c *spec.Cluster, b install.Blocker) string {
+func blockerText(c *spec.Cluster, b model.Blocker) string {
 	text := escape.Sprintf("  ! %s\n", b.Message)
 	if b.Field != "" {
 		text += escape.Sprintf("    at %s\n", positionOf(c, b.Field))
@@ -275,7 +275,7 @@ func blockerText(c *spec.Cluster, b install.Blocker) string {
 // location completes what the library advises: it knows neither file nor results.
 type location struct{ file, dir string }
 
-func (p location) complete(next install.Advice) install.Advice {
+func (p location) complete(next model.Advice) model.Advice {
 	if p.file == "" {
 		return next
 	}
@@ -301,11 +301,11 @@ func observingClient(a *base.App, service *install.Client, at location, cluster 
 	return service.With(options...), nil
 }
 
-func (o *runOptions) completeAdvice(next install.Advice) install.Advice {
+func (o *runOptions) completeAdvice(next model.Advice) model.Advice {
 	return location{o.File, o.Dir}.complete(next)
 }
 
-func (p location) completePlan(plan install.Plan) install.Plan {
+func (p location) completePlan(plan model.Plan) model.Plan {
 	plan.Next = p.complete(plan.Next)
 	for i := range plan.Blockers {
 		plan.Blockers[i].Remedy = p.complete(plan.Blockers[i].Remedy)

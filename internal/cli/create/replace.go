@@ -14,9 +14,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -62,13 +62,13 @@ func NewReplaceNode(a *base.App) *cobra.Command {
 type replacement struct {
 	client *install.Client // which looks at the installed cluster, too
 	found  *install.Found
-	leave  *install.Desired // the old node
-	join   *spec.Cluster    // the new host
+	leave  *model.Desired // the old node
+	join   *spec.Cluster  // the new host
 	with   string
-	plan   install.Plan // of the old node
+	plan   model.Plan // of the old node
 }
 
-func (p *replacement) removed() install.NodeRemoval { return p.plan.Removals[0] }
+func (p *replacement) removed() model.NodeRemoval { return p.plan.Removals[0] }
 
 // isGone reports whether nothing is left of the old node.
 func (p *replacement) isGone() bool { return len(p.removed().Left) == 0 }
@@ -199,8 +199,8 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 func (o *replaceOptions) allowed(p *replacement) error {
 	r := p.removed()
 	if !p.isGone() && !r.Votes {
-		return &install.Fault{
-			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
+		return &model.Fault{
+			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
 			Next: advice.Sprintf("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
 		}
 	}
@@ -211,10 +211,10 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if !r.Dead {
 		waived = append(waived, "EtcdQuorum") // there will be one more then
 	}
-	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b install.Blocker) bool { return slices.Contains(waived, b.Reason) })
+	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b model.Blocker) bool { return slices.Contains(waived, b.Reason) })
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
-		return &install.Fault{
-			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node,
+		return &model.Fault{
+			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node,
 			Err:  errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
 			Next: "where it is the new machine already, nothing is left to do; else give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
 		}
@@ -233,22 +233,22 @@ func (o *replaceOptions) sameRole(p *replacement) error {
 		host.Role = spec.Arbiter
 		return nil
 	}
-	return &install.Fault{
-		Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Next: "give the new host the role of the old one",
+	return &model.Fault{
+		Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Next: "give the new host the role of the old one",
 		Err: fmt.Errorf("%s is to be a %s host, and only the one can take the other's place: an arbiter an arbiter's", host.Name, host.Role),
 	}
 }
 
 // refusal is all that is in the way.
-func refusal(node string, all []install.Blocker) error {
-	fault := &install.Fault{Code: install.CodeInput, Permanent: true, Op: "replace", On: node, Next: all[0].Remedy}
+func refusal(node string, all []model.Blocker) error {
+	fault := &model.Fault{Code: model.CodeInput, Permanent: true, Op: "replace", On: node, Next: all[0].Remedy}
 	switch all[0].Cure {
 	case model.CureOwner:
-		fault.Code = install.CodeNotFound
+		fault.Code = model.CodeNotFound
 	case model.CureAuth:
-		fault.Code = install.CodeAuth
+		fault.Code = model.CodeAuth
 	}
-	texts := document.Each(all, func(b install.Blocker) string { return b.Message })
+	texts := document.Each(all, func(b model.Blocker) string { return b.Message })
 	fault.Err = errors.New(strings.Join(texts, "; besides, "))
 	return fault
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // report prints the result and the last words. The error goes on to main, which prints it.
-func (o *runOptions) report(result install.Result, log string, desired *install.Desired, machines *bootedMachines, failed error) error {
+func (o *runOptions) report(result install.Result, log string, desired *model.Desired, machines *bootedMachines, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
 	if o.Globals.Progress != base.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
@@ -31,7 +31,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		return o.resumable(failed)
 	}
 	switch {
-	case result.Verdict == install.VerdictInstalled:
+	case result.Verdict == model.VerdictInstalled:
 		o.Say("%s", escape.Text(installedText(desired, result.Plan)))
 		if o.Globals.Simulated {
 			o.Say("It was simulated: no machine was touched, and nothing answers at these addresses.")
@@ -66,7 +66,7 @@ func (o *runOptions) wasTold(text string) bool {
 	return slices.ContainsFunc(o.told, func(message string) bool { return strings.Contains(message, text) })
 }
 
-func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, doc document.Result) {
+func (o *runOptions) sayWays(cluster *spec.Cluster, observed *model.Observed, doc document.Result) {
 	name, login, took := cluster.Metadata.Name+"."+cluster.Spec.BaseDomain, "", ""
 	if doc.Password != "" {
 		login = "kubeadmin, with the password in " + doc.Password
@@ -84,7 +84,7 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, 
 }
 
 // installedText does not claim of added nodes what the service cannot see.
-func installedText(desired *install.Desired, plan install.Plan) string {
+func installedText(desired *model.Desired, plan model.Plan) string {
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	switch {
 	case !desired.Options.AddNodes:
@@ -106,7 +106,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 	}
 	next := result.Plan.Next
 	if failed != nil {
-		doc.Message, next = base.PlainError(failed), install.NextOf(failed)
+		doc.Message, next = base.PlainError(failed), model.NextOf(failed)
 	}
 	if result.Observed != nil {
 		doc.State = string(model.HostAbsent)
@@ -135,7 +135,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 }
 
 // after is what to type after a run that went well. A simulated cluster has ended with its run.
-func (o *runOptions) after(next install.Advice) string {
+func (o *runOptions) after(next model.Advice) string {
 	if o.Globals.Simulated {
 		return o.Hint(base.SimulateAdvice)
 	}
@@ -157,13 +157,13 @@ func resultOf(doc document.Result) printer.Result {
 
 // resumable names the very command where the library speaks of "the same command".
 func (o *runOptions) resumable(failed error) error {
-	fault, is := errors.AsType[*install.Fault](failed)
+	fault, is := errors.AsType[*model.Fault](failed)
 	if !is {
 		return failed
 	}
 	advised := *fault
 	switch fault.Code {
-	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
+	case model.CodeInterrupted, model.CodeTerminated, model.CodeTimeout:
 		advised.Next = advice.Literal(o.CommandLine())
 		if o.Globals.Simulated {
 			advised.Next += " (the simulated service ended with this command; it begins anew)"

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,8 +29,8 @@ func (o *createOptions) resultsApart(cluster *spec.Cluster) error {
 	}
 	before := filepath.Join(o.clusterDir(cluster), "auth")
 	if err := os.RemoveAll(before); err != nil {
-		return &install.Fault{
-			Code: install.CodeFailure, Permanent: true, Op: "remove the results of the simulation before in", On: before, Err: err,
+		return &model.Fault{
+			Code: model.CodeFailure, Permanent: true, Op: "remove the results of the simulation before in", On: before, Err: err,
 			Next: "remove them yourself, or give another folder with --dir",
 		}
 	}

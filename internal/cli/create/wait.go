@@ -13,9 +13,9 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type waitOptions struct {
@@ -50,11 +50,11 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	case "":
 		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
-		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
+		return install.Condition{Name: word, Whole: true, Met: func(o *model.Observed) bool {
 			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
-		return install.Condition{Name: word, Met: func(o *install.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }}, "to be ready", nil
+		return install.Condition{Name: word, Met: func(o *model.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }}, "to be ready", nil
 	}
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
@@ -62,14 +62,14 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 		return until, "", base.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
 	hosts := names.Counted(n, "host")
-	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
+	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
-var readyOrFurther = [...]install.ClusterState{
+var readyOrFurther = [...]model.ClusterState{
 	model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
 }
 
-func connected(hosts []install.Host) int {
+func connected(hosts []model.Host) int {
 	n := 0
 	for _, h := range hosts {
 		switch h.State {
@@ -95,13 +95,13 @@ func (o *waitOptions) run(ctx context.Context) error {
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
 	result, failed := installer.Wait(ctx, seen.Observed, until)
 	shown.Close()
-	if fault, is := errors.AsType[*install.Fault](failed); is {
+	if fault, is := errors.AsType[*model.Fault](failed); is {
 		ended := *fault
 		ended.Op, ended.On = "wait for", seen.FullName()+" "+text
 		switch {
-		case result.Verdict == install.VerdictFailed:
+		case result.Verdict == model.VerdictFailed:
 			ended.Next = advice.Command("why", seen.Ref.Name)
-		case ended.Code == install.CodeTimeout:
+		case ended.Code == model.CodeTimeout:
 			ended.Next = advice.Literal(o.CommandLine())
 		}
 		failed = &ended
@@ -121,7 +121,7 @@ func (o *waitOptions) result(seen *install.Found, result install.Result, failed 
 	}
 	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = base.PlainError(failed), o.Hint(install.NextOf(failed))
+		doc.Message, doc.Next = base.PlainError(failed), o.Hint(model.NextOf(failed))
 	}
 	return doc
 }

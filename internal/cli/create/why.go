@@ -11,9 +11,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -86,28 +86,28 @@ func (o *whyOptions) host(ctx context.Context) error {
 	return o.show(seen, plan, document.OfWhy(host.DisplayName(), string(host.State), plan))
 }
 
-func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host install.Host, in install.Target) (*install.Found, install.Plan, error) {
+func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host model.Host, in install.Target) (*install.Found, model.Plan, error) {
 	seen, err := service.InspectHost(ctx, host, in)
 	if err != nil {
-		return nil, install.Plan{}, err
+		return nil, model.Plan{}, err
 	}
 	plan, err := o.explain(ctx, service, seen, host.ID)
 	return seen, plan, err
 }
 
-func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
+func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (model.Plan, error) {
 	var booted []*spec.Host
 	if seen.Spec != nil {
 		booted = model.BootedByBMC(seen.Spec)
 	}
 	observing, err := observingClient(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
 	if err != nil {
-		return install.Plan{}, err
+		return model.Plan{}, err
 	}
 	observing = observing.With(install.WithNodes(o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))))
 	plan, observed, err := observing.Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
-		return install.Plan{}, err
+		return model.Plan{}, err
 	}
 	seen.Observed = observed
 	if seen.Spec != nil {
@@ -116,7 +116,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	return o.Hinted(plan), nil
 }
 
-func (o *whyOptions) show(seen *install.Found, plan install.Plan, doc document.Why) error {
+func (o *whyOptions) show(seen *install.Found, plan model.Plan, doc document.Why) error {
 	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) + o.knowsMore(seen, doc) }})
 }
@@ -129,7 +129,7 @@ func (o *whyOptions) knowsMore(seen *install.Found, doc document.Why) string {
 	return "\nWith the cluster's file (why -f), more is known: which hosts are still to come, their names, and their BMCs.\n"
 }
 
-func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
+func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", whatOf(doc), doc.State)
 	switch {
@@ -158,14 +158,14 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 			}
 		}
 	}
-	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, "") })
+	base.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, "") })
 	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()
 }
 
-func waitText(w install.Wait, who string) string {
+func waitText(w model.Wait, who string) string {
 	text := escape.Sprintf("  … %s%s\n", w.For, who)
 	if w.Who == model.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)

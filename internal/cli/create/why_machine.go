@@ -10,9 +10,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func (o *whyOptions) machine(ctx context.Context) error {
@@ -39,7 +39,7 @@ func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client
 
 // explainMachine shows what stands in the way of a Machine, and of its host where that has come.
 func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machines.Machine) error {
-	seen, ofHost := &install.Found{}, install.Plan{}
+	seen, ofHost := &install.Found{}, model.Plan{}
 	if m.Host != nil {
 		found, plan, err := o.explainHost(ctx, service, *m.Host, install.Target{})
 		switch {
@@ -52,8 +52,8 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 		}
 	}
 	plan := o.Hinted(machinePlan(&m, &ofHost))
-	plan.Blockers = withoutRepeated(append(plan.Blockers, ofHost.Blockers...), func(b install.Blocker) string { return b.Message })
-	plan.Waits = withoutRepeated(append(plan.Waits, ofHost.Waits...), func(w install.Wait) string { return w.For })
+	plan.Blockers = withoutRepeated(append(plan.Blockers, ofHost.Blockers...), func(b model.Blocker) string { return b.Message })
+	plan.Waits = withoutRepeated(append(plan.Waits, ofHost.Waits...), func(w model.Wait) string { return w.For })
 	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
 	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not looked at yet"), plan)
 	shown := document.OfMachine(m)
@@ -63,20 +63,20 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 
 // machinePlan has the causes of a Machine as blockers and waits. What the whole cluster is held up by is only waited for
 // where it is this host.
-func machinePlan(m *machines.Machine, ofHost *install.Plan) install.Plan {
-	var plan install.Plan
-	scope := install.Scope("machine/" + m.Name)
+func machinePlan(m *machines.Machine, ofHost *model.Plan) model.Plan {
+	var plan model.Plan
+	scope := model.Scope("machine/" + m.Name)
 	for _, c := range m.Causes(len(ofHost.Blockers)+len(ofHost.Waits) > 0) {
 		message := c.Of() + ": " + c.Message
-		byHost := slices.ContainsFunc(ofHost.Blockers, func(b install.Blocker) bool { return strings.Contains(c.Message, b.Message) })
+		byHost := slices.ContainsFunc(ofHost.Blockers, func(b model.Blocker) bool { return strings.Contains(c.Message, b.Message) })
 		if byHost && !c.OfControlPlane() {
 			continue // the host says it itself, with what to do
 		}
 		if c.Passes || byHost {
-			plan.Waits = append(plan.Waits, install.Wait{Scope: scope, For: message, Who: model.WhoService})
+			plan.Waits = append(plan.Waits, model.Wait{Scope: scope, For: message, Who: model.WhoService})
 			continue
 		}
-		plan.Blockers = append(plan.Blockers, install.Blocker{Scope: scope, Reason: c.Reason, Message: message, Check: c.Look, Remedy: c.Remedy})
+		plan.Blockers = append(plan.Blockers, model.Blocker{Scope: scope, Reason: c.Reason, Message: message, Check: c.Look, Remedy: c.Remedy})
 	}
 	return plan
 }

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Items is a list of things, under the key that kubectl uses for it.
@@ -53,19 +53,19 @@ func orEmpty[T any](list []T) []T {
 
 // Cluster is an item of `get clusters`, and `describe cluster` with its lists.
 type Cluster struct {
-	ID         string               `json:"id"`
-	Name       string               `json:"name"`
-	BaseDomain string               `json:"baseDomain,omitempty"`
-	State      install.ClusterState `json:"state"`
-	Status     string               `json:"status"`
-	StatusInfo string               `json:"statusInfo,omitempty"`
-	Version    string               `json:"version,omitempty"`
-	Hosts      int                  `json:"hosts"`
-	Percent    int                  `json:"percent"`
-	Owned      bool                 `json:"owned"` // made by oaictl
-	Created    *time.Time           `json:"created,omitempty"`
-	Started    *time.Time           `json:"installStarted,omitempty"`
-	Completed  *time.Time           `json:"installCompleted,omitempty"`
+	ID         string             `json:"id"`
+	Name       string             `json:"name"`
+	BaseDomain string             `json:"baseDomain,omitempty"`
+	State      model.ClusterState `json:"state"`
+	Status     string             `json:"status"`
+	StatusInfo string             `json:"statusInfo,omitempty"`
+	Version    string             `json:"version,omitempty"`
+	Hosts      int                `json:"hosts"`
+	Percent    int                `json:"percent"`
+	Owned      bool               `json:"owned"` // made by oaictl
+	Created    *time.Time         `json:"created,omitempty"`
+	Started    *time.Time         `json:"installStarted,omitempty"`
+	Completed  *time.Time         `json:"installCompleted,omitempty"`
 
 	Detail *ClusterDetail `json:"detail,omitempty"`
 }
@@ -116,7 +116,7 @@ type Operator struct {
 }
 
 // OfCluster is the form of a cluster.
-func OfCluster(c install.Cluster) Cluster {
+func OfCluster(c model.Cluster) Cluster {
 	return Cluster{
 		ID: c.ID, Name: c.Name, BaseDomain: c.BaseDomain, State: c.State, Status: c.Status, StatusInfo: c.StatusInfo, Version: c.Version,
 		Hosts: c.Hosts, Percent: c.Progress.Percent, Owned: c.Owned, Created: moment(c.Created),
@@ -125,8 +125,8 @@ func OfCluster(c install.Cluster) Cluster {
 }
 
 // OfOperators is the form of a cluster's operators.
-func OfOperators(operators []install.Operator) []Operator {
-	return Each(operators, func(o install.Operator) Operator {
+func OfOperators(operators []model.Operator) []Operator {
+	return Each(operators, func(o model.Operator) Operator {
 		return Operator{Name: o.Name, Status: o.Status, Info: o.Info, Version: o.Version}
 	})
 }
@@ -141,28 +141,28 @@ type Validation struct {
 }
 
 // OfValidations is the form of validations of one host, or of the cluster.
-func OfValidations(host string, list []install.Validation) []Validation {
-	return Each(list, func(v install.Validation) Validation {
+func OfValidations(host string, list []model.Validation) []Validation {
+	return Each(list, func(v model.Validation) Validation {
 		return Validation{Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message}
 	})
 }
 
 // InfraEnv is an item of `get infraenvs`, without the image's URL, which may hold a token.
 type InfraEnv struct {
-	ID           string             `json:"id"`
-	Name         string             `json:"name"`
-	ClusterID    string             `json:"clusterId,omitempty"`
-	Owned        bool               `json:"owned"`
-	Created      *time.Time         `json:"created,omitempty"`
-	Arch         string             `json:"arch,omitempty"`
-	Image        install.ImageState `json:"image"`
-	ImageType    string             `json:"imageType,omitempty"`
-	ImageCreated *time.Time         `json:"imageCreated,omitempty"`
-	ImageExpires *time.Time         `json:"imageExpires,omitempty"`
+	ID           string           `json:"id"`
+	Name         string           `json:"name"`
+	ClusterID    string           `json:"clusterId,omitempty"`
+	Owned        bool             `json:"owned"`
+	Created      *time.Time       `json:"created,omitempty"`
+	Arch         string           `json:"arch,omitempty"`
+	Image        model.ImageState `json:"image"`
+	ImageType    string           `json:"imageType,omitempty"`
+	ImageCreated *time.Time       `json:"imageCreated,omitempty"`
+	ImageExpires *time.Time       `json:"imageExpires,omitempty"`
 }
 
 // OfInfraEnv is the form of an InfraEnv.
-func OfInfraEnv(e install.InfraEnv) InfraEnv {
+func OfInfraEnv(e model.InfraEnv) InfraEnv {
 	return InfraEnv{
 		ID: e.ID, Name: e.Name, ClusterID: e.ClusterID, Owned: e.Owned, Created: moment(e.Created), Arch: e.Settings[setting.Arch].Text(),
 		Image: e.Image.State, ImageType: e.Image.Type, ImageCreated: moment(e.Image.Created), ImageExpires: moment(e.Image.Expires),
@@ -171,29 +171,29 @@ func OfInfraEnv(e install.InfraEnv) InfraEnv {
 
 // Host is an item of `get hosts`, and `describe host` with its detail.
 type Host struct {
-	ID         string            `json:"id"`
-	Name       string            `json:"name"`
-	ClusterID  string            `json:"clusterId,omitempty"`
-	InfraEnvID string            `json:"infraEnvId,omitempty"`
-	Machine    string            `json:"machine,omitempty"` // of Cluster API
-	Role       install.Role      `json:"role"`
-	Bootstrap  bool              `json:"bootstrap"`
-	State      install.HostState `json:"state"`
-	Status     string            `json:"status"`
-	StatusInfo string            `json:"statusInfo,omitempty"`
-	Stage      string            `json:"stage,omitempty"`
-	StageInfo  string            `json:"stageInfo,omitempty"`
-	Percent    int               `json:"percent"`
-	TimedOut   bool              `json:"stageTimedOut,omitempty"`
-	Since      *time.Time        `json:"since,omitempty"`
-	CheckedIn  *time.Time        `json:"checkedIn,omitempty"`
-	Registered *time.Time        `json:"registered,omitempty"`
-	Serial     string            `json:"serial,omitempty"`
-	MACs       []string          `json:"macs"`
-	Addresses  []string          `json:"addresses"`
-	BMC        string            `json:"bmc,omitempty"`
-	CPUs       int               `json:"cpus,omitempty"`
-	Memory     int64             `json:"memoryBytes,omitempty"`
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	ClusterID  string          `json:"clusterId,omitempty"`
+	InfraEnvID string          `json:"infraEnvId,omitempty"`
+	Machine    string          `json:"machine,omitempty"` // of Cluster API
+	Role       model.Role      `json:"role"`
+	Bootstrap  bool            `json:"bootstrap"`
+	State      model.HostState `json:"state"`
+	Status     string          `json:"status"`
+	StatusInfo string          `json:"statusInfo,omitempty"`
+	Stage      string          `json:"stage,omitempty"`
+	StageInfo  string          `json:"stageInfo,omitempty"`
+	Percent    int             `json:"percent"`
+	TimedOut   bool            `json:"stageTimedOut,omitempty"`
+	Since      *time.Time      `json:"since,omitempty"`
+	CheckedIn  *time.Time      `json:"checkedIn,omitempty"`
+	Registered *time.Time      `json:"registered,omitempty"`
+	Serial     string          `json:"serial,omitempty"`
+	MACs       []string        `json:"macs"`
+	Addresses  []string        `json:"addresses"`
+	BMC        string          `json:"bmc,omitempty"`
+	CPUs       int             `json:"cpus,omitempty"`
+	Memory     int64           `json:"memoryBytes,omitempty"`
 
 	Detail *HostDetail `json:"detail,omitempty"`
 }
@@ -238,7 +238,7 @@ type Disk struct {
 }
 
 // OfHost is the form of a host; name is the one of cluster.yaml, if any.
-func OfHost(h install.Host, name string) Host {
+func OfHost(h model.Host, name string) Host {
 	name = cmp.Or(name, h.DisplayName())
 	out := Host{
 		ID: h.ID, Name: name, ClusterID: h.ClusterID, InfraEnvID: h.InfraEnvID, Role: roleOf(h), Bootstrap: h.Bootstrap,
@@ -254,7 +254,7 @@ func OfHost(h install.Host, name string) Host {
 	return out
 }
 
-func roleOf(h install.Host) install.Role {
+func roleOf(h model.Host) model.Role {
 	if (h.Role == "" || h.Role == model.RoleAuto) && h.Suggested != "" {
 		return h.Suggested
 	}
@@ -262,15 +262,15 @@ func roleOf(h install.Host) install.Role {
 }
 
 // OfHostDetail is all there is to know of a host.
-func OfHostDetail(h install.Host, name string) Host {
+func OfHostDetail(h model.Host, name string) Host {
 	out := OfHost(h, name)
 	out.Detail = &HostDetail{
 		Manufacturer: h.Inventory.Manufacturer, Product: h.Inventory.Product, Arch: h.Inventory.Arch, TPM: h.Inventory.TPM,
 		Validations: OfValidations("", h.Validations), Stages: orEmpty(h.Progress.Stages),
-		Interfaces: Each(h.Inventory.Interfaces, func(i install.Interface) Interface {
+		Interfaces: Each(h.Inventory.Interfaces, func(i model.Interface) Interface {
 			return Interface{Name: i.Name, MAC: i.MAC, Addresses: orEmpty(i.Addresses), Up: i.Up}
 		}),
-		Disks: Each(h.Inventory.Disks, func(d install.Disk) Disk {
+		Disks: Each(h.Inventory.Disks, func(d model.Disk) Disk {
 			return Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Model: d.Model, Vendor: d.Vendor, Serial: d.Serial, WWN: d.WWN,
 				Type: d.Type, SizeBytes: d.SizeBytes, Eligible: d.Eligible, Reasons: d.Reasons,

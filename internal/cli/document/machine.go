@@ -3,22 +3,22 @@ package document
 import (
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Machine is a Machine of Cluster API: an item of `get machines`.
 type Machine struct {
-	ID        string       `json:"id"` // NAMESPACE/NAME
-	Name      string       `json:"name"`
-	ClusterID string       `json:"clusterId"`
-	Role      install.Role `json:"role"`
-	Phase     string       `json:"phase,omitempty"`
+	ID        string     `json:"id"` // NAMESPACE/NAME
+	Name      string     `json:"name"`
+	ClusterID string     `json:"clusterId"`
+	Role      model.Role `json:"role"`
+	Phase     string     `json:"phase,omitempty"`
 	// Host is the name of its host, HostID and State are those of the service's record. All are "" while none has come.
-	Host   string            `json:"host,omitempty"`
-	HostID string            `json:"hostId,omitempty"`
-	State  install.HostState `json:"state,omitempty"`
-	Node   string            `json:"node,omitempty"`
+	Host   string          `json:"host,omitempty"`
+	HostID string          `json:"hostId,omitempty"`
+	State  model.HostState `json:"state,omitempty"`
+	Node   string          `json:"node,omitempty"`
 	// WaitsFor is the first of the causes.
 	WaitsFor       string         `json:"waitsFor,omitempty"`
 	Causes         []MachineCause `json:"causes"`

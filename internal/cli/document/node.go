@@ -4,18 +4,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Node is a machine of a cluster in all that it is: a row of `get nodes`.
 type Node struct {
 	Name string `json:"name"`
 	// HostID and State are those of the service's record, Stage how far its install is.
-	HostID string            `json:"hostId,omitempty"`
-	State  install.HostState `json:"state"`
-	Stage  string            `json:"stage,omitempty"`
-	Role   string            `json:"role,omitempty"`
+	HostID string          `json:"hostId,omitempty"`
+	State  model.HostState `json:"state"`
+	Stage  string          `json:"stage,omitempty"`
+	Role   string          `json:"role,omitempty"`
 	// Node is the name of the cluster's Node, "" while there is none.
 	Node          string     `json:"node,omitempty"`
 	Ready         bool       `json:"ready"`

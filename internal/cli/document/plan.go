@@ -4,26 +4,26 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Plan is `plan -o json`.
 type Plan struct {
-	Verdict  install.Verdict `json:"verdict"`
-	Message  string          `json:"message,omitempty"`
-	Next     string          `json:"next,omitempty"`
-	Actions  []Action        `json:"actions"`
-	Waits    []Wait          `json:"waits"`
-	Blockers []Blocker       `json:"blockers"`
-	Warnings []Warning       `json:"warnings"`
-	Wipes    []Wipe          `json:"wipes"`
-	Missing  []string        `json:"missing"`
-	Added    []string        `json:"added,omitempty"`
-	Ready    []string        `json:"ready,omitempty"`
-	Requests []Request       `json:"requests,omitempty"`
-	Then     []Step          `json:"then,omitempty"`
-	Removals []Removal       `json:"removals,omitempty"`
+	Verdict  model.Verdict `json:"verdict"`
+	Message  string        `json:"message,omitempty"`
+	Next     string        `json:"next,omitempty"`
+	Actions  []Action      `json:"actions"`
+	Waits    []Wait        `json:"waits"`
+	Blockers []Blocker     `json:"blockers"`
+	Warnings []Warning     `json:"warnings"`
+	Wipes    []Wipe        `json:"wipes"`
+	Missing  []string      `json:"missing"`
+	Added    []string      `json:"added,omitempty"`
+	Ready    []string      `json:"ready,omitempty"`
+	Requests []Request     `json:"requests,omitempty"`
+	Then     []Step        `json:"then,omitempty"`
+	Removals []Removal     `json:"removals,omitempty"`
 }
 
 // Removal is how far the removal of a node is.
@@ -36,12 +36,12 @@ type Removal struct {
 
 // Action is something to be done.
 type Action struct {
-	Key         string        `json:"key"`
-	Scope       install.Scope `json:"scope"`
-	Kind        install.Kind  `json:"kind"`
-	Reason      string        `json:"reason"`
-	Destructive bool          `json:"destructive"`
-	Changes     []Change      `json:"changes"`
+	Key         string      `json:"key"`
+	Scope       model.Scope `json:"scope"`
+	Kind        model.Kind  `json:"kind"`
+	Reason      string      `json:"reason"`
+	Destructive bool        `json:"destructive"`
+	Changes     []Change    `json:"changes"`
 }
 
 // Change is one field that an action changes.
@@ -53,30 +53,30 @@ type Change struct {
 
 // Wait is something that can only be waited for.
 type Wait struct {
-	Scope install.Scope `json:"scope"`
-	For   string        `json:"for"`
-	Since *time.Time    `json:"since,omitempty"`
-	Who   install.Who   `json:"who"`
+	Scope model.Scope `json:"scope"`
+	For   string      `json:"for"`
+	Since *time.Time  `json:"since,omitempty"`
+	Who   model.Who   `json:"who"`
 }
 
 // Blocker is something that stands in the way.
 type Blocker struct {
-	Scope       install.Scope `json:"scope"`
-	Reason      string        `json:"reason"`
-	Message     string        `json:"message"`
-	Field       string        `json:"field,omitempty"`
-	Remedy      string        `json:"remedy,omitempty"`
-	Since       *time.Time    `json:"since,omitempty"`
-	Validations []string      `json:"validations"`
-	Hosts       []string      `json:"hosts"`
+	Scope       model.Scope `json:"scope"`
+	Reason      string      `json:"reason"`
+	Message     string      `json:"message"`
+	Field       string      `json:"field,omitempty"`
+	Remedy      string      `json:"remedy,omitempty"`
+	Since       *time.Time  `json:"since,omitempty"`
+	Validations []string    `json:"validations"`
+	Hosts       []string    `json:"hosts"`
 }
 
 // Warning is something to know that stops nothing.
 type Warning struct {
-	Scope   install.Scope `json:"scope"`
-	Reason  string        `json:"reason"`
-	Message string        `json:"message"`
-	Next    string        `json:"next,omitempty"`
+	Scope   model.Scope `json:"scope"`
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Next    string      `json:"next,omitempty"`
 }
 
 // Wipe is a disk that will be written over.
@@ -89,24 +89,24 @@ type Wipe struct {
 
 // Step is something that follows on the plan.
 type Step struct {
-	Scope   install.Scope `json:"scope"`
-	Kind    install.Kind  `json:"kind,omitempty"` // "": to wait for
-	Message string        `json:"message"`
-	Hosts   []string      `json:"hosts,omitempty"`
+	Scope   model.Scope `json:"scope"`
+	Kind    model.Kind  `json:"kind,omitempty"` // "": to wait for
+	Message string      `json:"message"`
+	Hosts   []string    `json:"hosts,omitempty"`
 }
 
 // OfPlan is the form of a plan and of what follows on it.
-func OfPlan(plan install.Plan, then []install.Step) Plan {
+func OfPlan(plan model.Plan, then []model.Step) Plan {
 	return Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
 		Waits: Each(plan.Waits, ofWait), Blockers: Each(plan.Blockers, ofBlocker), Warnings: Each(plan.Warnings, ofWarning),
-		Missing: orEmpty(plan.Missing), Added: plan.Added, Ready: plan.Ready, Requests: requestsOf(plan.Requests), Then: Each(then, func(s install.Step) Step { return Step(s) }),
-		Actions: Each(plan.Actions, func(a install.Action) Action {
-			changes := Each(a.Changes, func(c install.Change) Change { return Change(c) })
+		Missing: orEmpty(plan.Missing), Added: plan.Added, Ready: plan.Ready, Requests: requestsOf(plan.Requests), Then: Each(then, func(s model.Step) Step { return Step(s) }),
+		Actions: Each(plan.Actions, func(a model.Action) Action {
+			changes := Each(a.Changes, func(c model.Change) Change { return Change(c) })
 			return Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: changes}
 		}),
 		Removals: ofRemovals(plan.Removals),
-		Wipes: Each(plan.Wipes, func(w install.Wipe) Wipe {
+		Wipes: Each(plan.Wipes, func(w model.Wipe) Wipe {
 			return Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install}
 		}),
 	}
@@ -123,27 +123,27 @@ func requestsOf(verdicts []csr.Verdict) []Request {
 	return out
 }
 
-func ofRemovals(all []install.NodeRemoval) []Removal {
+func ofRemovals(all []model.NodeRemoval) []Removal {
 	if len(all) == 0 {
 		return nil
 	}
-	return Each(all, func(r install.NodeRemoval) Removal {
-		return Removal{Asked: r.Asked, Name: r.Name, Node: r.Node, Left: Each(r.Left, func(s install.Step) Step { return Step(s) })}
+	return Each(all, func(r model.NodeRemoval) Removal {
+		return Removal{Asked: r.Asked, Name: r.Name, Node: r.Node, Left: Each(r.Left, func(s model.Step) Step { return Step(s) })}
 	})
 }
 
-func ofBlocker(b install.Blocker) Blocker {
+func ofBlocker(b model.Blocker) Blocker {
 	return Blocker{
 		Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy.String(), Since: moment(b.Since),
 		Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
 	}
 }
 
-func ofWait(w install.Wait) Wait {
+func ofWait(w model.Wait) Wait {
 	return Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who}
 }
 
-func ofWarning(w install.Warning) Warning {
+func ofWarning(w model.Warning) Warning {
 	return Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()}
 }
 
@@ -161,7 +161,7 @@ type Why struct {
 }
 
 // OfWhy is the form of what stands in the way of a cluster.
-func OfWhy(cluster, state string, plan install.Plan) Why {
+func OfWhy(cluster, state string, plan model.Plan) Why {
 	return Why{
 		Cluster: cluster, State: state, Blockers: Each(plan.Blockers, ofBlocker), Waits: Each(plan.Waits, ofWait),
 		Warnings: Each(slices.Concat(plan.Checks, plan.Warnings), ofWarning),

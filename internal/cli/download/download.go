@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewDownload is `download`.
@@ -72,7 +73,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 }
 
 // keepResult writes where create cluster does, which puts another cluster's aside.
-func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
+func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster model.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
 		return err

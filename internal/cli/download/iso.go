@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type isoOptions struct {
@@ -87,10 +88,10 @@ func (o *isoOptions) run(ctx context.Context) error {
 	return o.Saved(files, nil)
 }
 
-func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]install.InfraEnv, error) {
+func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]model.InfraEnv, error) {
 	if o.InfraEnv != "" {
 		env, err := service.InfraEnvByNameOrID(ctx, o.InfraEnv)
-		return []install.InfraEnv{env}, err
+		return []model.InfraEnv{env}, err
 	}
 	seen, err := o.FindCluster(ctx, service, o.Target)
 	if err != nil {
@@ -108,7 +109,7 @@ type imageURL struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 }
 
-func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, infraEnvs []install.InfraEnv) error {
+func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, infraEnvs []model.InfraEnv) error {
 	var items []imageURL
 	var urls []string
 	for _, env := range infraEnvs {

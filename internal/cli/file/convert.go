@@ -18,8 +18,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -129,8 +129,8 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	if _, other := o.Open(ctx, o.File, how); other != nil {
 		return err
 	}
-	return &install.Fault{
-		Code: install.CodeInput, Permanent: true, Err: failed.Err,
+	return &model.Fault{
+		Code: model.CodeInput, Permanent: true, Err: failed.Err,
 		Next: advice.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") + ", then write the machines into DIR/cluster.yaml (spec.hosts) " +
 			"in place of acceptUnknownHosts",
 	}
@@ -139,9 +139,9 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 func (o *convertOptions) writeCluster(from *base.Source) error {
 	c := from.Converted
 	if c == nil {
-		return &install.Fault{
-			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: convert.ErrIsCluster,
-			Next: install.Advice("give --to " + strings.Join(FormatsWritten()[1:], ", --to ")),
+		return &model.Fault{
+			Code: model.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: convert.ErrIsCluster,
+			Next: model.Advice("give --to " + strings.Join(FormatsWritten()[1:], ", --to ")),
 		}
 	}
 	if o.Dir == "" {
@@ -189,7 +189,7 @@ func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, erro
 
 func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
-		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
+		return &model.Fault{Code: model.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
 	}
 	if o.Report == base.StdoutName {
 		return nil

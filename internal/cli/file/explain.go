@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
@@ -94,7 +94,7 @@ func (o *explainOptions) field() error {
 		return o.explainAll(found)
 	}
 	if err != nil {
-		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
+		return &model.Fault{Code: model.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
 	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
@@ -155,7 +155,7 @@ func (o *explainOptions) word() error {
 		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
 			reason = fmt.Errorf("it is not known; did you mean %s?", strings.Join(near, ", "))
 		}
-		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
+		return &model.Fault{Code: model.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
 	}
 	return o.explainAll(found)
 }

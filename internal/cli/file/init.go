@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // pullSecretPage is where a person gets a pull secret.
@@ -123,8 +123,8 @@ func notNew(path string, err error) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return base.NotWritten(path, err)
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "write", On: path, Permanent: true, Err: errors.New("it is there already, and is not overwritten"),
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "write", On: path, Permanent: true, Err: errors.New("it is there already, and is not overwritten"),
 		Next: "give -o another FILE",
 	}
 }
@@ -238,8 +238,8 @@ func (o *initOptions) check() error {
 	}
 	path := o.PullSecret
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &install.Fault{
-			Code: install.CodeInput, Op: "read the pull secret", On: path, Permanent: true, Err: errors.New("there is no such file"),
+		return &model.Fault{
+			Code: model.CodeInput, Op: "read the pull secret", On: path, Permanent: true, Err: errors.New("there is no such file"),
 			Next: advice.Sprintf("get it from %s, and save it as %s; --pull-secret names another FILE", pullSecretPage, path),
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -99,7 +99,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 	case printed != nil:
 		return printed
 	case err != nil:
-		return &install.Fault{Code: install.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
+		return &model.Fault{Code: model.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
 	}
 	return nil
 }

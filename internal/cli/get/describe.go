@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewDescribe is `describe`.
@@ -115,7 +115,7 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 }
 
 // written says whether a host has been installed on its disk.
-func written(h *install.Host) bool {
+func written(h *model.Host) bool {
 	return h.State == model.HostInstalled || h.State == model.HostAdded || h.HasRebooted()
 }
 

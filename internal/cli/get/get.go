@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewGet is `get`.
@@ -134,7 +135,7 @@ func newGetHosts(a *base.App) *cobra.Command {
 }
 
 func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]document.Host, error) {
-	var hosts []install.Host
+	var hosts []model.Host
 	var err error
 	switch {
 	case o.InfraEnv != "":
@@ -156,7 +157,7 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 	if err != nil {
 		return nil, err
 	}
-	items := document.Each(hosts, func(host install.Host) document.Host { return document.OfHost(host, "") })
+	items := document.Each(hosts, func(host model.Host) document.Host { return document.OfHost(host, "") })
 	base.ByName(items)
 	if err := o.nameClusters(ctx, service, document.Each(items, func(h document.Host) string { return h.ClusterID })); err != nil {
 		return nil, err
@@ -166,8 +167,8 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 
 // notHost is the fault that there is no cluster of a name, where it is that of a host: those are described.
 func (o *getOptions) notHost(ctx context.Context, service *install.Client, failed error) error {
-	fault, is := errors.AsType[*install.Fault](failed)
-	if !is || fault.Code != install.CodeNotFound || o.Name == "" {
+	fault, is := errors.AsType[*model.Fault](failed)
+	if !is || fault.Code != model.CodeNotFound || o.Name == "" {
 		return failed
 	}
 	if _, err := service.FindHost(ctx, install.Target{}, o.Name); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func newGetMachines(a *base.App) *cobra.Command {
@@ -106,7 +107,7 @@ func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, 
 		return nil
 	}
 	all, err := base.Machines(ctx, service)
-	if errors.Is(err, hub.ErrNoClusterAPI) || install.CodeOf(err) == install.CodeAuth {
+	if errors.Is(err, hub.ErrNoClusterAPI) || model.CodeOf(err) == model.CodeAuth {
 		return nil
 	}
 	if err != nil {

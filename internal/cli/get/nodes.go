@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type nodesOptions struct {
@@ -79,7 +79,7 @@ func byRole(a, b install.NodeView) int {
 }
 
 // warnUnseen says, once, that the rows have nothing of the cluster itself.
-func (o *nodesOptions) warnUnseen(observed *install.Observed) {
+func (o *nodesOptions) warnUnseen(observed *model.Observed) {
 	why := ""
 	switch {
 	case observed.Cluster != nil && !observed.Cluster.State.Installed():

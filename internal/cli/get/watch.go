@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // deleted is the state of what was there at the last look and is not any more.
@@ -171,14 +172,14 @@ type silence struct {
 // tolerate is nil where a watch goes on: while something is being deleted, and for a while
 // with a silent service. It warns once.
 func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
-	fault, is := errors.AsType[*install.Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	switch {
 	case err == nil:
 		o.silent = time.Time{}
 		return nil
 	case ctx.Err() != nil:
 		return base.Stopped(ctx, "watch", err)
-	case !is, fault.Permanent, fault.Code == install.CodeAuth:
+	case !is, fault.Permanent, fault.Code == model.CodeAuth:
 		return err
 	case errors.Is(err, install.ErrDeleting):
 		if o.silent.IsZero() {
@@ -206,7 +207,7 @@ func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	switch {
 	case err == nil:
 		p.id, p.seen = id, true
-	case p.seen && install.CodeOf(err) == install.CodeNotFound:
+	case p.seen && model.CodeOf(err) == model.CodeNotFound:
 		p.id = ""
 		return true, nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -51,8 +51,8 @@ func (i *Live) Fault(err error) error { return Fault(Named(i.location, i.File.Pa
 // Lacks is the fault that the image does not have what is asked of it.
 func (i *Live) Lacks(what string) error {
 	name := fetch.Redact(i.location)
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
 		Next: advice.Command("iso show", names.Quoted(name)),
 	}
 }
@@ -100,7 +100,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 }
 
 func fetchFault(location string, err error) error {
-	var next install.Advice
+	var next model.Advice
 	switch {
 	case iso.IsNotLive(err):
 		return SourceFault(location, err)
@@ -113,13 +113,13 @@ func fetchFault(location string, err error) error {
 	default:
 		return MissingFault(location, err)
 	}
-	return &install.Fault{Code: install.CodeFailure, Err: err, Next: next}
+	return &model.Fault{Code: model.CodeFailure, Err: err, Next: next}
 }
 
 // SourceFault is about an image that was read and is of no use.
 func SourceFault(location string, err error) error {
 	coded := Fault(err)
-	fault, is := errors.AsType[*install.Fault](coded)
+	fault, is := errors.AsType[*model.Fault](coded)
 	switch {
 	case !is || fault.Next != "":
 	case iso.IsNotLive(err):
@@ -138,7 +138,7 @@ func MissingFault(location string, err error) error {
 	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
 		return err
 	}
-	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
+	return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
 }
 
 // OpenImage reads a live image.
@@ -186,21 +186,21 @@ func (e *cachedError) Unwrap() error { return e.err }
 // machine that fails.
 func Fault(err error) error {
 	coded := ContentFault(err)
-	if err == nil || base.Is[*install.Fault](coded) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || base.Is[*model.Fault](coded) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return coded
 	}
-	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+	return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
 }
 
 // ContentFault gives an error about what goes into an image its exit code.
 func ContentFault(err error) error {
 	switch {
-	case err == nil, base.Is[*install.Fault](err):
+	case err == nil, base.Is[*model.Fault](err):
 		return err
 	case errors.Is(err, iso.ErrCustomized):
-		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
+		return &model.Fault{Code: model.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
 	case base.Is[*ignition.Invalid](err), base.Is[nmstate.Problems](err), base.Is[*iso.TooLargeError](err):
-		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+		return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
 	}
 	return err
 }

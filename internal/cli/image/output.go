@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
@@ -99,8 +99,8 @@ func checkThere(path string, mode fs.FileMode, force bool) error {
 	case mode.IsRegular():
 		return existsFault(path)
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
-		return &install.Fault{
-			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("it is a disk, and all that is on it would be lost"),
+		return &model.Fault{
+			Code: model.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("it is a disk, and all that is on it would be lost"),
 			Next: "see with lsblk that it is the right one, and give --force",
 		}
 	}
@@ -110,8 +110,8 @@ func checkThere(path string, mode fs.FileMode, force bool) error {
 var errLinkNowhere = errors.New("it is a link to something that is not there")
 
 func existsFault(path string) error {
-	return &install.Fault{
-		Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("there is such a file already"),
+	return &model.Fault{
+		Code: model.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("there is such a file already"),
 		Next: "overwrite it with --force, or name another",
 	}
 }
@@ -121,14 +121,14 @@ func outputFault(ctx context.Context, path string, err error) error {
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, extent.ErrSameFile):
-		return &install.Fault{
-			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Next: "name another file",
+		return &model.Fault{
+			Code: model.CodeUsage, Op: "write", On: path, Permanent: true, Next: "name another file",
 			Err: errors.New("it is the image that is read from, which is never changed"),
 		}
 	case errors.Is(err, fs.ErrExist):
 		return existsFault(path)
 	}
-	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.WriteAdvice(err)}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.WriteAdvice(err)}
 	if cause, is := errors.AsType[syscall.Errno](err); is {
 		fault.Err = cause // the path stands before it
 	}

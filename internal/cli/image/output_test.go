@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Nothing that is there is overwritten unasked, a disk least of all.
@@ -31,8 +31,8 @@ func TestPlaceOfAnImage(t *testing.T) {
 		if (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
-		var fault *install.Fault
-		if strings.HasPrefix(c.reason, "it is a disk") && (!errors.As(err, &fault) || fault.Code != install.CodeUsage || !strings.Contains(fault.Next.String(), "--force")) {
+		var fault *model.Fault
+		if strings.HasPrefix(c.reason, "it is a disk") && (!errors.As(err, &fault) || fault.Code != model.CodeUsage || !strings.Contains(fault.Next.String(), "--force")) {
 			t.Errorf("%s: %#v", name, err)
 		}
 	}

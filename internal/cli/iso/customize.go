@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
@@ -199,7 +199,7 @@ func (o *customizeOptions) ignitionConfig(ctx context.Context) ([]byte, []string
 		}
 		report, err := ignition.Validate(inputName(path), data)
 		if err != nil {
-			return nil, nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: install.Advice(nextConfig(data))}
+			return nil, nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: model.Advice(nextConfig(data))}
 		}
 		warnings = append(warnings, report.Warnings()...)
 		configs = append(configs, data)
@@ -228,7 +228,7 @@ func (o *customizeOptions) networkFiles(ctx context.Context) ([]iso.Keyfile, err
 	add := func(path string, files ...iso.Keyfile) error {
 		for _, k := range files {
 			if other, twice := from[k.Name]; twice {
-				return &install.Fault{Code: install.CodeInput, Permanent: true, Err: fmt.Errorf("%s and %s both make the network profile %s", other, path, k.Name)}
+				return &model.Fault{Code: model.CodeInput, Permanent: true, Err: fmt.Errorf("%s and %s both make the network profile %s", other, path, k.Name)}
 			}
 			from[k.Name] = path
 			keyfiles = append(keyfiles, k)
@@ -278,7 +278,7 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: advice.Literal(before("give ", lackedMACs(state, macs)))}
+		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: advice.Literal(before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {
@@ -300,8 +300,8 @@ func (o *customizeOptions) input(ctx context.Context, op, path string) ([]byte, 
 		err = fmt.Errorf("it has more than %s", bytesize.Text(largestConfig))
 	}
 	if err != nil {
-		return nil, &install.Fault{
-			Code: install.CodeInput, Op: op, On: inputName(path), Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read",
+		return nil, &model.Fault{
+			Code: model.CodeInput, Op: op, On: inputName(path), Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read",
 		}
 	}
 	return data, nil

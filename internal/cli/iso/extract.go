@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
@@ -204,7 +204,7 @@ func (o *minimalOptions) run(ctx context.Context, location string) error {
 		minimal, err := live.Minimal(ctx, o.RootfsURL)
 		switch {
 		case errors.Is(err, iso.ErrCustomized):
-			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err), Next: "make the minimal image first, and customise that"}
+			return &model.Fault{Code: model.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err), Next: "make the minimal image first, and customise that"}
 		case err != nil:
 			return live.Fault(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -224,7 +224,7 @@ func verify(ctx context.Context, o *image.Options, location string) (verified, e
 	found := verified{Image: location, Damage: []iso.Damage{}}
 	live, err := metered(o, "checking", location, file.Path)
 	switch {
-	case base.Is[*fs.PathError](err), base.Is[*install.Fault](err):
+	case base.Is[*fs.PathError](err), base.Is[*model.Fault](err):
 		return verified{}, err
 	case iso.IsNotLive(err):
 		return verified{}, image.SourceFault(location, err)
@@ -247,7 +247,7 @@ func printVerified(o *image.Options, found verified) error {
 	if err != nil || found.Sound {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image anew"}
+	return &model.Fault{Code: model.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image anew"}
 }
 
 func (v verified) text() string {

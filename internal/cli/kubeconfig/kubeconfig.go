@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewCommand is `kubeconfig`.
@@ -63,8 +63,8 @@ func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err
 		paths = []string{o.Into}
 	}
 	if len(paths) == 0 {
-		return nil, 0, &install.Fault{
-			Code: install.CodeUsage, Op: "find the kubeconfig to merge into", Permanent: true,
+		return nil, 0, &model.Fault{
+			Code: model.CodeUsage, Op: "find the kubeconfig to merge into", Permanent: true,
 			Err: errors.New("neither KUBECONFIG nor HOME says where it is"), Next: "give --into FILE",
 		}
 	}
@@ -92,15 +92,15 @@ func notWritten(ctx context.Context, path string, err error) error {
 	locked, is := errors.AsType[*kubeconfig.Locked](err)
 	switch {
 	case is:
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
+		return &model.Fault{
+			Code: model.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
 			Next: advice.Sprintf("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
 		}
 	case base.Is[*fs.PathError](err), base.Is[*os.LinkError](err):
 		return base.NotWritten(path, err)
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "change kubeconfig", On: path, Permanent: true, Err: err,
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "change kubeconfig", On: path, Permanent: true, Err: err,
 		Next: "mend it, or give another file with --into: KUBECONFIG may list both",
 	}
 }

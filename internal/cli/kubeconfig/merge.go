@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type mergeOptions struct {
@@ -133,8 +133,8 @@ func (o *mergeOptions) wish(found access) (kubeconfig.Wish, error) {
 	case o.As != "":
 		wish.Names = []string{o.As}
 	case found.name == "":
-		return wish, &install.Fault{
-			Code: install.CodeUsage, Op: "merge", On: found.path, Permanent: true,
+		return wish, &model.Fault{
+			Code: model.CodeUsage, Op: "merge", On: found.path, Permanent: true,
 			Err:  fmt.Errorf("nothing says what the cluster at %s is called", found.Server()),
 			Next: "give --name NAME",
 		}
@@ -167,8 +167,8 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	if o.As == "" {
 		next = again + " --name " + names.Quoted(taken.Name+"-new") + " leaves that as it is"
 	}
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
 		Err:  fmt.Errorf("the name %q is taken: %w; nothing was changed", taken.Name, err),
 		Next: advice.Literal(next + "; " + again + " --overwrite replaces it"),
 	}
@@ -208,7 +208,7 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 }
 
 // refreshing is how to renew what was merged, "" where it lies nowhere.
-func (o *mergeOptions) refreshing(found access) install.Advice {
+func (o *mergeOptions) refreshing(found access) model.Advice {
 	switch {
 	case found.folder != "" && o.Dir != ".":
 		return advice.Command("kubeconfig refresh", names.Quoted(found.folder), "--dir", names.Quoted(o.Dir))

@@ -16,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type refreshOptions struct {
@@ -61,8 +61,8 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	}
 	before, has := held.Ends()
 	if !has {
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
+		return &model.Fault{
+			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
 			Next: advice.Command("download kubeconfig", names.Quoted(held.name)),
 		}
 	}
@@ -160,8 +160,8 @@ func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held a
 // address than the service's copy, and by certificates of its own.
 func sameByID(ctx context.Context, held access, has offered) error {
 	other := func(why string) error {
-		return &install.Fault{
-			Code: install.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
+		return &model.Fault{
+			Code: model.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
 			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has: %s", has.fullName(), has.ID, why),
 			Next: advice.Command("download kubeconfig", names.Quoted(has.name)),
 		}
@@ -192,7 +192,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 			return renewed.Text, err
 		})
 	}
-	cluster := install.ClusterRef{ID: has.cluster.ID, Name: held.folder}
+	cluster := model.ClusterRef{ID: has.cluster.ID, Name: held.folder}
 	claimed, saved, err := has.service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
 	for _, aside := range []string{claimed, saved} {
 		if aside != "" {
@@ -217,8 +217,8 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	if before.After(now) {
 		who = "while it still holds, or as another administrator"
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
 		Next: advice.Sprintf("%s: oc config new-admin-kubeconfig > new.kubeconfig; where nobody is let in, the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
 			who, nodeKubeconfig, advice.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 )
 
@@ -96,11 +96,11 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 		return out, nil
 	}
 	next := advice.Text("give --from the kubeconfig of an installed cluster")
-	code := install.CodeInput
+	code := model.CodeInput
 	if errors.Is(err, errAnothers) {
-		next, code = "leave CLUSTER out, or give --from that of the cluster", install.CodeNotFound
+		next, code = "leave CLUSTER out, or give --from that of the cluster", model.CodeNotFound
 	}
-	return access{}, &install.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
+	return access{}, &model.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
 }
 
 // leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say
@@ -168,8 +168,8 @@ func (o *options) kept(meant install.Target) (access, error) {
 // notKept says what to do about a file that is not what it has to be.
 func (o *options) notKept(path, folder string, err error) error {
 	if errors.Is(err, errAnothers) {
-		return &install.Fault{
-			Code: install.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
+		return &model.Fault{
+			Code: model.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
 			Next: "give the folder that has the cluster's results with --dir, or " + advice.Command("kubeconfig merge --from", names.Quoted(path)) + " for that one",
 		}
 	}
@@ -184,7 +184,7 @@ func (o *options) notKept(path, folder string, err error) error {
 type offered struct {
 	access
 	service *install.Client
-	cluster install.ClusterRef
+	cluster model.ClusterRef
 	text    []byte // as the service has it, nil where only its credentials are taken
 }
 
@@ -213,8 +213,8 @@ func (o *options) fetch(ctx context.Context, meant install.Target) (offered, err
 	}
 	out, err := made(model.KubeconfigFile, text, install.Target{})
 	if err != nil {
-		return offered{}, &install.Fault{
-			Code: install.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
+		return offered{}, &model.Fault{
+			Code: model.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
 			Next: advice.Command("describe", names.Quoted(found.Ref.Name)),
 		}
 	}
@@ -231,8 +231,8 @@ func (o *options) canAsk() bool {
 // nowhere is the fault that there is no kubeconfig, and nobody to ask for one.
 func (o *options) nowhere(meant install.Target) error {
 	name, _ := nameOf(meant)
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "find the kubeconfig of", On: cmp.Or(name, "a cluster"), Permanent: true,
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "find the kubeconfig of", On: cmp.Or(name, "a cluster"), Permanent: true,
 		Err:  fmt.Errorf("there is no %s, and no service is named that could have it", filepath.Join(o.Dir, cmp.Or(name, "CLUSTER"), "auth", model.KubeconfigFile)),
 		Next: "give --dir, or --service-url, or --backend hub; {help environment} says how to name a service for good",
 	}
@@ -249,7 +249,7 @@ func onlyCluster(ctx context.Context, service *install.Client) (install.Target, 
 	}
 	why := "the service has none"
 	if len(clusters) > 1 {
-		why = "the service has several: " + names.Few(document.Each(clusters, func(c install.Cluster) string { return c.Name }))
+		why = "the service has several: " + names.Few(document.Each(clusters, func(c model.Cluster) string { return c.Name }))
 	}
 	return install.Target{}, base.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
 }

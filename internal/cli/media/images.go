@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -193,7 +194,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 		return nil, err
 	}
 	if len(cluster.Spec.Hosts) == 0 {
-		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
+		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
 	}
 	return cluster, nil
 }
@@ -219,7 +220,7 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 }
 
 func (o *hostMediaOptions) notRegistered(err error) error {
-	fault, is := errors.AsType[*install.Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
 		return err
 	}
@@ -235,7 +236,7 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
 	carried, err := images.Open(ctx)
 	o.WarnCarried(carried, o.Base)
-	fault, is := errors.AsType[*install.Fault](err)
+	fault, is := errors.AsType[*model.Fault](err)
 	if problem, wrong := errors.AsType[*boot.BaseError](err); is && wrong {
 		advised := *fault
 		advised.Next = base.ImageAdvice(problem)

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -17,16 +17,16 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 	cluster := &spec.Cluster{}
 	cluster.Metadata.Name = "lab"
 	cluster.Spec.Hosts = []spec.Host{{Name: "cp-0"}}
-	for state, want := range map[install.ClusterState]string{
+	for state, want := range map[model.ClusterState]string{
 		model.ClusterInstalled:   "oaictl add-node -f lab.yaml",
 		model.ClusterAddingHosts: "oaictl add-node -f lab.yaml",
 		model.ClusterReady:       "oaictl create cluster -f lab.yaml --detach",
 	} {
-		service := seenService{observed: &install.Observed{Cluster: &install.Cluster{State: state}}}
+		service := seenService{observed: &model.Observed{Cluster: &model.Cluster{State: state}}}
 		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
 		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
-		if install.NextOf(err).String() != want || base.CodeOf(err) != install.CodeNotFound {
-			t.Errorf("%s: %v, next %q", state, err, install.NextOf(err))
+		if model.NextOf(err).String() != want || base.CodeOf(err) != model.CodeNotFound {
+			t.Errorf("%s: %v, next %q", state, err, model.NextOf(err))
 		}
 		if installed := strings.Contains(want, "add-node"); installed != strings.Contains(err.Error(), "the cluster is installed") {
 			t.Errorf("%s: %v", state, err)
@@ -37,9 +37,9 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 // seenService shows one observation, and does nothing else.
 type seenService struct {
 	install.Backend
-	observed *install.Observed
+	observed *model.Observed
 }
 
-func (s seenService) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s seenService) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	return s.observed, nil
 }

@@ -22,10 +22,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/extent"
@@ -90,11 +89,11 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	}
 	key, err := serve.LoadKey(base.MediaKeyFile(dir))
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
+		return &model.Fault{Code: model.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: base.ListenAdvice(err, "--listen", "")}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: base.ListenAdvice(err, "--listen", "")}
 	}
 	o.URL = given
 	if o.URL == "" {
@@ -177,7 +176,7 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 		served = nil
 	}
 	if ctx.Err() == nil && served != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: served}
+		return &model.Fault{Code: model.CodeFailure, Op: "serve on", On: o.Listen, Err: served}
 	}
 	return base.Stopped(ctx, "iso serve", ctx.Err())
 }

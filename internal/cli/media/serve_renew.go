@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -49,7 +49,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 		}
 		hosts[env.ID], clusters[env.ID] = append(hosts[env.ID], host), env.ClusterID
 	}
-	now := map[string][]install.InfraEnv{} // by cluster
+	now := map[string][]model.InfraEnv{} // by cluster
 	for env, cluster := range clusters {
 		if _, asked := now[cluster]; !asked {
 			listed, err := r.service.ListInfraEnvs(ctx, cluster)
@@ -66,7 +66,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 }
 
 // check fetches Ignition only where the InfraEnv was touched.
-func (r *renewal) check(ctx context.Context, id, host string, listed []install.InfraEnv) bool {
+func (r *renewal) check(ctx context.Context, id, host string, listed []model.InfraEnv) bool {
 	for _, env := range listed {
 		before, known := r.served[id]
 		if env.ID != id || known && !before.failed && before.updated.Equal(env.Image.Created) {

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
@@ -67,7 +68,7 @@ func NewApprove(a *base.App) *cobra.Command {
 
 func (o *approveOptions) run(ctx context.Context) error {
 	o.Approval.Mode = string(install.ApproveAuto)
-	var options install.Options
+	var options model.Options
 	if err := o.Approval.Into(&options); err != nil {
 		return err
 	}
@@ -105,8 +106,8 @@ func (o *approveOptions) run(ctx context.Context) error {
 
 // goesOn is nil where --watch goes on: what passes is told.
 func (o *approveOptions) goesOn(ctx context.Context, err error) error {
-	fault, is := errors.AsType[*install.Fault](err)
-	if err == nil || !o.Watch || ctx.Err() != nil || !is || fault.Permanent || fault.Code == install.CodeAuth || fault.Code == install.CodeInput {
+	fault, is := errors.AsType[*model.Fault](err)
+	if err == nil || !o.Watch || ctx.Err() != nil || !is || fault.Permanent || fault.Code == model.CodeAuth || fault.Code == model.CodeInput {
 		return err
 	}
 	o.Warn("%v; trying again", err)
@@ -143,7 +144,7 @@ func (o *approveOptions) find(ctx context.Context) (*install.Client, *install.Fo
 }
 
 // named are the names by which the hosts can be spoken of that requests are approved of.
-func (o *approveOptions) named(observed *install.Observed) []string {
+func (o *approveOptions) named(observed *model.Observed) []string {
 	named := slices.Clone(o.nodes)
 	for _, id := range o.ids {
 		if h := observed.HostByID(id); h != nil && h.Hostname != "" && !slices.Contains(named, h.Hostname) {
@@ -174,7 +175,7 @@ func (o *approveOptions) await(ctx context.Context, plane *node.Plane) error {
 }
 
 // once judges the requests that are pending, and approves those that are proven.
-func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *install.Desired, observed *install.Observed) (done, left []document.Request, err error) {
+func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *model.Desired, observed *model.Observed) (done, left []document.Request, err error) {
 	verdicts, seen, err := client.Requests(ctx, desired, observed, o.ids)
 	if err != nil {
 		return nil, nil, err
@@ -224,7 +225,7 @@ func (o *approveOptions) asksFor(v csr.Verdict) bool { return slices.Contains(o.
 // meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be
 // the answer to any: a request that nobody has made, or another node, or that a newer one of the
 // same kubelet took the place of.
-func (o *approveOptions) meant(all []csr.Verdict, seen *install.Observed) ([]csr.Verdict, error) {
+func (o *approveOptions) meant(all []csr.Verdict, seen *model.Observed) ([]csr.Verdict, error) {
 	hosts := map[string]bool{} // by the names that their nodes have
 	for _, id := range o.ids {
 		if h := seen.HostByID(id); h != nil {
@@ -254,8 +255,8 @@ func (o *approveOptions) meant(all []csr.Verdict, seen *install.Observed) ([]csr
 	return of, nil
 }
 
-func (o *approveOptions) refusal(on string, why error, next install.Advice) error {
-	return &install.Fault{Code: install.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
+func (o *approveOptions) refusal(on string, why error, next model.Advice) error {
+	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
 }
 
 // person has a person say whether a request is approved, once.
@@ -291,16 +292,16 @@ func (o *approveOptions) report(done, left []document.Request) error {
 		return err
 	}
 	first := left[0]
-	fault := &install.Fault{Code: install.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
 	fault.Next = nextOf(first)
 	if csr.Decision(first.Decision) == csr.Ask {
-		fault.Code = install.CodeNeedsUser
+		fault.Code = model.CodeNeedsUser
 	}
 	return fault
 }
 
 // nextOf is what a person can do about a request that is left pending.
-func nextOf(r document.Request) install.Advice {
+func nextOf(r document.Request) model.Advice {
 	switch csr.Decision(r.Decision) {
 	case csr.Ask:
 		words := []string{"approve", names.Quoted(r.Host)}

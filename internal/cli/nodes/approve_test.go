@@ -6,16 +6,15 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // TestRequestsMeant: which requests an `approve` is about, and what --request cannot name.
 func TestRequestsMeant(t *testing.T) {
-	seen := &install.Observed{
-		Cluster: &install.Cluster{ClusterRef: model.ClusterRef{Name: "lab"}},
-		Hosts:   []install.Host{{ID: "id-1", Hostname: "W-1"}, {ID: "id-2", Hostname: "w-2"}},
+	seen := &model.Observed{
+		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{Name: "lab"}},
+		Hosts:   []model.Host{{ID: "id-1", Hostname: "W-1"}, {ID: "id-2", Hostname: "w-2"}},
 	}
 	verdict := func(name, node string, decision csr.Decision, reason, newer string) csr.Verdict {
 		return csr.Verdict{Name: name, Kind: csr.Client, Node: node, Host: node, Decision: decision, Reason: reason, Newer: newer, Message: "because"}
@@ -28,16 +27,16 @@ func TestRequestsMeant(t *testing.T) {
 		verdict("csr-denied", "w-1", csr.Ignore, csr.ReasonDenied, ""),
 	}
 	for given, test := range map[string]struct {
-		code       install.Code
+		code       model.Code
 		says, next string
 	}{
 		"":           {},
 		"csr-new":    {},
 		"csr-done":   {},
-		"csr-old":    {install.CodeFailure, "csr-new is the newest of that node", "if it is the node's: oaictl approve w-1 --request csr-new"},
-		"csr-other":  {install.CodeFailure, "is not of w-1, but of w-2", "name the node that it is of"},
-		"csr-denied": {install.CodeFailure, "is not pending: because", "oaictl get nodes lab"},
-		"csr-nope":   {install.CodeNotFound, "approve csr-nope: no kubelet has made", "oaictl get nodes lab"},
+		"csr-old":    {model.CodeFailure, "csr-new is the newest of that node", "if it is the node's: oaictl approve w-1 --request csr-new"},
+		"csr-other":  {model.CodeFailure, "is not of w-1, but of w-2", "name the node that it is of"},
+		"csr-denied": {model.CodeFailure, "is not pending: because", "oaictl get nodes lab"},
+		"csr-nope":   {model.CodeNotFound, "approve csr-nope: no kubelet has made", "oaictl get nodes lab"},
 	} {
 		t.Run(given, func(t *testing.T) {
 			var errors strings.Builder
@@ -52,8 +51,8 @@ func TestRequestsMeant(t *testing.T) {
 				}
 				return
 			}
-			if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) || install.NextOf(err).String() != test.next {
-				t.Errorf("code %d: %v; next %s", install.CodeOf(err), err, install.NextOf(err))
+			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) || model.NextOf(err).String() != test.next {
+				t.Errorf("code %d: %v; next %s", model.CodeOf(err), err, model.NextOf(err))
 			}
 		})
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -77,7 +77,7 @@ func (o *importOptions) run(ctx context.Context) error {
 		data, err = file.Kept()
 	}
 	if err != nil {
-		return &install.Fault{Code: install.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
+		return &model.Fault{Code: model.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
 	}
 	is, err := node.Describe(ctx, data, o.ClusterSecret)
 	if err != nil {
@@ -112,8 +112,8 @@ func (o *importOptions) cluster(ctx context.Context, is node.Description, access
 		}
 		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
 	default:
-		return nil, &install.Fault{
-			Code: install.CodeUsage, Permanent: true, Err: errors.New("hosts that are added pull images, for which the service needs a pull secret"),
+		return nil, &model.Fault{
+			Code: model.CodeUsage, Permanent: true, Err: errors.New("hosts that are added pull images, for which the service needs a pull secret"),
 			Next: "give --pull-secret FILE, or --use-cluster-pull-secret for the one that the cluster itself has",
 		}
 	}
@@ -130,7 +130,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 	if err != nil {
 		return err
 	}
-	result, err := service.With(install.WithClock(o.Clock)).Run(ctx, &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}})
+	result, err := service.With(install.WithClock(o.Clock)).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}})
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 
 // next adds a host. The imported cluster has no discovery image, so one is made, which takes
 // a pull secret. A service gives back none, so that the cluster's own is read from it once more.
-func (o *importOptions) next(name string) install.Advice {
+func (o *importOptions) next(name string) model.Advice {
 	words := []string{
 		"add-node --cluster", names.Quoted(name), "--name HOST --mac MAC",
 		"--pull-secret", names.Quoted(cmp.Or(o.PullSecret, clusterSecretFile)), "--cluster-kubeconfig", names.Quoted(o.Kubeconfig),

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type removeOptions struct {
@@ -94,7 +95,7 @@ func (o *removeOptions) run(ctx context.Context) error {
 	case plan.Fault != nil:
 		return plan.Fault
 	}
-	if plan.Verdict == install.VerdictInstalled {
+	if plan.Verdict == model.VerdictInstalled {
 		return o.gone(plan)
 	}
 	if err := o.confirm(desired, plan); err != nil {
@@ -113,7 +114,7 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 		return service.Inspect(ctx, install.Target{Name: o.Cluster})
 	}
 	host, err := service.FindHost(ctx, install.Target{}, o.nodes[0])
-	if fault, is := errors.AsType[*install.Fault](err); is && fault.Code == install.CodeNotFound {
+	if fault, is := errors.AsType[*model.Fault](err); is && fault.Code == model.CodeNotFound {
 		named := *fault
 		named.Next = advice.Sprintf("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}", fault.Next, names.Quoted(o.nodes[0]))
 		return nil, &named
@@ -137,26 +138,26 @@ func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*i
 }
 
 // gone says that nothing is left to do.
-func (o *removeOptions) gone(plan install.Plan) error {
-	return o.Changed(document.Each(plan.Removals, func(r install.NodeRemoval) document.Changed {
+func (o *removeOptions) gone(plan model.Plan) error {
+	return o.Changed(document.Each(plan.Removals, func(r model.NodeRemoval) document.Changed {
 		return document.Changed{Kind: "node", Name: r.Node, ID: r.Node, Done: "gone already"}
 	})...)
 }
 
 // confirm says all that will be done, and asks once. What was agreed to is what was shown: a node
 // that is made anew meanwhile is another.
-func (o *removeOptions) confirm(desired *install.Desired, plan install.Plan) error {
+func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 	o.Agree(desired, plan)
 	o.Say("%s", escape.Text(strings.TrimSuffix(base.RemovalText(desired, o.Hinted(plan)), "\n")))
-	nodes := document.Each(plan.Removals, func(r install.NodeRemoval) string { return r.Node })
+	nodes := document.Each(plan.Removals, func(r model.NodeRemoval) string { return r.Node })
 	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", names.Few(nodes), desired.FullName()))
 }
 
 // show prints what would be done.
-func (o *removeOptions) show(desired *install.Desired, observed *install.Observed, plan install.Plan) error {
+func (o *removeOptions) show(desired *model.Desired, observed *model.Observed, plan model.Plan) error {
 	then := install.NewSnapshot(desired, observed).Then(plan)
 	plan = o.Hinted(plan)
-	keys := document.Each(plan.Actions, func(a install.Action) string { return a.Key })
+	keys := document.Each(plan.Actions, func(a model.Action) string { return a.Key })
 	return o.Print(printer.Result{Data: document.OfPlan(plan, then), Names: keys, Text: func() string {
 		return base.RemovalText(desired, plan)
 	}})

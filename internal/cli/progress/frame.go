@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type frame struct {
@@ -52,7 +52,7 @@ func (f frame) title() string {
 		}
 	}
 	style := styleActive
-	switch install.ClusterState(state) {
+	switch model.ClusterState(state) {
 	case model.ClusterFailed, model.ClusterCancelled, model.ClusterUnknown:
 		style = styleBad
 	case model.ClusterBlocked, model.ClusterNeedsUser:
@@ -164,7 +164,7 @@ func (f frame) cleanHosts() []install.HostView {
 	for i := range hosts {
 		h := &hosts[i]
 		h.Name, h.Stage, h.Waiting = escape.Word(h.Name), escape.Word(h.Stage), firstLine(h.Waiting)
-		h.State = install.HostState(escape.Word(string(h.State)))
+		h.State = model.HostState(escape.Word(string(h.State)))
 	}
 	return hosts
 }
@@ -257,7 +257,7 @@ func (c columns) over(terminal int) int {
 // narrowRole shows of roles: control, worker, arbiter.
 const narrowRole = 7
 
-func roleOf(role install.Role, cells int) string {
+func roleOf(role model.Role, cells int) string {
 	text := escape.Word(string(role))
 	if width(text) > cells {
 		text, _, _ = strings.Cut(text, "-")

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // terminal is a screen that understands what Live writes, and nothing else.
@@ -183,7 +183,7 @@ func TestLiveEnd(t *testing.T) {
 		screen := &terminal{t: t, cells: 80, wraps: true}
 		sink := Live(t.Context(), Screen{W: screen, Zone: time.UTC, Clock: still{clock.Real()}, Wall: never{clock.Real()}})
 		view, code := picture(), 6
-		view.Plan.Blockers = []install.Blocker{{Message: "no disk fits"}}
+		view.Plan.Blockers = []model.Blocker{{Message: "no disk fits"}}
 		sink.Event(install.Event{Type: model.EventProgress, View: view})
 		sink.Event(install.Event{Type: model.EventRun, ExitCode: &code, Message: words})
 		sink.Close()

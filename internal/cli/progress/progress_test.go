@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -171,12 +171,12 @@ func TestJSON(t *testing.T) {
 
 // picture is a cluster of five hosts in the middle of an install.
 func picture() *install.View {
-	host := func(name string, role install.Role, state install.HostState, stage string, percent int, since time.Duration) install.HostView {
+	host := func(name string, role model.Role, state model.HostState, stage string, percent int, since time.Duration) install.HostView {
 		return install.HostView{Name: name, Role: role, State: state, Stage: stage, Percent: percent, Since: noon().Add(-since)}
 	}
 	view := &install.View{
-		Desired:  &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
-		Observed: &install.Observed{At: noon(), Cluster: &install.Cluster{State: model.ClusterInstalling}},
+		Desired:  &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
+		Observed: &model.Observed{At: noon(), Cluster: &model.Cluster{State: model.ClusterInstalling}},
 		Percent:  42, ETA: 31 * time.Minute,
 		Hosts: []install.HostView{
 			host("cp-0", model.RoleControlPlane, model.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
@@ -185,9 +185,9 @@ func picture() *install.View {
 			host("worker-0", model.RoleWorker, model.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
 			{Name: "worker-1", Role: model.RoleWorker, State: model.HostAbsent},
 		},
-		Plan: install.Plan{
-			Verdict: install.VerdictWaiting,
-			Blockers: []install.Blocker{
+		Plan: model.Plan{
+			Verdict: model.VerdictWaiting,
+			Blockers: []model.Blocker{
 				{Message: "worker-0: the host booted the discovery image again instead of its disk", Hosts: []string{"worker-0"}},
 				{Message: "another"},
 			},
@@ -209,7 +209,7 @@ func rack() *install.View {
 		view.Hosts = append(view.Hosts, install.HostView{Name: names[i], Role: model.RoleWorker, State: model.HostBlocked, Trouble: true})
 	}
 	few := strings.Join(names[:7], ", ") + " and 36 more"
-	view.Plan.Blockers = []install.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
+	view.Plan.Blockers = []model.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
 	view.Hosts = append(view.Hosts[:3], install.HostView{Name: "rack-2", Role: model.RoleWorker, State: model.HostBlocked})
 	return view
 }
@@ -221,7 +221,7 @@ func TestFrame(t *testing.T) {
 		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: model.RoleWorker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
 		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: model.RoleWorker, State: model.HostReady})
 	}
-	empty := &install.View{Plan: install.Plan{Actions: []install.Action{{}}, Message: "about to register the cluster"}}
+	empty := &install.View{Plan: model.Plan{Actions: []model.Action{{}}, Message: "about to register the cluster"}}
 	tests := []struct {
 		name          string
 		view          *install.View
@@ -292,7 +292,7 @@ func (h *heard) Event(e install.Event) { h.messages = append(h.messages, e.Messa
 func (h *heard) Close()                { h.messages = append(h.messages, "closed") }
 
 func TestOnce(t *testing.T) {
-	event := func(kind install.EventType, severity install.Severity, message string) install.Event {
+	event := func(kind model.EventType, severity model.Severity, message string) install.Event {
 		return install.Event{Type: kind, Severity: severity, Message: message}
 	}
 	refused := event(model.EventAction, model.SeverityError, "could not register: no")

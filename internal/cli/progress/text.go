@@ -8,8 +8,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // checking stands for insufficient, which every install is for a moment.
@@ -76,7 +76,7 @@ func withoutHosts(message string, names map[string]bool) string {
 }
 
 // withFewHosts names the first of many hosts: on one line the cause is what counts.
-func withFewHosts(b install.Blocker) string {
+func withFewHosts(b model.Blocker) string {
 	list, rest, found := strings.Cut(b.Message, ": ")
 	if !found || len(b.Hosts) < 3 || !strings.HasPrefix(list, b.Hosts[0]+", ") {
 		return b.Message
@@ -104,7 +104,7 @@ func joined(by string, parts ...string) string {
 
 func firstLine(text string) string { return escape.Word(strings.TrimSpace(text)) }
 
-func mark(severity install.Severity) string {
+func mark(severity model.Severity) string {
 	switch severity {
 	case model.SeverityError:
 		return "error: "

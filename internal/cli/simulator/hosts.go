@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -122,13 +122,13 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	config.BMCs, err = simulator.NewBMCs(config)
 	switch {
 	case err != nil:
-		return &install.Fault{Code: install.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
+		return &model.Fault{Code: model.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
 	case config.BMCs == nil:
 		return base.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
 	}
 	listener, err := net.Listen("tcp", o.BMCListen)
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with --bmc-listen"}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with --bmc-listen"}
 	}
 	fmt.Fprintln(o.IO.Out, "http://"+listener.Addr().String())
 	running, stop := context.WithCancelCause(ctx)

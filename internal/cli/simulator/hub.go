@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -128,7 +128,7 @@ func playable(ctx context.Context, kube *rest.Config) error {
 	}
 	if name != "" {
 		fault := hubFault(kube, fmt.Errorf("it is a real hub: it has the AgentServiceConfig %s", name))
-		fault.Code, fault.Permanent = install.CodeUsage, true
+		fault.Code, fault.Permanent = model.CodeUsage, true
 		fault.Next = "give --kubeconfig of an API server that is there to be played on"
 		return fault
 	}
@@ -146,6 +146,6 @@ func playable(ctx context.Context, kube *rest.Config) error {
 	return nil
 }
 
-func hubFault(kube *rest.Config, err error) *install.Fault {
-	return &install.Fault{Code: install.CodeFailure, Op: "play a hub on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context"}
+func hubFault(kube *rest.Config, err error) *model.Fault {
+	return &model.Fault{Code: model.CodeFailure, Op: "play a hub on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context"}
 }

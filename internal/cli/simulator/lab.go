@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator/management"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -71,7 +71,7 @@ func (o *labOptions) run(ctx context.Context) error {
 	if o.Hub || !o.WithoutNodes {
 		o.Say(startsServers)
 		starter, err := newStarter(ctx, "run a lab", o.Assets, o.IO.Err)
-		if fault, is := errors.AsType[*install.Fault](err); is && !o.Hub {
+		if fault, is := errors.AsType[*model.Fault](err); is && !o.Hub {
 			fault.Next = "leave the nodes out with --without-nodes, which needs no API server; or " + fault.Next
 		}
 		if err != nil {
@@ -187,8 +187,8 @@ func (o *labOptions) ended(ctx context.Context, err error) error {
 	if base.InterruptOf(ctx) != nil {
 		return base.Stopped(ctx, "simulator lab", err)
 	}
-	if _, is := errors.AsType[*install.Fault](err); is || err == nil {
+	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "run a lab", Err: err}
+	return &model.Fault{Code: model.CodeFailure, Op: "run a lab", Err: err}
 }

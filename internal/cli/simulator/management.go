@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type managementOptions struct {
@@ -225,10 +225,10 @@ func (o *managementOptions) ended(ctx context.Context, err error) error {
 	if base.InterruptOf(ctx) != nil {
 		return base.Stopped(ctx, "simulator management", err)
 	}
-	if _, is := errors.AsType[*install.Fault](err); is || err == nil {
+	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
 		return err
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "run a management cluster", Err: err}
+	return &model.Fault{Code: model.CodeFailure, Op: "run a management cluster", Err: err}
 }
 
 func (o *managementOptions) plays(s *servers, site *management.Site) []string {

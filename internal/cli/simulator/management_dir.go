@@ -10,7 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/filelock"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // occupy makes the folder of kubeconfigs, and keeps other runs out of it until leave is called, or this process is
@@ -36,7 +36,7 @@ func occupy(dir string) (leave func(), err error) {
 }
 
 func unusable(dir string, err error) error {
-	return &install.Fault{Code: install.CodeInput, Op: "use the folder", On: dir, Err: err, Next: "give another one by --dir"}
+	return &model.Fault{Code: model.CodeInput, Op: "use the folder", On: dir, Err: err, Next: "give another one by --dir"}
 }
 
 // replaceable is an error where there is a file that is no kubeconfig of a cluster on this machine, as one of an
@@ -53,8 +53,8 @@ func replaceable(path string) error {
 			}
 		}
 	}
-	return &install.Fault{
-		Code: install.CodeInput, Op: "write the kubeconfig", On: path, Err: errors.New("there is a file of that name, which is not of a simulated cluster"),
+	return &model.Fault{
+		Code: model.CodeInput, Op: "write the kubeconfig", On: path, Err: errors.New("there is a file of that name, which is not of a simulated cluster"),
 		Next: "move it elsewhere, or give another folder by --dir",
 	}
 }

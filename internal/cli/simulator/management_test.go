@@ -24,6 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // said takes what a command prints, while it runs.
@@ -75,7 +76,7 @@ echo '{"host":"https://127.0.0.1:1/","kubeconfig":"'"$2"'"}'
 func TestManagementRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		flags []string
-		code  install.Code // of a fault
+		code  model.Code // of a fault
 		says  string
 	}{
 		"a third server":            {[]string{"--workload-servers", "3"}, 0, "2 are the most"},
@@ -84,14 +85,14 @@ func TestManagementRefuses(t *testing.T) {
 		"a cluster of no template":  {[]string{"--cluster", "large"}, 0, "compact, ha, metal3 and sno"},
 		"a cluster of too many":     {[]string{"--cluster", "ha", "--hosts", "5"}, 0, "needs 6 machines"},
 		"a cluster without anybody": {[]string{"--cluster", "compact", "--without-providers"}, 0, "and the providers"},
-		"no sources":                {nil, install.CodeInput, "this folder is not in them"},
-		"a server that is none":     {[]string{"--assets", assets(t, "echo no flags of this kind >&2; exit 2")}, install.CodeFailure, "start an API server"},
-		"a server that ends":        {[]string{"--assets", assets(t, ready)}, install.CodeFailure, "ended by itself"},
+		"no sources":                {nil, model.CodeInput, "this folder is not in them"},
+		"a server that is none":     {[]string{"--assets", assets(t, "echo no flags of this kind >&2; exit 2")}, model.CodeFailure, "start an API server"},
+		"a server that ends":        {[]string{"--assets", assets(t, ready)}, model.CodeFailure, "ended by itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			err := manage(t.Context(), io.Discard, t.Output(), test.flags...)
-			fault, is := errors.AsType[*install.Fault](err)
+			fault, is := errors.AsType[*model.Fault](err)
 			if err == nil || is != (test.code != 0) || is && fault.Code != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
@@ -116,7 +117,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 	} {
 		problems := &said{}
 		err := run(problems, "--assets", assets(t, "echo the server begins >&2; exit 2"), "--dir", t.TempDir())
-		if install.CodeOf(err) != install.CodeFailure || !strings.HasPrefix(problems.String(), startsServers+"\nthe server begins\n") {
+		if model.CodeOf(err) != model.CodeFailure || !strings.HasPrefix(problems.String(), startsServers+"\nthe server begins\n") {
 			t.Errorf("%s: %v\n%s", name, err, problems)
 		}
 	}
@@ -179,7 +180,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 	refused := func(says string) {
 		t.Helper()
 		err := manage(t.Context(), io.Discard, t.Output(), flags...)
-		if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(install.NextOf(err)), "--dir") {
+		if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(model.NextOf(err)), "--dir") {
 			t.Errorf("got %v", err)
 		}
 		if content, err := os.ReadFile(mine); err != nil || string(content) != "of the first run" {
@@ -280,7 +281,7 @@ func TestManagementRuns(t *testing.T) {
 	if err != nil || len(nodes.Items) != 3 {
 		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)
 	}
-	stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
+	stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "simulator management") {
 		t.Errorf("it ended with %v", err)
 	}

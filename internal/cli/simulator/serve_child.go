@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // starter starts API servers by a program of the source tree, which a hub for tests is made of
@@ -41,7 +41,7 @@ const startsServers = "Starting API servers for what is played. Their programs a
 
 func newStarter(ctx context.Context, what, assets string, log io.Writer) (*starter, error) {
 	if runtime.GOOS == "windows" {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: what, Permanent: true, Err: errors.New("the API server does not run on Windows")}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: what, Permanent: true, Err: errors.New("the API server does not run on Windows")}
 	}
 	s := &starter{what: what, log: log}
 	var err error
@@ -72,8 +72,8 @@ func (s *starter) find(ctx context.Context, assets string) error {
 		return err
 	}
 	if tree == "" {
-		return &install.Fault{
-			Code: install.CodeInput, Op: s.what, Permanent: true,
+		return &model.Fault{
+			Code: model.CodeInput, Op: s.what, Permanent: true,
 			Err: errors.New("API servers are built from the sources of oaictl, and this folder is not in them"),
 			Next: "run it in the sources, with Go; or give --assets DIR, a folder that `go run ./internal/kubetest/build --assets DIR` makes there " +
 				"(some 7 minutes and 3 GB the first time)",
@@ -92,8 +92,8 @@ func (s *starter) build(ctx context.Context, tree string) error {
 	if err == nil {
 		return nil
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "build what runs API servers", Err: fmt.Errorf("go build: %w\n%s", err, out), Next: "install Go, or give --assets DIR",
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "build what runs API servers", Err: fmt.Errorf("go build: %w\n%s", err, out), Next: "install Go, or give --assets DIR",
 	}
 }
 
@@ -115,7 +115,7 @@ const endTime = time.Minute
 // start starts an API server, and returns once it is ready. It runs until ctx ends, or this process does.
 func (s *starter) start(ctx context.Context, kubeconfig string, args ...string) (served, *rest.Config, error) {
 	fail := func(err error) (served, *rest.Config, error) {
-		return served{}, nil, &install.Fault{Code: install.CodeFailure, Op: "start an API server", Err: err}
+		return served{}, nil, &model.Fault{Code: model.CodeFailure, Op: "start an API server", Err: err}
 	}
 	args = append([]string{"--kubeconfig", kubeconfig, "--json", "--attached"}, args...)
 	if s.assets != "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewCommand is `simulator`.
@@ -112,7 +112,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
 	}
 	scheme := "http://"
 	if o.Cert != "" {
@@ -152,7 +152,7 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 	if base.InterruptOf(ctx) != nil || errors.Is(cause, context.Canceled) {
 		return base.Stopped(ctx, "simulator serve", cause)
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
+	return &model.Fault{Code: model.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
 }
 
 type tokenFile struct{ name, text, what string }

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulatedspoke "github.com/oaictl/oaictl/internal/simulator/spoke"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type spokeOptions struct {
@@ -60,7 +60,7 @@ func (o *spokeOptions) run(ctx context.Context) error {
 	}
 	played, err := simulatedspoke.New(config)
 	if err != nil {
-		return &install.Fault{Code: install.CodeInput, Op: "play the cluster of", On: o.File, Err: err}
+		return &model.Fault{Code: model.CodeInput, Op: "play the cluster of", On: o.File, Err: err}
 	}
 	if err := played.SetUp(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -86,7 +86,7 @@ func (o *spokeOptions) config(ctx context.Context) (simulatedspoke.Config, error
 		return config, err
 	}
 	if config.Trouble, err = simulatedspoke.TroubleOf(trouble); err != nil {
-		return config, &install.Fault{Code: install.CodeInput, Op: "read", On: o.Scenario, Err: err}
+		return config, &model.Fault{Code: model.CodeInput, Op: "read", On: o.Scenario, Err: err}
 	}
 	if config.Approvers, err = o.approvers(); err != nil {
 		return config, err
@@ -106,7 +106,7 @@ func (o *spokeOptions) config(ctx context.Context) (simulatedspoke.Config, error
 		}
 	}
 	if config.Cluster, err = simulator.SpokeOf(file, o.Seed, o.Without...); err != nil {
-		return config, &install.Fault{Code: install.CodeInput, Op: "play the cluster of", On: o.File, Err: err}
+		return config, &model.Fault{Code: model.CodeInput, Op: "play the cluster of", On: o.File, Err: err}
 	}
 	if o.ClusterID != "" {
 		config.Cluster.ID = o.ClusterID
@@ -150,12 +150,12 @@ func (o *spokeOptions) plays(kube *rest.Config, c simulatedspoke.Cluster) string
 	return text + ", with the nodes " + names.Few(nodes) + "; " + who + ". Stop it with Ctrl-C."
 }
 
-func spokeFault(kube *rest.Config, err error) *install.Fault {
-	fault := &install.Fault{
-		Code: install.CodeFailure, Op: "play a cluster on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context",
+func spokeFault(kube *rest.Config, err error) *model.Fault {
+	fault := &model.Fault{
+		Code: model.CodeFailure, Op: "play a cluster on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context",
 	}
 	if errors.Is(err, simulatedspoke.ErrRealCluster) {
-		fault.Code, fault.Permanent = install.CodeUsage, true
+		fault.Code, fault.Permanent = model.CodeUsage, true
 		fault.Next = "give --kubeconfig of an API server that is there to be played on: go run ./internal/kubetest/serve --kubeconfig FILE, from the sources of oaictl"
 	}
 	return fault
@@ -169,7 +169,7 @@ func (o *hostsOptions) joins(ctx context.Context, config *simulator.BootConfig) 
 	file := base.Kube{Kubeconfig: o.SpokeKubeconfig}
 	kube, err := file.Config()
 	if err != nil {
-		if fault, is := errors.AsType[*install.Fault](err); is {
+		if fault, is := errors.AsType[*model.Fault](err); is {
 			fault.Next = "give --spoke-kubeconfig FILE of the API server on which simulator spoke plays a cluster"
 		}
 		return err
@@ -185,7 +185,7 @@ func (o *hostsOptions) joins(ctx context.Context, config *simulator.BootConfig) 
 	}
 	trouble, err := simulatedspoke.TroubleOf(config.Scenario)
 	if err != nil {
-		return &install.Fault{Code: install.CodeInput, Op: "read", On: o.Scenario, Err: err}
+		return &model.Fault{Code: model.CodeInput, Op: "read", On: o.Scenario, Err: err}
 	}
 	played, err := simulatedspoke.New(simulatedspoke.Config{Kube: kube, Clock: config.Clock, Cluster: cluster, Trouble: trouble, Logf: o.note})
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -42,8 +41,8 @@ func (e *BaseError) Error() string { return e.Err.Error() }
 func (e *BaseError) Unwrap() error { return e.Err }
 
 // unbootable is the fault that a live image cannot be booted, by the place that it was given as.
-func unbootable(location string, problem *BaseError, advice func(*BaseError) install.Advice) error {
-	fault := &install.Fault{Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true, Err: problem}
+func unbootable(location string, problem *BaseError, advice func(*BaseError) model.Advice) error {
+	fault := &model.Fault{Code: model.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true, Err: problem}
 	if advice != nil {
 		fault.Next = advice(problem)
 	}
@@ -53,7 +52,7 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) ins
 // CheckBase opens a live image that lies on this machine and that all machines of a
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
-func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) install.Advice) (carried []string, err error) {
+func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) model.Advice) (carried []string, err error) {
 	for arch := range hostsByArch(cluster, model.BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
@@ -69,9 +68,9 @@ func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advi
 	return carried, nil
 }
 
-func unusable(location string, err error, advice func(*BaseError) install.Advice) error {
-	var fault *install.Fault
-	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
+func unusable(location string, err error, advice func(*BaseError) model.Advice) error {
+	var fault *model.Fault
+	if errors.As(err, &fault) && fault.Code == model.CodeInput || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return unbootable(location, &BaseError{Err: err}, advice)
@@ -107,7 +106,7 @@ type baseImage struct {
 	dir    string          // keeps what is downloaded
 	arch   spec.Arch       // that of the machines
 	client *http.Client
-	advice func(*BaseError) install.Advice
+	advice func(*BaseError) model.Advice
 	where  func(ctx context.Context) (fetch.Source, error) // says what to open or download, each time it is tried
 	// opener brings it, where that is not up to the cache in dir; the architecture is not
 	// looked at then.

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -31,27 +31,27 @@ var (
 
 // Service is what a service has of discovery images. [rest.Plane] and [hub.Plane] are such.
 type Service interface {
-	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
+	Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error)
 	DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error
 	DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error)
 }
 
 type discovery struct {
 	service Service
-	desired *install.Desired
+	desired *model.Desired
 
 	mu       sync.Mutex
-	observed *install.Observed
+	observed *model.Observed
 }
 
 // update takes an observation that somebody else has made.
-func (d *discovery) update(observed *install.Observed) {
+func (d *discovery) update(observed *model.Observed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.observed = observed
 }
 
-func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, error) {
+func (d *discovery) envOf(ctx context.Context, host string) (model.InfraEnv, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.observed != nil {
@@ -61,17 +61,17 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 	}
 	observed, err := d.observe(ctx)
 	if err != nil {
-		return install.InfraEnv{}, err
+		return model.InfraEnv{}, err
 	}
 	env, known := install.NewSnapshot(d.desired, observed).InfraEnv(host)
-	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
-		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,
+	if !known && observed.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
+		return model.InfraEnv{}, &model.Fault{
+			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,
 		}
 	}
 	if !known {
-		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrNotRegistered,
+		return model.InfraEnv{}, &model.Fault{
+			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrNotRegistered,
 		}
 	}
 	d.observed = observed
@@ -88,9 +88,9 @@ func (d *discovery) present(ctx context.Context) (*spec.Cluster, error) {
 	return d.desired.At(observed).Spec, nil
 }
 
-func (d *discovery) observe(ctx context.Context) (*install.Observed, error) {
+func (d *discovery) observe(ctx context.Context) (*model.Observed, error) {
 	c := d.desired.Spec
-	return d.service.Observe(ctx, install.Query{
+	return d.service.Observe(ctx, model.Query{
 		Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref, Adopt: d.desired.Options.Adopt, Detail: true,
 	}, nil)
 }
@@ -119,7 +119,7 @@ func (d *discovery) networks(ctx context.Context, host string) ([]setting.Static
 	return networks, err
 }
 
-func (d *discovery) renew(env install.InfraEnv) {
+func (d *discovery) renew(env model.InfraEnv) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.observed == nil {
@@ -145,7 +145,7 @@ func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error
 
 // serviceImage is the full image that the service has for an InfraEnv: of what
 // it holds, only the live system is used.
-func serviceImage(ctx context.Context, service Service, env install.InfraEnv, owner string) (fetch.Source, error) {
+func serviceImage(ctx context.Context, service Service, env model.InfraEnv, owner string) (fetch.Source, error) {
 	address, _, err := service.DownloadISOURL(ctx, env.ID)
 	if err != nil {
 		return fetch.Source{}, err
@@ -162,7 +162,7 @@ func imageOwner(c *spec.Cluster) string { return c.Metadata.Name + "." + c.Spec.
 // madeOf names what went into an InfraEnv's image: the live system that its address
 // names, and the InfraEnv's settings. When the InfraEnv was changed says nothing: asking
 // for the address changes it.
-func madeOf(address string, env install.InfraEnv) string {
+func madeOf(address string, env model.InfraEnv) string {
 	settings, err := json.Marshal(env.Settings)
 	if err != nil {
 		return "" // and the server is asked
@@ -173,13 +173,13 @@ func madeOf(address string, env install.InfraEnv) string {
 
 // cachedImage is what the cache calls the full image of an InfraEnv. Its address holds
 // a token that changes, the name must not.
-func cachedImage(env install.InfraEnv) fetch.Source {
+func cachedImage(env model.InfraEnv) fetch.Source {
 	return fetch.Source{Location: "https://service/full.iso", Name: "the full image of InfraEnv " + env.ID}
 }
 
 // ForgetImage removes the image of an InfraEnv that is gone from a cache: it holds the
 // pull secret of its cluster.
-func ForgetImage(ctx context.Context, cache string, env install.InfraEnv) error {
+func ForgetImage(ctx context.Context, cache string, env model.InfraEnv) error {
 	_, err := fetch.New(fetch.Config{Dir: cache}).Forget(ctx, cachedImage(env))
 	return err
 }

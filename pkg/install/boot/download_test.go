@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -37,7 +37,7 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 	defer server.Close()
 	var told []install.Event
 	shown := &downloading{Machines: &Machines{config: Config{
-		Desired: &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}, Clock: clock.Real(), Network: clock.Real(),
+		Desired: &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}, Clock: clock.Real(), Network: clock.Real(),
 		Events: func(e install.Event) { told = append(told, e) },
 	}}}
 	base := &baseImage{ctx: t.Context(), dir: t.TempDir(), arch: spec.X86, progress: shown.show, again: shown.again, where: func(context.Context) (fetch.Source, error) {

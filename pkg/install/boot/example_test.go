@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -33,7 +34,7 @@ func Example() {
 	}
 	defer func() { _ = simulated.Close() }()
 	if err := installRack(ctx, cluster, simulated.URL(), simulated.BMCProxy(), passing); err != nil {
-		fmt.Println(err, install.NextOf(err))
+		fmt.Println(err, model.NextOf(err))
 	}
 	// Output: redfish is installed
 }
@@ -58,7 +59,7 @@ func installRack(ctx context.Context, cluster *spec.Cluster, serviceURL, bmcProx
 	if err != nil {
 		return err
 	}
-	desired := &install.Desired{Spec: cluster}
+	desired := &model.Desired{Spec: cluster}
 	machines, err := boot.Start(ctx, boot.Config{
 		Service: service, Desired: desired, Listener: listener, Proxy: proxy, Clock: passing,
 		KeyFile: filepath.Join(folder, "media.key"), Cache: filepath.Join(folder, "images"),

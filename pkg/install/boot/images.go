@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -51,7 +51,7 @@ type Group struct {
 // NewImages promises the image of every host that the cluster takes now. It fails where a
 // host has no InfraEnv yet, with ErrNotRegistered or ErrInstalled.
 func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
-	all := &Images{config: config, discovery: &discovery{service: config.Service, desired: &install.Desired{Spec: config.Spec}}}
+	all := &Images{config: config, discovery: &discovery{service: config.Service, desired: &model.Desired{Spec: config.Spec}}}
 	var err error
 	if all.Cluster, err = all.discovery.present(ctx); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 		want := setting.KernelArch(group.Arch)
 		if got := base.Info().Arch; got != "" && got != want {
 			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got, group.Hosts[0].Name, want)
-			return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: &BaseError{Arch: want, Err: problem}}
+			return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: &BaseError{Arch: want, Err: problem}}
 		}
 		if i.config.Base.Location != "" {
 			carried = carriedBy(base)
@@ -118,7 +118,7 @@ func (i *Images) Of(host string) *Group {
 }
 
 // InfraEnv is what a host's image is made for.
-func (i *Images) InfraEnv(ctx context.Context, host string) (install.InfraEnv, error) {
+func (i *Images) InfraEnv(ctx context.Context, host string) (model.InfraEnv, error) {
 	return i.discovery.envOf(ctx, host)
 }
 
@@ -128,7 +128,7 @@ func (i *Images) Ignition(ctx context.Context, host string) ([]byte, error) {
 }
 
 // Renew takes an InfraEnv that was read again: images that are made from now on follow it.
-func (i *Images) Renew(env install.InfraEnv) { i.discovery.renew(env) }
+func (i *Images) Renew(env model.InfraEnv) { i.discovery.renew(env) }
 
 // Close gives the live images back.
 func (i *Images) Close() error {

@@ -21,9 +21,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -38,7 +38,7 @@ type Config struct {
 	Service Service
 	// Desired is what the run shall do: with Options.AddNodes, the hosts that can only be
 	// added are booted, too.
-	Desired *install.Desired
+	Desired *model.Desired
 	// Listener is where BMCs read the images. It is closed with the Machines. Nil where
 	// another process serves them at URL, with the same key: Elsewhere names it.
 	Listener  net.Listener
@@ -49,11 +49,11 @@ type Config struct {
 	// KeyFile keeps the key that the images' URLs are made with, which nobody can guess. It
 	// is made where it is missing.
 	KeyFile string
-	Proxy   *url.URL                        // the HTTP proxy on the way to the BMCs, nil for none
-	Base    string                          // the path or URL of the live image that machines boot; empty is the service's
-	Advice  func(*BaseError) install.Advice // asked about a live image that cannot be booted
-	Cache   string                          // a folder that keeps live images between runs
-	Client  *http.Client                    // downloads them; nil is one that trusts the system's certificates
+	Proxy   *url.URL                      // the HTTP proxy on the way to the BMCs, nil for none
+	Base    string                        // the path or URL of the live image that machines boot; empty is the service's
+	Advice  func(*BaseError) model.Advice // asked about a live image that cannot be booted
+	Cache   string                        // a folder that keeps live images between runs
+	Client  *http.Client                  // downloads them; nil is one that trusts the system's certificates
 	// Clock is the time of the service; nil is the machine's own. Network is that of BMCs
 	// and downloads.
 	Clock, Network install.Clock
@@ -102,7 +102,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 	}
 	key, made, err := mediaKey(ctx, config.Service, config.Desired, config.KeyFile)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
 	m := &Machines{config: config, discovery: &discovery{service: config.Service, desired: config.Desired}, stop: func() error { return nil }}
 	var media machine.Media
@@ -157,7 +157,7 @@ const aMoment = 500 * time.Millisecond
 
 // Observe looks at machines, and keeps what the service has of them. It fails where the
 // live image of the configuration is none that they can ever boot.
-func (m *Machines) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	if err := m.refused(); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (m *Machines) Observe(ctx context.Context, desired *install.Desired, observ
 }
 
 // awaitImages marks the machines that could be booted now, if their image was here.
-func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, observed *install.Observed, states map[string]install.MachineState) {
+func (m *Machines) awaitImages(ctx context.Context, desired *model.Desired, observed *model.Observed, states map[string]model.MachineState) {
 	soon, stop := context.WithTimeout(ctx, aMoment)
 	defer stop()
 	snapshot := install.NewSnapshot(desired, observed)
@@ -192,14 +192,14 @@ func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, ob
 
 // Act acts on a machine, which boots what the service has now. That its image could not be
 // brought here is not the BMC's doing.
-func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
+func (m *Machines) Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error {
 	m.discovery.update(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || install.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.NextOf(err) != "" {
 		return err
 	}
-	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
+	return &model.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
 }
 
 func (m *Machines) refused() error {
@@ -207,7 +207,7 @@ func (m *Machines) refused() error {
 		return nil
 	}
 	for _, base := range m.bases {
-		var fault *install.Fault
+		var fault *model.Fault
 		if errors.As(base.failed(), &fault) && fault.Permanent {
 			return fault
 		}
@@ -216,7 +216,7 @@ func (m *Machines) refused() error {
 }
 
 // Needed says whether a host has still to boot its image, or has it in its drive.
-func (m *Machines) Needed(observed *install.Observed) bool {
+func (m *Machines) Needed(observed *model.Observed) bool {
 	if observed == nil {
 		return false
 	}
@@ -232,7 +232,7 @@ func (m *Machines) Needed(observed *install.Observed) bool {
 
 // ToBoot is the cluster whose hosts a run may boot: an install has nothing to do with
 // those that can only be added.
-func ToBoot(desired *install.Desired) *spec.Cluster {
+func ToBoot(desired *model.Desired) *spec.Cluster {
 	if desired.Options.AddNodes {
 		return desired.Spec
 	}

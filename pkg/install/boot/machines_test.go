@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -23,7 +23,7 @@ func TestStartThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := Start(t.Context(), Config{
-		Service: &seen{observed: &install.Observed{}}, Desired: &install.Desired{Spec: cluster}, Listener: listener, Base: "live.iso",
+		Service: &seen{observed: &model.Observed{}}, Desired: &model.Desired{Spec: cluster}, Listener: listener, Base: "live.iso",
 		KeyFile: filepath.Join(t.TempDir(), "media.key"), Cache: t.TempDir(),
 	})
 	var problem *BaseError

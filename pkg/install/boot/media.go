@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -28,9 +29,9 @@ func (m mediaOf) URL(host string) (string, error) {
 	return m[host].URL(host)
 }
 
-func (m mediaOf) Fetched(host string) install.Fetched {
+func (m mediaOf) Fetched(host string) model.Fetched {
 	if m[host] == nil {
-		return install.Fetched{}
+		return model.Fetched{}
 	}
 	return m[host].Fetched(host)
 }
@@ -46,16 +47,16 @@ func (m mediaOf) Prepare(ctx context.Context, host string) error {
 type elsewhere struct{ server *serve.Server }
 
 func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(host, serve.ISO), nil }
-func (e elsewhere) Fetched(string) install.Fetched        { return install.Fetched{Unknown: true} }
+func (e elsewhere) Fetched(string) model.Fetched          { return model.Fetched{Unknown: true} }
 func (e elsewhere) Prepare(context.Context, string) error { return nil }
 
 // mediaKey is the key of the images' URLs, which is kept in a file: a new one, made now,
 // where there is no cluster yet. What a drive still holds of one that was deleted is
 // another cluster's image, although it had the same name, and must not be taken for this
 // one's.
-func mediaKey(ctx context.Context, service Service, desired *install.Desired, path string) (key []byte, made bool, err error) {
+func mediaKey(ctx context.Context, service Service, desired *model.Desired, path string) (key []byte, made bool, err error) {
 	c := desired.Spec
-	query := install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
+	query := model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
 	observed, err := service.Observe(ctx, query, nil)
 	// A service that does not answer is told of by the run. Somebody else's cluster of
 	// that name ends it before anything is inserted.

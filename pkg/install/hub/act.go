@@ -12,18 +12,17 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
 // Act writes what the action stands for: each object once at most, and none that
 // is already as it shall be. Errors are *install.Fault. The next observation
 // shows what was written.
-func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
@@ -48,7 +47,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		plane:  p, desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
-		var fault *install.Fault
+		var fault *model.Fault
 		if errors.As(err, &fault) {
 			return fault
 		}
@@ -60,14 +59,14 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 type actor struct {
 	kube.Writer
 	plane   *Plane
-	desired *install.Desired
-	action  install.Action
+	desired *model.Desired
+	action  model.Action
 }
 
 type actFunc func(*actor, context.Context) error
 
-func actions() map[install.Kind]actFunc {
-	return map[install.Kind]actFunc{
+func actions() map[model.Kind]actFunc {
+	return map[model.Kind]actFunc{
 		model.RegisterCluster:   (*actor).registerCluster,
 		model.ImportCluster:     (*actor).registerCluster,
 		model.WithdrawCluster:   (*actor).withdrawCluster,
@@ -91,7 +90,7 @@ func actions() map[install.Kind]actFunc {
 	}
 }
 
-func aboutCluster(kind install.Kind) bool {
+func aboutCluster(kind model.Kind) bool {
 	switch kind {
 	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost, model.ReturnHost:
 		return false
@@ -105,8 +104,8 @@ func (a *actor) objects(o render.Options) (*render.Objects, error) {
 	o.Labels, o.Annotations = a.desired.Options.Labels, a.desired.Options.Annotations
 	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
-		return nil, &install.Fault{
-			Code: install.CodeInput, Op: "make the hub's objects of", On: a.Cluster, Permanent: true, Err: err,
+		return nil, &model.Fault{
+			Code: model.CodeInput, Op: "make the hub's objects of", On: a.Cluster, Permanent: true, Err: err,
 			Next: "change the file and run the same command again",
 		}
 	}
@@ -154,9 +153,9 @@ func (a *actor) formerImageSet() string {
 // ensureNamespace makes the namespace. Whoever may not read namespaces has been given one.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
 	live, err := a.Get(ctx, kube.Namespaces, "", want.GetName())
-	var fault *install.Fault
+	var fault *model.Fault
 	switch {
-	case errors.As(err, &fault) && fault.Code == install.CodeAuth && fault.Status == 403:
+	case errors.As(err, &fault) && fault.Code == model.CodeAuth && fault.Status == 403:
 		return nil
 	case err != nil:
 		return err
@@ -202,8 +201,8 @@ func (a *actor) current() (deployment, made *unstructured.Unstructured, err erro
 		made = a.Namespace.InstallOf(deployment)
 	}
 	if made == nil {
-		return nil, nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "find cluster", On: kube.ID(a.Namespace.Name, a.Cluster), Permanent: true,
+		return nil, nil, &model.Fault{
+			Code: model.CodeNotFound, Op: "find cluster", On: kube.ID(a.Namespace.Name, a.Cluster), Permanent: true,
 			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "{get clusters}",
 		}
 	}
@@ -282,8 +281,8 @@ func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstruc
 
 // isNeeded says whether an object of the file has to be applied for the settings that change.
 func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
-	has := func(settings ...install.Setting) bool {
-		return slices.ContainsFunc(settings, func(s install.Setting) bool { _, there := a.action.Settings[s]; return there })
+	has := func(settings ...model.Setting) bool {
+		return slices.ContainsFunc(settings, func(s model.Setting) bool { _, there := a.action.Settings[s]; return there })
 	}
 	name := strings.TrimPrefix(want.GetName(), a.Cluster+"-")
 	switch want.GetKind() {

@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -34,8 +34,8 @@ func (a *actor) startInstall(ctx context.Context) error {
 	}
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
 	paths := []hubobjects.Path{{"spec", "holdInstallation"}}
-	counts, table := install.Settings{}, hubobjects.InstallTable()
-	for _, key := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
+	counts, table := model.Settings{}, hubobjects.InstallTable()
+	for _, key := range []model.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
 		if value, said := a.action.Settings[key]; said {
 			row, _ := table.Row(key)
 			counts[key], paths = value, append(paths, row.Paths...)
@@ -77,8 +77,8 @@ func (a *actor) record(ctx context.Context) error {
 		return err
 	}
 	if !metadataComplete(made.Spec.ClusterMetadata) {
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "record the installation of", On: kube.ID(a.Namespace.Name, deployment.GetName()),
+		return &model.Fault{
+			Code: model.CodeFailure, Op: "record the installation of", On: kube.ID(a.Namespace.Name, deployment.GetName()),
 			Err: errors.New("the service has not written the cluster's metadata yet"), Next: "run the same command again in a while",
 		}
 	}
@@ -105,8 +105,8 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	case kube.Installed(cd):
 		return nil
 	case hiveRuns(deployment, cd):
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "let hosts be added to", On: kube.ID(a.Namespace.Name, deployment.GetName()),
+		return &model.Fault{
+			Code: model.CodeFailure, Op: "let hosts be added to", On: kube.ID(a.Namespace.Name, deployment.GetName()),
 			Err: errors.New("the operator of Hive has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
 		}
 	}

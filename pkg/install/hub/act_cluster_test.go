@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Whatever of the objects to be made somebody else has made already: it is found out
@@ -61,7 +60,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				})
 			}
 			s.calls.take()
-			register := install.Action{Kind: model.RegisterCluster, Scope: "cluster", Name: s.namespace, Settings: install.Settings{}}
+			register := model.Action{Kind: model.RegisterCluster, Scope: "cluster", Name: s.namespace, Settings: model.Settings{}}
 			err := s.plane.Act(t.Context(), s.desired, register)
 			writes, reads := s.calls.take()
 			if test.ok {
@@ -73,7 +72,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				}
 				return
 			}
-			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
+			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
 				t.Errorf("ends with %v", err)
 			}
 			if len(writes) > 0 {

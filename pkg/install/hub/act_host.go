@@ -15,10 +15,10 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -31,8 +31,8 @@ func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	}
 	live := at.Store(kube.Agents).Get(a.action.Target)
 	if live == nil {
-		return nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
+		return nil, &model.Fault{
+			Code: model.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "{get hosts}",
 		}
 	}
@@ -145,9 +145,9 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 	return fields, nil
 }
 
-func notSupported(key install.Setting) error {
-	return &install.Fault{
-		Code: install.CodeInput, Op: "configure the host:", On: string(key), Permanent: true,
+func notSupported(key model.Setting) error {
+	return &model.Fault{
+		Code: model.CodeInput, Op: "configure the host:", On: string(key), Permanent: true,
 		Err: errors.New("a hub has no place for it"), Next: "leave it out of the file, or install through the REST service (--backend rest)",
 	}
 }
@@ -174,8 +174,8 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	}
 	machine := at.Store(kube.BareMetalHosts).Get(name)
 	if machine == nil {
-		return &install.Fault{
-			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
+		return &model.Fault{
+			Code: model.CodeFailure, Op: "configure the host", On: a.action.Name,
 			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: advice.Sprintf("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
 		}
 	}
@@ -266,8 +266,8 @@ func (a *actor) bindHost(ctx context.Context) error {
 		return err
 	}
 	if ref := agent.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" && (ref.Name != deployment.GetName() || ref.Namespace != deployment.GetNamespace()) {
-		return &install.Fault{
-			Code: install.CodeNotFound, Op: "bind host", On: a.action.Name, Permanent: true,
+		return &model.Fault{
+			Code: model.CodeNotFound, Op: "bind host", On: a.action.Name, Permanent: true,
 			Err: fmt.Errorf("it belongs to the cluster %s", kube.ID(ref.Namespace, ref.Name)), Next: "have it released there first",
 		}
 	}
@@ -381,7 +381,7 @@ func checkFieldOwners(live *unstructured.Unstructured, spec map[string]any) erro
 	if len(theirs) == 0 {
 		return nil
 	}
-	f := &install.Fault{Op: "change Agent", On: kube.ID(live.GetNamespace(), live.GetName())}
+	f := &model.Fault{Op: "change Agent", On: kube.ID(live.GetNamespace(), live.GetName())}
 	kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
 	return f
 }
@@ -424,12 +424,12 @@ func (a *actor) registerHost(ctx context.Context) error {
 	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
 }
 
-func (a *actor) bootedFrom() (install.InfraEnv, error) {
+func (a *actor) bootedFrom() (model.InfraEnv, error) {
 	_, name := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
 	live := a.Namespace.Store(kube.InfraEnvs).Get(name)
 	if live == nil {
-		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
+		return model.InfraEnv{}, &model.Fault{
+			Code: model.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "{get infraenvs}",
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -85,7 +85,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 // action says.
 func (a *actor) plan() (install.InfraEnvPlan, error) {
 	deployment := kube.ID(a.Namespace.Name, a.Cluster)
-	var have []install.InfraEnv
+	var have []model.InfraEnv
 	configs := a.Namespace.Store(kube.NMStateConfigs).All()
 	for _, u := range a.Namespace.Store(kube.InfraEnvs).All() {
 		if kube.BoundTo(u) != deployment && !isOwned(u, a.Cluster) { // of a namespace with many clusters these are most
@@ -125,7 +125,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	want := made.InfraEnvs[0]
 	live := a.Namespace.Store(kube.InfraEnvs).Get(want.Name)
 	if live == nil {
-		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
+		return &model.Fault{Code: model.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
 	}
 	if err := a.CheckOwner(kube.InfraEnvs, live); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 		ask("annotations", note)
 	}
 	if len(theirs) > 0 {
-		f := &install.Fault{Op: "change InfraEnv", On: kube.ID(live.GetNamespace(), live.GetName())}
+		f := &model.Fault{Op: "change InfraEnv", On: kube.ID(live.GetNamespace(), live.GetName())}
 		kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
 		return f
 	}

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -71,7 +71,7 @@ func TestInstall(t *testing.T) {
 		names = append(names, s.boots(i))
 	}
 	s.says("insufficient")
-	s.until("hosts", func(o *install.Observed) bool {
+	s.until("hosts", func(o *model.Observed) bool {
 		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == model.ClusterBlocked
 	})
 	s.calls.take()
@@ -87,7 +87,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	s.says("ready")
-	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterReady && !o.Cluster.Released })
+	s.until("ready", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterReady && !o.Cluster.Released })
 	if done := s.settle(); !slices.Equal(done, []string{"StartInstall"}) {
 		t.Errorf("done %v", done)
 	}
@@ -96,7 +96,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("released %v, hold %q", o.Cluster.Released, o.Cluster.Hold)
 	}
 	s.finish()
-	o := s.until("installed", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterInstalled })
+	o := s.until("installed", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterInstalled })
 	if !o.Cluster.Unrecorded {
 		t.Error("nobody has recorded the end, and it is not said so")
 	}
@@ -144,7 +144,7 @@ func TestStartPreserves(t *testing.T) {
 			s.eventually("the change", func() bool {
 				return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetResourceVersion() == changed
 			})
-			if err := s.plane.Act(t.Context(), s.desired, install.Action{Kind: model.StartInstall}); err != nil {
+			if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.preserves(); got != test.want {
@@ -272,7 +272,7 @@ func TestUpdate(t *testing.T) {
 	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the webhook's field", func(o *install.Observed) bool { return o.Cluster.Settings[setting.UserManaged] == "false" })
+	s.until("the webhook's field", func(o *model.Observed) bool { return o.Cluster.Settings[setting.UserManaged] == "false" })
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
 	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
@@ -316,7 +316,7 @@ func TestUpdateWithoutAProxy(t *testing.T) {
 	s.desired.Spec.Spec.Proxy = spec.Proxy{No: spec.StringList{}}
 	s.desired.Options.Reimage = true
 	o := s.observe()
-	if told := install.Decide(s.desired, o, install.Memory{}, o.At).Warnings; !slices.ContainsFunc(told, func(w install.Warning) bool { return strings.HasPrefix(w.Key, "lasts/") }) {
+	if told := install.Decide(s.desired, o, model.Memory{}, o.At).Warnings; !slices.ContainsFunc(told, func(w model.Warning) bool { return strings.HasPrefix(w.Key, "lasts/") }) {
 		t.Errorf("warnings %+v", told)
 	}
 	if done := s.settle(); !slices.Contains(done, "UpdateCluster") || !slices.Contains(done, "UpdateInfraEnv") {
@@ -344,7 +344,7 @@ func TestTimeServersOfAHub(t *testing.T) {
 	}
 	s.wantWrites()
 	o := s.observe()
-	if plan := install.Decide(s.desired, o, install.Memory{}, o.At); !slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "RivalKept" }) {
+	if plan := install.Decide(s.desired, o, model.Memory{}, o.At); !slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == "RivalKept" }) {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
 	network.NTP, network.Defaults.NTP = nil, []string{"10.1.1.3"}
@@ -410,26 +410,26 @@ func TestConflictNamesTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind  kube.Kind
 		patch string
-		seen  func(*install.Observed) bool
+		seen  func(*model.Observed) bool
 		says  string
 	}{
 		"a field": {
 			kube.AgentClusterInstalls, `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
-			func(o *install.Observed) bool {
+			func(o *model.Observed) bool {
 				return strings.Contains(string(o.Cluster.Settings[setting.APIVIPs]), "127.7")
 			},
 			"spec.apiVIPs is owned by argocd",
 		},
 		"a label of nodes": {
 			kube.InfraEnvs, `{"metadata":{"labels":{"example.com/site":"south"}}}`,
-			func(o *install.Observed) bool {
+			func(o *model.Observed) bool {
 				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "south")
 			},
 			"metadata.labels.example.com/site is owned by argocd",
 		},
 		"which labels nodes get": {
 			kube.InfraEnvs, `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
-			func(o *install.Observed) bool {
+			func(o *model.Observed) bool {
 				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "row")
 			},
 			"metadata.annotations.infraenv.agent-install.openshift.io/propagate-node-labels is owned by argocd",
@@ -442,13 +442,13 @@ func TestConflictNamesTheOther(t *testing.T) {
 			s.another(test.kind, test.patch)
 			before := s.get(test.kind, s.namespace)
 			o := s.until("the other's field", test.seen)
-			plan := install.Decide(s.desired, o, install.Memory{}, o.At)
+			plan := install.Decide(s.desired, o, model.Memory{}, o.At)
 			if len(plan.Actions) != 1 {
 				t.Fatalf("actions %+v", plan.Actions)
 			}
 			err := s.plane.Act(t.Context(), s.desired, plan.Actions[0])
-			var fault *install.Fault
-			if !errors.As(err, &fault) || fault.Code != install.CodeNotFound || !fault.Permanent || !strings.Contains(err.Error(), test.says) {
+			var fault *model.Fault
+			if !errors.As(err, &fault) || fault.Code != model.CodeNotFound || !fault.Permanent || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
 			if after := s.get(test.kind, s.namespace); after.GetResourceVersion() != before.GetResourceVersion() {
@@ -467,12 +467,12 @@ func TestHold(t *testing.T) {
 	}
 	s.another(kube.AgentClusterInstalls, `{"spec":{"holdInstallation":false}}`)
 	s.another(kube.AgentClusterInstalls, `{"spec":{"holdInstallation":true}}`)
-	s.until("held by argocd", func(o *install.Observed) bool { return o.Cluster.Hold == "argocd" })
+	s.until("held by argocd", func(o *model.Observed) bool { return o.Cluster.Hold == "argocd" })
 	if o, want := s.observe(), "kubectl patch agentclusterinstall -n "+s.namespace+" "+s.namespace+" "; !strings.Contains(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to let it start: %q", o.Cluster.Unhold)
 	}
 	s.another(kube.ClusterDeployments, `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
-	s.until("paused", func(o *install.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
+	s.until("paused", func(o *model.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
 	if o, want := s.observe(), "kubectl annotate clusterdeployment -n "+s.namespace+" "+s.namespace+" hive.openshift.io/reconcile-pause-"; !strings.HasSuffix(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to end the pause: %q", o.Cluster.Unhold)
 	}
@@ -501,9 +501,9 @@ func TestForeignObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.until("the other's object", func(o *install.Observed) bool { return string(k) != "ClusterDeployment" || len(o.Others) == 1 })
-			err = s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
-			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+			s.until("the other's object", func(o *model.Observed) bool { return string(k) != "ClusterDeployment" || len(o.Others) == 1 })
+			err = s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
+			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("got %v", err)
 			}
 			if after := s.get(k, theirs.GetName()); after.GetResourceVersion() != before.GetResourceVersion() {

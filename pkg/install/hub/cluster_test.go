@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestPreparationsThatNoConditionTells counts those that fail at hosts: the
@@ -14,14 +13,14 @@ import (
 func TestPreparationsThatNoConditionTells(t *testing.T) {
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	c := newClusterMemory(&hubapi.Texts{})
-	see := func(state install.ClusterState) int {
+	see := func(state model.ClusterState) int {
 		at = at.Add(10 * time.Second)
-		o := &install.Observed{At: at, Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "success"}}}
+		o := &model.Observed{At: at, Cluster: &model.Cluster{State: state, Preparation: model.Preparation{Status: "success"}}}
 		c.update(o)
 		return len(o.Cluster.Preparation.FailedAt)
 	}
 	for _, step := range []struct {
-		state  install.ClusterState
+		state  model.ClusterState
 		failed int
 	}{
 		{model.ClusterReady, 0},
@@ -43,13 +42,13 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 // TestHostsThatCouldNotPrepare are kept: their Agents say it for seconds.
 func TestHostsThatCouldNotPrepare(t *testing.T) {
 	c := newClusterMemory(&hubapi.Texts{})
-	see := func(state install.ClusterState, status string) string {
-		o := &install.Observed{Cluster: &install.Cluster{State: state}, Hosts: []install.Host{{ID: "h", Status: status, StatusInfo: "why"}}}
+	see := func(state model.ClusterState, status string) string {
+		o := &model.Observed{Cluster: &model.Cluster{State: state}, Hosts: []model.Host{{ID: "h", Status: status, StatusInfo: "why"}}}
 		c.update(o)
 		return o.Cluster.Preparation.Hosts["h"]
 	}
 	for _, step := range []struct {
-		state  install.ClusterState
+		state  model.ClusterState
 		status string
 		why    string
 	}{

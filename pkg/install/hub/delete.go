@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // DeleteCluster deletes a cluster's objects, in the order in which their
@@ -62,13 +63,13 @@ func (p *Plane) deleter(
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
 // belongs to it is not known then.
-func (p *Plane) MayDelete(ref install.ClusterRef) error {
+func (p *Plane) MayDelete(ref model.ClusterRef) error {
 	if ref.Owned {
 		return nil
 	}
 	namespace, name := kube.SplitID(ref.ID, "")
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
 		Next: advice.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: {create cluster -f FILE --adopt %s}",
 			namespace, name, ref.ID),
@@ -79,9 +80,9 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 // name: a ClusterDeployment of that name, however far its deletion is, or else objects
 // that carry the cluster's label. The Status says which. None and several are faults
 // with CodeNotFound. DeleteCluster deletes what it finds.
-func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
+func (p *Plane) ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error) {
 	ref, err := p.ClusterByNameOrID(ctx, text)
-	var fault *install.Fault
+	var fault *model.Fault
 	if err == nil || !errors.As(err, &fault) || fault.Status != 404 {
 		return ref, err
 	}
@@ -92,22 +93,22 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 	found := map[string][]string{} // kinds by namespace
 	served, err := p.api.Connect(ctx)
 	if err != nil {
-		return install.ClusterRef{}, err
+		return model.ClusterRef{}, err
 	}
 	for _, k := range append(kube.Watched()[1:], kube.Secrets) {
 		if !served[k] {
 			continue
 		}
 		if err := p.labelled(ctx, k, namespace, name, found); err != nil {
-			return install.ClusterRef{}, err
+			return model.ClusterRef{}, err
 		}
 	}
-	var same []install.ClusterRef
+	var same []model.ClusterRef
 	for at, kinds := range found {
-		same = append(same, install.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
+		same = append(same, model.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
-	slices.SortFunc(same, func(a, b install.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
+	slices.SortFunc(same, func(a, b model.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
 // labelled notes the namespaces in which objects of a kind carry a cluster's label. Of what
@@ -164,8 +165,8 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	}
 	for _, agent := range d.Namespace.Store(kube.Agents).All() {
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
-			return &install.Fault{
-				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
+			return &model.Fault{
+				Code: model.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
 				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: advice.Command("delete host", agent.GetName()),
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // A deletion that was broken off behind the ClusterDeployment is brought to its
@@ -28,7 +29,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
+	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	for run, some := range []bool{true, false} {
 		found := 0
 		if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}); err != nil {
@@ -95,7 +96,7 @@ func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.until("all networks", func(*install.Observed) bool {
+	s.until("all networks", func(*model.Observed) bool {
 		return len(s.plane.api.Watching(s.namespace).Store(kube.NMStateConfigs).All()) == 4
 	})
 	if err := s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
@@ -131,7 +132,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 			if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			s.until("the machine", func(*install.Observed) bool {
+			s.until("the machine", func(*model.Observed) bool {
 				at := s.plane.api.Watching(s.namespace)
 				deployment := at.Store(kube.ClusterDeployments).Get(s.namespace)
 				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
@@ -141,7 +142,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 			go func() {
 				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 			}()
-			s.until("its deletion", func(*install.Observed) bool {
+			s.until("its deletion", func(*model.Observed) bool {
 				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts).Get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})

@@ -18,9 +18,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // noted gathers notes.
@@ -89,8 +89,8 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 
 	// What a later process sees.
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
-	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err).String(), "oaictl delete cluster "+own) {
-		t.Errorf("observed: %v (next: %s)", err, install.NextOf(err))
+	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(model.NextOf(err).String(), "oaictl delete cluster "+own) {
+		t.Errorf("observed: %v (next: %s)", err, model.NextOf(err))
 	}
 	list, err := s.plane.ListClusters(t.Context())
 	if err != nil || len(list) != 1 || list[0].State != model.ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
@@ -138,7 +138,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
+	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	own := s.namespace + "/" + s.namespace
 	for _, text := range []string{s.namespace, own} {
 		ref, err := s.plane.ClusterLeft(t.Context(), text)
@@ -147,7 +147,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"nobody", "not a name!", s.namespace + "/nobody"} {
-		if ref, err := s.plane.ClusterLeft(t.Context(), text); install.CodeOf(err) != install.CodeNotFound {
+		if ref, err := s.plane.ClusterLeft(t.Context(), text); model.CodeOf(err) != model.CodeNotFound {
 			t.Errorf("%s: %+v, %v", text, ref, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.empty()
-	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); install.CodeOf(err) != install.CodeNotFound {
+	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); model.CodeOf(err) != model.CodeNotFound {
 		t.Errorf("when all is gone: %+v, %v", ref, err)
 	}
 }
@@ -184,8 +184,8 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(install.NextOf(err).String(), "--adopt "+own) || !strings.Contains(install.NextOf(err).String(), "kubectl delete clusterdeployment -n "+s.namespace) {
-		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(model.NextOf(err).String(), "--adopt "+own) || !strings.Contains(model.NextOf(err).String(), "kubectl delete clusterdeployment -n "+s.namespace) {
+		t.Errorf("got %v (next: %s)", err, model.NextOf(err))
 	}
 	if writes, _ := s.calls.take(); len(writes) > 0 {
 		t.Errorf("it writes %v", writes)
@@ -199,13 +199,13 @@ func TestDeleteOfWhatIsProtected(t *testing.T) {
 	if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("protected", func(*install.Observed) bool {
+	s.until("protected", func(*model.Observed) bool {
 		return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetAnnotations()[hubapi.AnnotationProtectedDelete] != ""
 	})
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
-	if install.CodeOf(err) != install.CodeFailure || !strings.Contains(install.NextOf(err).String(), "hive.openshift.io/protected-delete-") {
-		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(model.NextOf(err).String(), "hive.openshift.io/protected-delete-") {
+		t.Errorf("got %v (next: %s)", err, model.NextOf(err))
 	}
 	if writes, _ := s.calls.take(); len(writes) > 0 {
 		t.Errorf("it writes %v", writes)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // What somebody else makes between our look and our apply is theirs, and what
@@ -19,13 +19,13 @@ import (
 func TestAppliesToWhatItLookedAt(t *testing.T) {
 	for name, test := range map[string]struct {
 		ours, theirs, again bool
-		code                install.Code
+		code                model.Code
 		says                string
 	}{
-		"made by others meanwhile": {theirs: true, code: install.CodeNotFound, says: "oaictl did not make"},
-		"made anew by others":      {ours: true, theirs: true, code: install.CodeNotFound, says: "oaictl did not make"},
-		"made by another run":      {again: true, code: install.CodeFailure, says: "just now"},
-		"deleted by others":        {ours: true, code: install.CodeFailure, says: "just now"},
+		"made by others meanwhile": {theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
+		"made anew by others":      {ours: true, theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
+		"made by another run":      {again: true, code: model.CodeFailure, says: "just now"},
+		"deleted by others":        {ours: true, code: model.CodeFailure, says: "just now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -60,7 +60,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 				}
 			}
 			_, err = send(live, "ours")
-			if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
 			left, err := s.client(kube.ConfigMaps).Get(t.Context(), "settings", metav1.GetOptions{})

@@ -19,18 +19,17 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // get opens what stands at a URL of the service. The URL carries its own
 // authorisation: it is not logged, and stands in no error.
 func (p *Plane) get(ctx context.Context, op, on, address string, header http.Header) (*http.Response, error) {
 	fail := func(status int, err error) (*http.Response, error) {
-		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: op, On: on, Status: status, Err: err,
+		return nil, &model.Fault{
+			Code: model.CodeFailure, Op: op, On: on, Status: status, Err: err,
 			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: advice.Sprintf("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
 		}
 	}
@@ -92,15 +91,15 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 		err = fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(kube.Shorten(redact.Error(err))), Next: "run the same command again"}
+		return &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: errors.New(kube.Shorten(redact.Error(err))), Next: "run the same command again"}
 	}
 	return nil
 }
 
 // notYet is the fault for what the service has not written or made yet.
-func notYet(op, on, why string) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: op, On: on, Status: http.StatusNotFound, Err: errors.New(why), Next: "run the same command again in a while",
+func notYet(op, on, why string) *model.Fault {
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: op, On: on, Status: http.StatusNotFound, Err: errors.New(why), Next: "run the same command again in a while",
 	}
 }
 
@@ -169,8 +168,8 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 		address = debug.StaticNetworkDownloadURL
 	}
 	if address == "" {
-		return &install.Fault{
-			Code: install.CodeNotFound, Op: "download " + file + " of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
+		return &model.Fault{
+			Code: model.CodeNotFound, Op: "download " + file + " of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
 			Err: errors.New("the InfraEnv names no address for it"), Next: "use discovery.ign, ipxe-script or static-network-config, once the image is made",
 		}
 	}
@@ -218,7 +217,7 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 	switch {
 	case offset > 0 && response.StatusCode != http.StatusPartialContent:
 		_ = response.Body.Close() // nothing was read of it
-		return nil, 0, &install.Fault{Code: install.CodeFailure, Op: "download image from", On: hostOfURL(address), Status: response.StatusCode, Permanent: true, Err: errors.New("the server does not go on in the middle of a file"), Next: "begin anew"}
+		return nil, 0, &model.Fault{Code: model.CodeFailure, Op: "download image from", On: hostOfURL(address), Status: response.StatusCode, Permanent: true, Err: errors.New("the server does not go on in the middle of a file"), Next: "begin anew"}
 	case response.ContentLength < 0:
 		return response.Body, -1, nil
 	}
@@ -317,7 +316,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 			secret = metadata.AdminPasswordSecretRef.Name
 		}
 	default:
-		return nil, &install.Fault{Code: install.CodeUsage, Op: "read credential", On: name, Permanent: true, Err: errors.New("there is none of that name"), Next: "use kubeconfig, kubeconfig-noingress or kubeadmin-password"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "read credential", On: name, Permanent: true, Err: errors.New("there is none of that name"), Next: "use kubeconfig, kubeconfig-noingress or kubeadmin-password"}
 	}
 	if key == hubapi.KeyKubeconfig && metadata != nil && metadata.AdminKubeconfigSecretRef.Name != "" {
 		secret = metadata.AdminKubeconfigSecretRef.Name

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // roundTrip is a server.
@@ -71,7 +71,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 				var got bytes.Buffer
 				began := time.Now()
 				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got, math.MaxInt64)
-				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || install.CodeOf(err) != install.CodeFailure) {
+				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || model.CodeOf(err) != model.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
 				moved := time.Duration(test.bytes) * (kube.RequestTimeout - time.Second)
@@ -117,7 +117,7 @@ func TestSmallFilesAreThereWithinAMinute(t *testing.T) {
 				var got bytes.Buffer
 				began := time.Now()
 				err := p.download(t.Context(), "download discovery.ign of InfraEnv", "lab/lab", "https://hub.example.com/files", &got, largestFile)
-				if test.there != (err == nil) || err != nil && (!strings.Contains(err.Error(), "is not there after 1m0s") || install.CodeOf(err) != install.CodeFailure) {
+				if test.there != (err == nil) || err != nil && (!strings.Contains(err.Error(), "is not there after 1m0s") || model.CodeOf(err) != model.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
 				if took := time.Since(began); took > time.Minute {

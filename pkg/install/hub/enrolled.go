@@ -10,21 +10,21 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // enrolled are the BareMetalHosts of a namespace as they were last read, for all clusters in it.
 type enrolled struct {
 	of       *kube.Store
 	changes  uint64 // of the store
-	machines []install.Enrolled
+	machines []model.Enrolled
 	clusters []string // that each was made for, "" for none
 }
 
 // enrolledMachines are the BareMetalHosts of a namespace. There may be many: of each only a few fields are read, and
 // only once after a change; clusters that none was made for share the list.
-func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
+func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []model.Enrolled {
 	store := at.Store(kube.BareMetalHosts)
 	changes := store.Changes() // before they are read: what comes in between is read again
 	p.mu.Lock()
@@ -45,7 +45,7 @@ func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []install.E
 
 func readEnrolled(store *kube.Store) *enrolled {
 	hosts := store.All()
-	e := &enrolled{of: store, machines: make([]install.Enrolled, 0, len(hosts)), clusters: make([]string, 0, len(hosts))}
+	e := &enrolled{of: store, machines: make([]model.Enrolled, 0, len(hosts)), clusters: make([]string, 0, len(hosts))}
 	for _, u := range hosts {
 		if u.GetDeletionTimestamp() != nil {
 			continue
@@ -55,12 +55,12 @@ func readEnrolled(store *kube.Store) *enrolled {
 	return e
 }
 
-func enrolledOf(u *unstructured.Unstructured) install.Enrolled {
+func enrolledOf(u *unstructured.Unstructured) model.Enrolled {
 	field := func(path ...string) string {
 		text, _, _ := unstructured.NestedString(u.Object, path...)
 		return text
 	}
-	e := install.Enrolled{Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"),
+	e := model.Enrolled{Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"),
 		InfraEnv: kube.Label(u, hubapi.LabelAgentInfraEnv)}
 	if kind := field("status", "errorType"); kind != "" {
 		e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
@@ -71,10 +71,10 @@ func enrolledOf(u *unstructured.Unstructured) install.Enrolled {
 // withImageTrouble adds to machines that have still to boot what is wrong with their
 // PreprovisioningImages, from which the Bare Metal Operator boots them: it says of such a
 // machine only that it waits. Who may not read these objects, or has none, goes without.
-func (p *look) withImageTrouble(ctx context.Context, namespace string, machines []install.Enrolled, envs []install.InfraEnv) []install.Enrolled {
+func (p *look) withImageTrouble(ctx context.Context, namespace string, machines []model.Enrolled, envs []model.InfraEnv) []model.Enrolled {
 	out := machines
 	for i := range machines {
-		of := func(env install.InfraEnv) bool { return env.Name == machines[i].InfraEnv }
+		of := func(env model.InfraEnv) bool { return env.Name == machines[i].InfraEnv }
 		if machines[i].Trouble != "" || !slices.Contains(waitForImage(), machines[i].State) || !slices.ContainsFunc(envs, of) {
 			continue
 		}
@@ -114,7 +114,7 @@ func (p *look) imageTrouble(ctx context.Context, namespace, name string) string 
 }
 
 // as are the machines as a cluster sees them.
-func (e *enrolled) as(cluster string) []install.Enrolled {
+func (e *enrolled) as(cluster string) []model.Enrolled {
 	if cluster == "" || !slices.Contains(e.clusters, cluster) {
 		return e.machines
 	}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestEnrolledMachines: BareMetalHosts are read once after each change, for all clusters, and are each one's own where
@@ -28,7 +28,7 @@ func TestEnrolledMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	is := func(cluster string, want ...install.Enrolled) []install.Enrolled {
+	is := func(cluster string, want ...model.Enrolled) []model.Enrolled {
 		t.Helper()
 		got := plane.enrolledMachines(at, cluster)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -36,8 +36,8 @@ func TestEnrolledMachines(t *testing.T) {
 		}
 		return got
 	}
-	one := install.Enrolled{Name: "1", MAC: "52:54:00:00:00:01", State: "available"}
-	two := install.Enrolled{Name: "2", MAC: "52:54:00:00:00:02", State: "available"}
+	one := model.Enrolled{Name: "1", MAC: "52:54:00:00:00:01", State: "available"}
+	two := model.Enrolled{Name: "2", MAC: "52:54:00:00:00:02", State: "available"}
 	put("1", "1", "", "available")
 	put("2", "2", "own", "available")
 	shared := is("other", one, two)
@@ -69,15 +69,15 @@ func TestPreprovisioningImages(t *testing.T) {
 		}}})
 	}
 	p, _ := filledPlane(t, "lab", image("broken", "True"), image("fine", "False"), image("done", "True"), image("other", "True"))
-	machine := func(name, state, env string) install.Enrolled {
-		return install.Enrolled{Name: name, State: state, InfraEnv: env}
+	machine := func(name, state, env string) model.Enrolled {
+		return model.Enrolled{Name: name, State: state, InfraEnv: env}
 	}
-	given := []install.Enrolled{
+	given := []model.Enrolled{
 		machine("broken", "preparing", "lab"), machine("fine", "preparing", "lab"), machine("done", "provisioned", "lab"),
 		machine("other", "preparing", "another"), machine("none", "preparing", "lab"),
 	}
 	l := &look{Plane: p}
-	got := l.withImageTrouble(t.Context(), "lab", given, []install.InfraEnv{{Name: "lab"}})
+	got := l.withImageTrouble(t.Context(), "lab", given, []model.InfraEnv{{Name: "lab"}})
 	const text = "its PreprovisioningImage cannot be made: PreprovisioningImage CPU architecture (arm64) does not match InfraEnv CPU architecture (x86_64)"
 	for i, m := range got {
 		want := ""

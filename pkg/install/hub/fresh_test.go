@@ -7,17 +7,18 @@ import (
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // wantNothing observes with a plane that remembers nothing and decides.
-func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) install.Plan {
+func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) model.Plan {
 	t.Helper()
-	o, err := p.Observe(t.Context(), install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref}, nil)
+	o, err := p.Observe(t.Context(), model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
+	plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 	for _, a := range plan.Actions {
 		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
 	}
@@ -65,11 +66,11 @@ func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 			made(t, p, at, c)
 			wantNothing(t, p, c)
 			other := parseCluster(t, fullText)
-			o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+			o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := install.Decide(&install.Desired{Spec: other}, o, install.Memory{}, o.At)
+			plan := install.Decide(&model.Desired{Spec: other}, o, model.Memory{}, o.At)
 			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(setting.Hyperthreads) {
 				t.Errorf("other roles: %+v", plan.Actions)
 			}

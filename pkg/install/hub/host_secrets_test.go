@@ -9,10 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const fencedText = `apiVersion: oaictl.io/v1alpha1
@@ -48,9 +47,9 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			update := install.Action{
+			update := model.Action{
 				Kind: model.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
-				Settings: install.Settings{setting.Fencing: setting.ValueOf("new"), setting.EndpointToken: setting.ValueOf("new")},
+				Settings: model.Settings{setting.Fencing: setting.ValueOf("new"), setting.EndpointToken: setting.ValueOf("new")},
 			}
 			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -56,10 +57,10 @@ spec:
 func TestWhatOnlyAHubKnows(t *testing.T) {
 	cluster := load(t, oneNode)
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
-	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
-	if _, written := s.run(t, &install.Desired{Spec: cluster}, nil); len(written) > 0 {
+	if _, written := s.run(t, &model.Desired{Spec: cluster}, nil); len(written) > 0 {
 		t.Errorf("a second run writes %v", written)
 	}
 	env := s.get(t, hubapi.Resource(hubapi.KindInfraEnv), "edge")
@@ -108,10 +109,10 @@ spec:
 func TestAddNodesToAnImportedCluster(t *testing.T) {
 	cluster := load(t, elsewhere)
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
-	desired := &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}
+	desired := &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}}
 	result, written := s.run(t, desired, nil)
 	slices.Sort(result.Plan.Added)
-	if result.Verdict != install.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
+	if result.Verdict != model.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
 		t.Fatalf("verdict %s, added %v", result.Verdict, result.Plan.Added)
 	}
 	for path, n := range written {

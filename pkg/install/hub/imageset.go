@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -149,12 +149,12 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	return "", noImageSet(o, names)
 }
 
-func noImageSet(o spec.OpenShift, names []string) *install.Fault {
+func noImageSet(o spec.OpenShift, names []string) *model.Fault {
 	there := "the hub has none"
 	if len(names) > 0 {
 		there = "there are " + strings.Join(names, ", ")
 	}
-	f := &install.Fault{Code: install.CodeInput, Op: "choose the ClusterImageSet", Permanent: true}
+	f := &model.Fault{Code: model.CodeInput, Op: "choose the ClusterImageSet", Permanent: true}
 	f.Next = "write spec.openshift.imageSet with one of them, or spec.openshift.releaseImage to have one made"
 	if len(names) == 0 {
 		f.Next = "write spec.openshift.releaseImage, and one is made of it, or have somebody who may make ClusterImageSets do it"

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Labels that are passed on to nodes are not in the image, and no machine has to
@@ -33,13 +33,13 @@ func TestNodeLabels(t *testing.T) {
 		s.boots(i)
 	}
 	s.says("insufficient")
-	o := s.until("hosts", func(o *install.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
+	o := s.until("hosts", func(o *model.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	s.another(kube.InfraEnvs, `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
-	s.until("the other's label", func(o *install.Observed) bool {
+	s.until("the other's label", func(o *model.Observed) bool {
 		return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), `"b"`)
 	})
-	last := slices.MaxFunc(o.Hosts, func(a, b install.Host) int { return a.Registered.Compare(b.Registered) })
+	last := slices.MaxFunc(o.Hosts, func(a, b model.Host) int { return a.Registered.Compare(b.Registered) })
 	s.eventually("the next second: times on a hub have no parts of it", func() bool { return time.Now().Unix() > last.Registered.Unix() })
 	labels := func(want, keys string) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestNodeLabels(t *testing.T) {
 	update("UpdateInfraEnv")
 	labels("hall=b site=south", "example.com/site")
 	o = s.observe()
-	for _, wait := range install.Decide(s.desired, o, install.Memory{}, o.At).Waits {
+	for _, wait := range install.Decide(s.desired, o, model.Memory{}, o.At).Waits {
 		if strings.HasSuffix(wait.Key, "/new-image") {
 			t.Errorf("waits for %s", wait.For)
 		}
@@ -93,13 +93,13 @@ func TestInheritedNodeLabels(t *testing.T) {
 	s.imageReady()
 	name := s.boots(0)
 	s.says("insufficient")
-	s.until("the host", func(o *install.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
+	s.until("the host", func(o *model.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	inherits := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"example.com/row,example.com/site"}},"spec":{"nodeLabels":{"example.com/site":"north","example.com/row":"1"}}}`
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(inherits), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("its labels", func(o *install.Observed) bool { return o.Hosts[0].Inherited["example.com/site"] == "north" })
+	s.until("its labels", func(o *model.Observed) bool { return o.Hosts[0].Inherited["example.com/site"] == "north" })
 	for _, test := range []struct {
 		labels map[string]string // of the host in the file
 		writes int
@@ -132,7 +132,7 @@ func TestContestedAgent(t *testing.T) {
 	s.imageReady()
 	name := s.boots(0)
 	s.says("insufficient")
-	s.until("the host", func(o *install.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
+	s.until("the host", func(o *model.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "cp-0" {
 		t.Fatalf("the host is named %q", hostname)
@@ -140,14 +140,14 @@ func TestContestedAgent(t *testing.T) {
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
+	o := s.until("their name", func(o *model.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
 	var refused error
-	for _, action := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
+	for _, action := range install.Decide(s.desired, o, model.Memory{}, o.At).Actions {
 		if action.Kind == model.UpdateHost {
 			refused = s.plane.Act(t.Context(), s.desired, action)
 		}
 	}
-	if install.CodeOf(refused) != install.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
+	if model.CodeOf(refused) != model.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
 		t.Errorf("their name: %v", refused)
 	}
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "theirs" {

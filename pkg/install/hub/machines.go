@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // ErrNoClusterAPI is in the error of who asks for the Machines of a hub that has none.
@@ -28,8 +28,8 @@ func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
 		return nil, err
 	}
 	if all == nil {
-		return nil, &install.Fault{
-			Code: install.CodeUsage, Op: "list Machines", On: p.api.Host, Permanent: true, Err: ErrNoClusterAPI,
+		return nil, &model.Fault{
+			Code: model.CodeUsage, Op: "list Machines", On: p.api.Host, Permanent: true, Err: ErrNoClusterAPI,
 			Next: "check --kubeconfig and --context; hosts are asked for by {why host NAME} and {get hosts}",
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -36,15 +36,15 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	if _, err := s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the machine", func(o *install.Observed) bool {
+	s.until("the machine", func(o *model.Observed) bool {
 		at := s.plane.api.Watching(s.namespace)
 		u := at.Store(kube.Agents).Get(name)
 		return len(o.Hosts) == 1 && at.Store(kube.BareMetalHosts).Get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
 	})
 	s.calls.take()
-	action := install.Action{
+	action := model.Action{
 		Key: "host/cp-0/update", Scope: model.HostScope("cp-0"), Kind: model.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
-		Settings: install.Settings{
+		Settings: model.Settings{
 			setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"), setting.Approved: setting.ValueOf(true),
 			setting.Labels: setting.ValueOf(map[string]string{"rack": "a"}), setting.Args: setting.ValueOf([]string{"--append-karg", "x=y"}),
 		},
@@ -69,10 +69,10 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the labels", func(o *install.Observed) bool {
+	s.until("the labels", func(o *model.Observed) bool {
 		return strings.Contains(string(o.Hosts[0].Settings[setting.Labels]), "rack")
 	})
-	action.Settings = install.Settings{setting.Labels: setting.ValueOf(map[string]string{"row": "1"})}
+	action.Settings = model.Settings{setting.Labels: setting.ValueOf(map[string]string{"row": "1"})}
 	for range 2 {
 		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 		t.Errorf("before there is an image: %v", done)
 	}
 	s.imageReady()
-	s.until("the image", func(o *install.Observed) bool { return o.InfraEnvs[0].Image.State == model.ImageReady })
+	s.until("the image", func(o *model.Observed) bool { return o.InfraEnvs[0].Image.State == model.ImageReady })
 	s.calls.take()
 	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost", "RegisterHost", "RegisterHost"}) {
 		t.Errorf("done %v", done)
@@ -139,10 +139,10 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 		"provisioning": map[string]any{"state": "registering", "ID": ""}, "operationalStatus": "error", "errorType": "registration error",
 		"errorMessage": "no route to the BMC", "errorCount": int64(1), "poweredOn": false,
 	})
-	o := s.until("the trouble", func(o *install.Observed) bool {
-		return slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Trouble != "" })
+	o := s.until("the trouble", func(o *model.Observed) bool {
+		return slices.ContainsFunc(o.Enrolled, func(e model.Enrolled) bool { return e.Trouble != "" })
 	})
-	plan := install.Decide(s.desired, o, install.Memory{}, o.At)
+	plan := install.Decide(s.desired, o, model.Memory{}, o.At)
 	if len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "cannot boot cp-2: no route to the BMC") {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
@@ -165,16 +165,16 @@ func TestMachinesOfOthers(t *testing.T) {
 	s.settle()
 	machine("cp-1", "52:54:00:77:77:77") // there from the start, nothing would have been made
 	s.imageReady()
-	o := s.until("image and machines", func(o *install.Observed) bool {
+	o := s.until("image and machines", func(o *model.Observed) bool {
 		return o.InfraEnvs[0].Image.State == model.ImageReady && len(o.Enrolled) == 2
 	})
-	for _, a := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
+	for _, a := range install.Decide(s.desired, o, model.Memory{}, o.At).Actions {
 		err := s.plane.Act(t.Context(), s.desired, a)
 		switch {
 		case a.Kind != model.RegisterHost || a.Name == "cp-0":
 			t.Errorf("%s %s", a.Kind, a.Name)
 		case a.Name == "cp-1":
-			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("cp-1: %v", err)
 			}
 		case err != nil:
@@ -194,11 +194,11 @@ func TestPool(t *testing.T) {
 	if _, err := s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
 		t.Errorf("what the pool's image cannot have is refused: %v", err)
 	}
 	s.desired.Spec.Spec.Discovery.KernelArgs, s.desired.Spec.Spec.Discovery.NetworkDelay = nil, 0
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err != nil {
 		t.Fatal(err)
 	}
 	for number, bound := range []string{"", "another"} {
@@ -214,8 +214,8 @@ func TestPool(t *testing.T) {
 	}
 	query := s.query()
 	query.InfraEnv = other + "/pool"
-	var o *install.Observed
-	s.until("the pool", func(*install.Observed) bool {
+	var o *model.Observed
+	s.until("the pool", func(*model.Observed) bool {
 		var err error
 		if o, err = s.plane.Observe(t.Context(), query, nil); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestPool(t *testing.T) {
 	if len(o.InfraEnvs) != 1 || o.InfraEnvs[0].Owned || o.InfraEnvs[0].ClusterID != "" || o.Elsewhere[0].ClusterName != "another" {
 		t.Errorf("InfraEnvs %+v, elsewhere %+v", o.InfraEnvs, o.Elsewhere)
 	}
-	bind := install.Action{Key: "bind", Kind: model.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
+	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
 	for range 2 {
 		if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
 			t.Fatal(err)
@@ -240,7 +240,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("bound to %v", ref)
 	}
 	bind.Target = o.Elsewhere[0].ID
-	if err := s.plane.Act(t.Context(), s.desired, bind); install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "another/another") {
+	if err := s.plane.Act(t.Context(), s.desired, bind); model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "another/another") {
 		t.Errorf("a host of another cluster: %v", err)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -31,18 +30,18 @@ const (
 func TestManifestsThatTheFileDropped(t *testing.T) {
 	for name, test := range map[string]struct {
 		manifests string // of the file, later
-		kinds     []install.Kind
+		kinds     []model.Kind
 		want      map[string][]string // ConfigMap without the cluster's name: manifests
 	}{
-		"as before": {twoManifests, []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
-		"one less": {`  manifests: [{name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{start},
+		"as before": {twoManifests, []model.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
+		"one less": {`  manifests: [{name: 60-y.yaml, content: "c: d\n"}]` + "\n", []model.Kind{start},
 			map[string][]string{"manifests": {"60-y.yaml", "theirs.yaml"}}},
-		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{model.UploadManifest},
+		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []model.Kind{model.UploadManifest},
 			map[string][]string{"manifests": {"50-x.yaml", "60-y.yaml", "theirs.yaml"}}},
-		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []install.Kind{model.UploadManifest},
+		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []model.Kind{model.UploadManifest},
 			map[string][]string{"manifests": {"70-z.yaml", "theirs.yaml"}}},
-		"none":         {"  manifests: []\n", []install.Kind{start}, map[string][]string{"manifests": {"theirs.yaml"}}},
-		"nothing said": {"", []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
+		"none":         {"  manifests: []\n", []model.Kind{start}, map[string][]string{"manifests": {"theirs.yaml"}}},
+		"nothing said": {"", []model.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -51,11 +50,11 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			if _, err := s.client(kube.ConfigMaps).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
 				t.Fatal(err)
 			}
-			s.until("the other's manifest", func(o *install.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
+			s.until("the other's manifest", func(o *model.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
 			text := strings.Replace(fmt.Sprintf(clusterText, s.namespace), twoManifests, test.manifests, 1)
 			s.desired.Spec = parseCluster(t, text)
 			for _, kind := range test.kinds {
-				action := install.Action{Kind: kind, Target: s.namespace + "/" + s.namespace}
+				action := model.Action{Kind: kind, Target: s.namespace + "/" + s.namespace}
 				if files := s.desired.Spec.ManifestFiles(); kind == model.UploadManifest {
 					action.Name = string(files[0].Folder) + "/" + files[0].Name
 				}

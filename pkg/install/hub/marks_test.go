@@ -8,9 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -36,7 +35,7 @@ func TestLabelsOfTheCaller(t *testing.T) {
 			}
 		}
 	}
-	for _, options := range []install.Options{{}, {Labels: map[string]string{"cluster.x-k8s.io/cluster-name": "another"}}} {
+	for _, options := range []model.Options{{}, {Labels: map[string]string{"cluster.x-k8s.io/cluster-name": "another"}}} {
 		s.desired.Options = options
 		if done := s.settle(); len(done) > 0 {
 			t.Errorf("with %v: done %v", options.Labels, done)
@@ -44,8 +43,8 @@ func TestLabelsOfTheCaller(t *testing.T) {
 	}
 	s.wantWrites()
 	// What is written nevertheless keeps those of before.
-	s.desired.Options = install.Options{}
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: install.Settings{"spec.boot.image": `"minimal"`}}); err != nil {
+	s.desired.Options = model.Options{}
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: model.Settings{"spec.boot.image": `"minimal"`}}); err != nil {
 		t.Fatal(err)
 	}
 	if labels := s.get(kube.InfraEnvs, s.namespace).GetLabels(); labels["cluster.x-k8s.io/cluster-name"] != "outer" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -34,15 +34,15 @@ func nodesOf(t *testing.T, cluster string, host spec.Host) *spec.Cluster {
 func TestAddNodesOfAFile(t *testing.T) {
 	whole := load(t, elsewhere+"  - {name: w-5, role: worker, match: {mac: \"52:54:00:00:01:05\"}}\n")
 	s := newStage(t, whole, simulated.Config{Webhooks: true})
-	adds := install.Options{AddNodes: true}
-	if result, _ := s.run(t, &install.Desired{Spec: load(t, elsewhere), Options: adds}, nil); result.Verdict != install.VerdictInstalled {
+	adds := model.Options{AddNodes: true}
+	if result, _ := s.run(t, &model.Desired{Spec: load(t, elsewhere), Options: adds}, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
-	desired := &install.Desired{Options: adds, Spec: nodesOf(t, "old", spec.Host{
+	desired := &model.Desired{Options: adds, Spec: nodesOf(t, "old", spec.Host{
 		Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:01:05"}, Taints: []spec.Taint{{Key: "slow", Effect: "NoSchedule"}}, ProviderID: "agent://w-5",
 	})}
 	result, written := s.run(t, desired, nil)
-	if result.Verdict != install.VerdictInstalled || !slices.Equal(result.Plan.Added, []string{"w-5"}) {
+	if result.Verdict != model.VerdictInstalled || !slices.Equal(result.Plan.Added, []string{"w-5"}) {
 		t.Errorf("verdict %s, added %v", result.Verdict, result.Plan.Added)
 	}
 	for path := range written {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // bound is a reference to a cluster of a namespace.
@@ -71,7 +71,7 @@ func TestChangedIsTold(t *testing.T) {
 	} {
 		p, at := filledPlane(t, "ns")
 		put(t, at, deployed("ns", "lab")...)
-		query := install.Query{Name: "lab", ID: "ns/lab"}
+		query := model.Query{Name: "lab", ID: "ns/lab"}
 		told := func() bool {
 			select {
 			case <-p.Changed(query):

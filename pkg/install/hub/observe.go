@@ -12,10 +12,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Observe says what the hub holds of a cluster, as its watches have brought it;
@@ -24,14 +23,14 @@ import (
 //
 // Observed shares maps and inner slices with later observations: they are not
 // to be changed.
-func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observed) (*model.Observed, error) {
 	namespace, name := p.target(query)
 	look := &look{Plane: p, signal: p.signalOf(kube.ID(namespace, name))}
 	at, err := look.watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	observed := &install.Observed{At: p.api.Now()}
+	observed := &model.Observed{At: p.api.Now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
 		if err := look.observeCluster(ctx, at, deployment, query, observed); err != nil {
@@ -41,7 +40,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		p.forget(kube.ID(namespace, name))
 	}
 	if err := p.api.Failing(at); err != nil {
-		var fault *install.Fault
+		var fault *model.Fault
 		if errors.As(err, &fault) && fault.Permanent {
 			return nil, err
 		}
@@ -89,7 +88,7 @@ func (p *Plane) signalOf(cluster string) *kube.Signal {
 
 // Changed is of install.Notifier: the watches tell. Before the first observation of a cluster
 // all is new.
-func (p *Plane) Changed(query install.Query) <-chan struct{} {
+func (p *Plane) Changed(query model.Query) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if signal := p.signals[kube.ID(p.target(query))]; signal != nil {
@@ -100,7 +99,7 @@ func (p *Plane) Changed(query install.Query) <-chan struct{} {
 	return given
 }
 
-func (p *Plane) target(query install.Query) (namespace, name string) {
+func (p *Plane) target(query model.Query) (namespace, name string) {
 	if text := cmp.Or(query.ID, query.Adopt); text != "" {
 		return kube.SplitID(text, p.api.NamespaceOf(text))
 	}
@@ -108,7 +107,7 @@ func (p *Plane) target(query install.Query) (namespace, name string) {
 }
 
 // choose takes the ClusterDeployment that is meant; others of the same name are noted.
-func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
+func (p *Plane) choose(at *kube.Namespace, query model.Query, name string, observed *model.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
 	for _, u := range at.Store(kube.ClusterDeployments).All() {
 		called, _, _ := unstructured.NestedString(u.Object, "spec", "clusterName")
@@ -131,12 +130,12 @@ func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, obs
 	return meant
 }
 
-func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef {
+func refOf(at *kube.Namespace, u *unstructured.Unstructured) model.ClusterRef {
 	wire, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {
 		wire = &hive.ClusterDeployment{} // what is left is named by its id
 	}
-	ref := install.ClusterRef{
+	ref := model.ClusterRef{
 		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
 		Created: u.GetCreationTimestamp().Time, Owned: kube.Label(u, hubapi.LabelCluster) != "", Status: "ClusterDeployment",
 	}
@@ -151,7 +150,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 	return ref
 }
 
-func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query model.Query, observed *model.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
@@ -198,7 +197,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their namespaces.
-func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string, memory *clusterMemory) ([]install.InfraEnv, []infraEnvAt, error) {
+func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref model.ClusterRef, wanted string, memory *clusterMemory) ([]model.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
 		other, err := p.watchHosts(ctx, namespace)
@@ -208,7 +207,7 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 		namespaces = append(namespaces, other)
 	}
 	var (
-		envs  []install.InfraEnv
+		envs  []model.InfraEnv
 		pools []infraEnvAt
 	)
 	_, wantedName := kube.SplitID(wanted, "")
@@ -235,13 +234,13 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 		}
 	}
 	read.end()
-	slices.SortFunc(envs, func(a, b install.InfraEnv) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
+	slices.SortFunc(envs, func(a, b model.InfraEnv) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
 	return envs, pools, nil
 }
 
 type infraEnvAt struct {
 	at  *kube.Namespace
-	env install.InfraEnv
+	env model.InfraEnv
 }
 
 // reservedAgent is an Agent that is reserved for a host of the file, whatever pool it is of.
@@ -268,7 +267,7 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 // hostsOf reads the Agents of some InfraEnvs, and those that are reserved: those of the cluster
 // and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
 // are its hosts whatever pool they came from.
-func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *install.Observed) error {
+func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *model.Observed) error {
 	seen, read := map[string]bool{}, memory.hosts.round()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
 		if u == nil || u.GetDeletionTimestamp() != nil || seen[u.GetName()] {
@@ -285,7 +284,7 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 			return nil
 		}
 		_, name := kube.SplitID(host.ClusterID, "")
-		observed.Elsewhere = append(observed.Elsewhere, install.HostElsewhere{Host: host, ClusterName: name})
+		observed.Elsewhere = append(observed.Elsewhere, model.HostElsewhere{Host: host, ClusterName: name})
 		return nil
 	}
 	for _, one := range reserved {
@@ -311,8 +310,8 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 		}
 	}
 	read.end()
-	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
-	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(observed.Hosts, func(a, b model.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(observed.Elsewhere, func(a, b model.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
 }
 
@@ -344,7 +343,7 @@ const hostReportDelay = 30 * time.Second
 
 // delayFailure puts the failure of an installation off for as long as its hosts may
 // still be about to say which of them it was, and why.
-func delayFailure(observed *install.Observed) {
+func delayFailure(observed *model.Observed) {
 	cluster := observed.Cluster
 	if cluster.State != model.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= hostReportDelay {
 		return

@@ -16,16 +16,15 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *install.Observed) (*install.Cluster, error) {
+func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *model.Observed) (*model.Cluster, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, err
@@ -44,15 +43,15 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	}
 	setSingleNodeStages(aci, observed.Hosts)
 	status := &aci.Status
-	cluster := &install.Cluster{
+	cluster := &model.Cluster{
 		State:       stateOf(aci, kube.Installed(cd)),
 		StatusInfo:  redact.Text(kube.DebugOf(aci).StateInfo),
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    settings,
 		Manifests:   manifestsOf(at, aci),
-		ImageOnly:   []install.Setting{setting.ExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
-		Lasting:     []install.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP},
-		Changeable:  []install.Setting{setting.ControlPlane, setting.Arbiters}, // provisionRequirements, which freezes when the install starts
+		ImageOnly:   []model.Setting{setting.ExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
+		Lasting:     []model.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP},
+		Changeable:  []model.Setting{setting.ControlPlane, setting.Arbiters}, // provisionRequirements, which freezes when the install starts
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holdOwner(deployment, made, aci.Spec.HoldInstallation),
@@ -87,15 +86,15 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 // addSpecValidation has what the service does not take of the objects stand in the way as
 // a check does. Until that is cured the cluster gets no further, whatever the
 // service calls it: it goes by what it took before.
-func addSpecValidation(cluster *install.Cluster, made *unstructured.Unstructured, conditions []hubapi.Condition, observed *install.Observed) {
+func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, conditions []hubapi.Condition, observed *model.Observed) {
 	id := kube.ClusterOf(made)
 	text, blocked := refused(made, conditions, observed.At)
 	if text != "" {
 		cluster.Validations = append(cluster.Validations, specValidation(text, blocked))
 		cluster.StatusInfo = cmp.Or(cluster.StatusInfo, text)
 	}
-	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h install.Host) bool {
-		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v install.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
+	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h model.Host) bool {
+		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
 	})
 	switch cluster.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterReady:
@@ -127,7 +126,7 @@ func (p *Plane) unattendedSince(at *kube.Namespace, made *unstructured.Unstructu
 	return since
 }
 
-func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
+func setInstallTimes(cluster *model.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
 	conditions := aci.Status.Conditions
 	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
 		cluster.InstallStarted = c.since()
@@ -184,7 +183,7 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 	return kube.OtherOwner(made, "spec", "holdInstallation")
 }
 
-func unholdAdvice(deployment, made *unstructured.Unstructured) install.Advice {
+func unholdAdvice(deployment, made *unstructured.Unstructured) model.Advice {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return advice.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
 			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
@@ -196,7 +195,7 @@ func unholdAdvice(deployment, made *unstructured.Unstructured) install.Advice {
 // stalledSince is since when the service takes Agents for not synced although
 // all of the cluster's are, zero where it does not. Machines of a pool that nobody
 // uses say nothing of that, and an Agent may stand in the namespace of its pool.
-func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall, cluster string, hosts []install.Host) time.Time {
+func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall, cluster string, hosts []model.Host) time.Time {
 	c := find(aci.Status.Conditions, hubapi.ConditionRequirementsMet)
 	if kube.DebugOf(aci).State != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents {
 		return time.Time{}
@@ -280,7 +279,7 @@ func singleNodeStages() []string {
 // setSingleNodeStages gives the only node of a cluster its stages. The service lists
 // stages by role and may name those of a bootstrap among several nodes, which are
 // others and in another order.
-func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []install.Host) {
+func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []model.Host) {
 	if need := made.Spec.ProvisionRequirements; need.ControlPlaneAgents != 1 || need.WorkerAgents != 0 {
 		return
 	}
@@ -293,7 +292,7 @@ func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []install.Host) {
 
 // clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
 // webhook or a controller fills in is among them too: only what the file says is compared.
-func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (install.Settings, error) {
+func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (model.Settings, error) {
 	s := hubobjects.InstallTable().Settings(live.Object)
 	text(s, setting.Version, image.version)
 	text(s, setting.ReleaseImage, image.release)

@@ -14,10 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,9 +27,9 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
-	s, desired := newStage(t, cluster, simulated.Config{Webhooks: true}), &install.Desired{Spec: cluster}
+	s, desired := newStage(t, cluster, simulated.Config{Webhooks: true}), &model.Desired{Spec: cluster}
 	result, _ := s.run(t, desired, nil)
-	if result.Verdict != install.VerdictInstalled || s.done[model.RegisterInfraEnv] != 3 {
+	if result.Verdict != model.VerdictInstalled || s.done[model.RegisterInfraEnv] != 3 {
 		t.Errorf("verdict %s, done %v", result.Verdict, s.done)
 	}
 	from := map[string]string{}
@@ -49,9 +48,9 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 func TestAddTheHostOfAnInfraEnv(t *testing.T) {
 	cluster := load(t, elsewhere+"  - {name: w-5, role: worker, match: {infraEnv: fifth}}\n")
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
-	desired := &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}
+	desired := &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}}
 	result, _ := s.run(t, desired, nil)
-	if result.Verdict != install.VerdictInstalled || !slices.Contains(result.Plan.Added, "w-5") || s.done[model.RegisterInfraEnv] != 2 {
+	if result.Verdict != model.VerdictInstalled || !slices.Contains(result.Plan.Added, "w-5") || s.done[model.RegisterInfraEnv] != 2 {
 		t.Errorf("verdict %s, added %v, done %v", result.Verdict, result.Plan.Added, s.done)
 	}
 	if _, writes := s.run(t, desired, nil); len(writes) > 0 {
@@ -81,9 +80,9 @@ func TestInstallWithAReservedAgent(t *testing.T) {
 		}
 	}()
 	s.approve(t, reserved)
-	desired := &install.Desired{Spec: cluster}
+	desired := &model.Desired{Spec: cluster}
 	result, writes := s.run(t, desired, nil)
-	if result.Verdict != install.VerdictInstalled || s.done[model.BindHost] != 1 {
+	if result.Verdict != model.VerdictInstalled || s.done[model.BindHost] != 1 {
 		t.Errorf("verdict %s, done %v", result.Verdict, s.done)
 	}
 	for path := range writes {

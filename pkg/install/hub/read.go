@@ -18,12 +18,11 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,20 +38,20 @@ func stageOf(u *unstructured.Unstructured, status *agentinstall.AgentStatus) str
 	return said
 }
 
-func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
+func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
-		return install.Host{}, err
+		return model.Host{}, err
 	}
 	status := &wire.Status
-	host := install.Host{
+	host := model.Host{
 		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), Day2: status.Kind == agentinstall.AgentKindAdded,
 		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,
 		Deleting: u.GetDeletionTimestamp() != nil, Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
-		Progress: install.HostProgress{
+		Progress: model.HostProgress{
 			Stage: stageOf(u, status), Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
 			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
 		},
@@ -101,7 +100,7 @@ func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	return labels
 }
 
-func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) install.Settings {
+func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) model.Settings {
 	s := hubobjects.AgentTable(hubobjects.HostSecrets{}).Settings(agent.Object)
 	var labels map[string]string
 	if len(inherited) > 0 && s[setting.Labels].Decode(&labels) == nil {
@@ -111,13 +110,13 @@ func hostSettings(agent *unstructured.Unstructured, inherited map[string]string)
 	return s
 }
 
-func text(s install.Settings, key install.Setting, value string) {
+func text(s model.Settings, key model.Setting, value string) {
 	if value != "" {
 		s[key] = setting.ValueOf(value)
 	}
 }
 
-func validationsOf(wire hubapi.Validations) []install.Validation {
+func validationsOf(wire hubapi.Validations) []model.Validation {
 	count := 0
 	for _, checks := range wire {
 		count += len(checks)
@@ -125,10 +124,10 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	if count == 0 {
 		return nil
 	}
-	out := make([]install.Validation, 0, count) // which is kept
+	out := make([]model.Validation, 0, count) // which is kept
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
 		for _, v := range wire[category] {
-			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
+			out = append(out, model.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
 		}
 	}
 	return out
@@ -136,8 +135,8 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 
 // specValidation is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.
-func specValidation(text string, standing bool) install.Validation {
-	check := install.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
+func specValidation(text string, standing bool) model.Validation {
+	check := model.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {
 		check.Status = checkFails
 	}
@@ -149,25 +148,25 @@ const checkFails = "failure"
 
 // inventoryOf is what an Agent's machine says of itself. An Agent is named by
 // the machine's UUID. Zero before the first report.
-func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventory {
+func inventoryOf(wire *agentinstall.HostInventory, uuid string) model.Inventory {
 	if wire.Hostname == "" && len(wire.Interfaces) == 0 && len(wire.Disks) == 0 {
-		return install.Inventory{}
+		return model.Inventory{}
 	}
-	out := install.Inventory{
+	out := model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
 		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
-		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
-		Disks:      make([]install.Disk, 0, len(wire.Disks)),
+		Interfaces: make([]model.Interface, 0, len(wire.Interfaces)),
+		Disks:      make([]model.Disk, 0, len(wire.Disks)),
 	}
 	for _, nic := range wire.Interfaces {
-		out.Interfaces = append(out.Interfaces, install.Interface{
+		out.Interfaces = append(out.Interfaces, model.Interface{
 			Name: nic.Name, MAC: strings.ToLower(nic.MACAddress), Up: nic.HasCarrier,
 			Addresses: append(append([]string{}, nic.IPV4Addresses...), nic.IPV6Addresses...),
 		})
 	}
 	for _, d := range wire.Disks {
-		disk := install.Disk{
+		disk := model.Disk{
 			ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
 			Serial: d.Serial, WWN: d.WWN, Type: d.DriveType, SizeBytes: d.SizeBytes,
 		}
@@ -181,12 +180,12 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventor
 
 // infraEnvOf is an InfraEnv as a neutral one, with the NMStateConfigs that it selects. Its version is that of the cluster
 // that it is bound to, which no field of it says.
-func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
+func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (model.InfraEnv, error) {
 	wire, err := kube.Read[agentinstall.InfraEnv](u)
 	if err != nil {
-		return install.InfraEnv{}, err
+		return model.InfraEnv{}, err
 	}
-	env := install.InfraEnv{
+	env := model.InfraEnv{
 		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
 		ClusterID: kube.BoundTo(u), Owned: isOwned(u, cluster), Image: imageOf(wire),
 	}
@@ -250,9 +249,9 @@ func selectedBy(infraEnv *unstructured.Unstructured, configs []*unstructured.Uns
 	return out
 }
 
-func imageOf(wire *agentinstall.InfraEnv) install.Image {
+func imageOf(wire *agentinstall.InfraEnv) model.Image {
 	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
-	image := install.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
+	image := model.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
 	switch {
 	case c.isTrue() && wire.Status.ISODownloadURL != "":
 		image.State = model.ImageReady

@@ -8,8 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Every row that the service has of an InfraEnv's image, and what is said of it.
@@ -18,7 +17,7 @@ func TestImageOf(t *testing.T) {
 		status              metav1.ConditionStatus
 		reason, message     string
 		url                 string
-		want                install.ImageState
+		want                model.ImageState
 		says, doesNotRepeat string
 	}{
 		"not looked at":     {want: model.ImagePending},

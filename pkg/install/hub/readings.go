@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // readings are what the objects of a kind said when they were last read. They are read anew once they have changed.
@@ -60,21 +60,21 @@ func (r *round[T]) end() {
 }
 
 // readHost is an Agent as a host at a moment. What is said of checks is the same for most hosts, and kept once.
-func readHost(hosts *round[install.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (install.Host, error) {
-	return hosts.read(u, u.GetResourceVersion(), func() (install.Host, bool, error) {
+func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (model.Host, error) {
+	return hosts.read(u, u.GetResourceVersion(), func() (model.Host, bool, error) {
 		host, err := hostOf(u, now)
 		host.Validations = slices.Clip(host.Validations)
 		for i := range host.Validations {
 			v := &host.Validations[i]
 			v.ID, v.Category, v.Status, v.Message = texts.Same(v.ID), texts.Same(v.Category), texts.Same(v.Status), texts.Same(v.Message)
 		}
-		refusal := func(v install.Validation) bool { return v.ID == catalogue.SpecSynced } // which time makes a standing one
+		refusal := func(v model.Validation) bool { return v.ID == catalogue.SpecSynced } // which time makes a standing one
 		return host, !slices.ContainsFunc(host.Validations, refusal), err
 	})
 }
 
 // readInfraEnv is infraEnvOf with its NMStateConfigs among those of a namespace.
-func readInfraEnv(envs *round[install.InfraEnv], u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
+func readInfraEnv(envs *round[model.InfraEnv], u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (model.InfraEnv, error) {
 	own := selectedBy(u, configs)
 	version := u.GetResourceVersion()
 	for _, config := range own {
@@ -82,7 +82,7 @@ func readInfraEnv(envs *round[install.InfraEnv], u *unstructured.Unstructured, c
 			version = strings.Join([]string{version, config.GetName(), config.GetResourceVersion()}, " ")
 		}
 	}
-	env, err := envs.read(u, version, func() (install.InfraEnv, bool, error) {
+	env, err := envs.read(u, version, func() (model.InfraEnv, bool, error) {
 		env, err := infraEnvOf(u, own, cluster)
 		return env, true, err
 	})

@@ -10,9 +10,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestHostsAreReadAnew: an Agent is taken apart once it has changed, or while time changes what its refusal means,
@@ -128,7 +127,7 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 // TestMemoryOfGoneClusters: what is remembered of a cluster goes once it is observed to be gone.
 func TestMemoryOfGoneClusters(t *testing.T) {
 	p, _ := filledPlane(t, "lab")
-	query := install.Query{Name: "lab", BaseDomain: "example.com"}
+	query := model.Query{Name: "lab", BaseDomain: "example.com"}
 	namespace, name := p.target(query)
 	watchedNamespace(t, p.api, namespace)
 	p.memoryOf(namespace + "/" + name)

@@ -20,6 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 var server kubetest.Shared
@@ -62,7 +63,7 @@ type stage struct {
 	calls     *calls
 	admin     dynamic.Interface
 	namespace string
-	desired   *install.Desired
+	desired   *model.Desired
 }
 
 // newStage has a hub with a ClusterImageSet and an empty namespace, and a
@@ -76,7 +77,7 @@ func newStage(t *testing.T, change ...func(*Config)) *stage {
 		t.Fatal(err)
 	}
 	s.imageSet("openshift-v4.20.3", "quay.io/ocp/release:4.20.3-x86_64")
-	s.desired = &install.Desired{Spec: parseCluster(t, fmt.Sprintf(clusterText, s.namespace))}
+	s.desired = &model.Desired{Spec: parseCluster(t, fmt.Sprintf(clusterText, s.namespace))}
 	config := Config{Kube: c.Config, Log: s.calls.log}
 	for _, f := range change {
 		f(&config)
@@ -104,22 +105,22 @@ func (s *stage) imageSet(name, release string) {
 	}
 }
 
-func (s *stage) query() install.Query {
+func (s *stage) query() model.Query {
 	c := s.desired.Spec
-	return install.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: s.desired.Options.Adopt}
+	return model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: s.desired.Options.Adopt}
 }
 
-func (s *stage) observe() *install.Observed {
+func (s *stage) observe() *model.Observed {
 	s.Helper()
 	o, err := s.plane.Observe(s.Context(), s.query(), nil)
 	if err != nil {
-		s.Fatalf("observe: %v (next: %s)", err, install.NextOf(err))
+		s.Fatalf("observe: %v (next: %s)", err, model.NextOf(err))
 	}
 	return o
 }
 
 // until observes until something is so: watches take a moment.
-func (s *stage) until(what string, so func(*install.Observed) bool) *install.Observed {
+func (s *stage) until(what string, so func(*model.Observed) bool) *model.Observed {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
 	defer cancel()
@@ -145,14 +146,14 @@ func (s *stage) settle() []string {
 	var done []string
 	for range 20 {
 		o := s.observe()
-		o.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
-		plan := install.Decide(s.desired, o, install.Memory{}, o.At)
+		o.Results = model.Results{NoIngress: true, Kubeconfig: true, Password: true}
+		plan := install.Decide(s.desired, o, model.Memory{}, o.At)
 		if len(plan.Actions) == 0 {
 			return done
 		}
 		for _, a := range plan.Actions {
 			if err := s.plane.Act(s.Context(), s.desired, a); err != nil {
-				s.Fatalf("%s: %v (next: %s)", a.Key, err, install.NextOf(err))
+				s.Fatalf("%s: %v (next: %s)", a.Key, err, model.NextOf(err))
 			}
 			done = append(done, string(a.Kind))
 			s.Logf("%s: %s %v", a.Key, a.Kind, a.Changes)

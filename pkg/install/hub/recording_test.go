@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -58,15 +57,15 @@ func TestReplayOfARecording(t *testing.T) {
 	changes := recorded(t)
 	p, at := filledPlane(t, "spoke")
 	var (
-		states []install.ClusterState
-		hosts  = map[string][]install.HostState{}
+		states []model.ClusterState
+		hosts  = map[string][]model.HostState{}
 		stages = map[string][]string{}
-		last   *install.Observed
+		last   *model.Observed
 	)
 	for i, change := range changes {
 		change.object.SetResourceVersion(fmt.Sprint(i + 1))
 		put(t, at, change.object)
-		observed, err := p.Observe(t.Context(), install.Query{ID: "spoke/c1", Name: "c1", BaseDomain: "example.com"}, last)
+		observed, err := p.Observe(t.Context(), model.Query{ID: "spoke/c1", Name: "c1", BaseDomain: "example.com"}, last)
 		if err != nil {
 			t.Fatalf("after change %d: %v", i, err)
 		}
@@ -86,7 +85,7 @@ func TestReplayOfARecording(t *testing.T) {
 			}
 		}
 	}
-	want := []install.ClusterState{
+	want := []model.ClusterState{
 		model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterPreparing,
 		model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
 	}
@@ -97,7 +96,7 @@ func TestReplayOfARecording(t *testing.T) {
 		t.Errorf("%d hosts", len(hosts))
 	}
 	for id, got := range hosts {
-		want := []install.HostState{
+		want := []model.HostState{
 			model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostPreparing, model.HostInstalling, model.HostInstalled,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -111,13 +110,13 @@ func TestReplayOfARecording(t *testing.T) {
 }
 
 // checkLast looks at the last picture as a whole.
-func checkLast(t *testing.T, last *install.Observed) {
+func checkLast(t *testing.T, last *model.Observed) {
 	t.Helper()
 	c := last.Cluster
 	if c.Progress.Percent != 100 || !c.Kubeconfig || c.NoIngress || !c.Unrecorded || c.InstallStarted.IsZero() || c.InstallCompleted.IsZero() || c.Owned {
 		t.Errorf("cluster %+v", c)
 	}
-	wanted := install.Settings{
+	wanted := model.Settings{
 		setting.APIVIPs: setting.ValueOf([]string{"192.168.127.100"}), setting.ControlPlane: setting.ValueOf(3),
 		setting.NetworkType: setting.ValueOf("OVNKubernetes"), setting.UserManaged: setting.ValueOf(false),
 		setting.Platform: setting.ValueOf(spec.Platform{Type: "baremetal"}), setting.Version: setting.ValueOf("4.21"),

@@ -11,9 +11,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // What the service does not take of an object is a blocker that only the file
@@ -49,7 +49,7 @@ func TestRefusedObjectsBlock(t *testing.T) {
 			if blocks, waits := checksOf(t, plan, text); blocks != test.blocks || waits != test.waits {
 				t.Errorf("blocked by %q, waits for %q; plan %+v", blocks, waits, plan)
 			}
-			starts := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.StartInstall })
+			starts := slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.StartInstall })
 			if starts && test.blocks != "" {
 				t.Error("it would start")
 			}
@@ -90,12 +90,12 @@ func TestUnattended(t *testing.T) {
 			u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
 			put(t, at, u)
 		}
-		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
-		told := slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Reason == "NoController" })
+		plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
+		told := slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == "NoController" })
 		if told != want {
 			t.Errorf("made %s ago: told %v; %+v", age, told, plan.Blockers)
 		}
@@ -113,7 +113,7 @@ func conditionsOf(t *testing.T, u *unstructured.Unstructured) []hubapi.Condition
 
 // planWith is the decision on a single node whose cluster is in a state, with a
 // condition of the cluster and, if it is there, of its host.
-func planWith(t *testing.T, state string, cluster, host map[string]any) install.Plan {
+func planWith(t *testing.T, state string, cluster, host map[string]any) model.Plan {
 	t.Helper()
 	p, at := filledPlane(t, "lab")
 	c := parseCluster(t, singleNode())
@@ -129,11 +129,11 @@ func planWith(t *testing.T, state string, cluster, host map[string]any) install.
 	if host != nil {
 		put(t, at, agentWith(host))
 	}
-	o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+	o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
+	return install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 }
 
 // singleNode is the full cluster with one host, and without what a single node
@@ -150,7 +150,7 @@ func singleNode() string {
 
 // checksOf are the keys of the blocker of a plan, and of the check that it waits
 // for in the service's words; "" where there is none.
-func checksOf(t *testing.T, plan install.Plan, text string) (blocks, waits string) {
+func checksOf(t *testing.T, plan model.Plan, text string) (blocks, waits string) {
 	t.Helper()
 	for _, b := range plan.Blockers {
 		blocks = b.Key

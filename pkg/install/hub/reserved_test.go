@@ -11,9 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // pooled is an Agent of an InfraEnv "rack".
@@ -35,8 +34,8 @@ func TestReservedAgents(t *testing.T) {
 	put(t, pool, pooled("pool", "free", map[string]any{"approved": true}), pooled("pool", "other", map[string]any{"approved": true}),
 		pooled("pool", "mine", map[string]any{"approved": true, "clusterDeploymentName": bound("ns", "lab")}),
 		pooled("pool", "theirs", map[string]any{"approved": true, "clusterDeploymentName": bound("else", "prod")}))
-	query := install.Query{Name: "lab", ID: "ns/lab", Agents: []string{"pool/free", "pool/mine", "pool/theirs", "pool/none"}}
-	look := func() *install.Observed {
+	query := model.Query{Name: "lab", ID: "ns/lab", Agents: []string{"pool/free", "pool/mine", "pool/theirs", "pool/none"}}
+	look := func() *model.Observed {
 		t.Helper()
 		o, err := p.Observe(t.Context(), query, nil)
 		if err != nil {
@@ -48,7 +47,7 @@ func TestReservedAgents(t *testing.T) {
 	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 2 || len(o.Elsewhere) != 1 {
 		t.Fatalf("InfraEnvs %+v, hosts %+v, elsewhere %+v", o.InfraEnvs, o.Hosts, o.Elsewhere)
 	}
-	for i, want := range []install.Host{
+	for i, want := range []model.Host{
 		{ID: "free", Reserved: "pool/free", State: model.HostUnbound, InfraEnvID: "pool/rack"},
 		{ID: "mine", Reserved: "pool/mine", State: model.HostBinding, InfraEnvID: "pool/rack", ClusterID: "ns/lab"},
 	} {
@@ -77,7 +76,7 @@ func TestReservedAgents(t *testing.T) {
 func TestBindReservedAgent(t *testing.T) {
 	s := newStage(t)
 	pool := server.Start(t).Namespace(t)
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
 	const id = "00000000-0000-0000-0000-00000000000a"
@@ -90,12 +89,12 @@ func TestBindReservedAgent(t *testing.T) {
 	}
 	s.desired.Spec.Spec.Hosts[0].Match.Agent = pool + "/" + id
 	query := s.desired.Query()
-	s.until("the reserved Agent", func(*install.Observed) bool {
+	s.until("the reserved Agent", func(*model.Observed) bool {
 		o, err := s.plane.Observe(t.Context(), query, nil)
 		return err == nil && len(o.Hosts) == 1 && o.Hosts[0].Reserved != ""
 	})
 	s.calls.take()
-	bind := install.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: install.Settings{"role": `"control-plane"`}}
+	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
 	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func TestPoolOfOthers(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents"}, Verbs: []string{"patch"}},
 		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupMetal3}, Resources: []string{"baremetalhosts"}, Verbs: []string{"list", "watch", "patch"}})
 	s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
 	const id = "00000000-0000-0000-0000-00000000000b"
@@ -159,21 +158,21 @@ func TestPoolOfOthers(t *testing.T) {
 		}
 		return now.GetAnnotations()[hubapi.AnnotationBMACClusterReference]
 	}
-	bind := install.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: install.Settings{"role": `"control-plane"`}}
+	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
 	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
 		t.Fatal(err)
 	}
 	if bound := reference(); bound != s.namespace+"/"+s.namespace {
 		t.Errorf("bound to %q", bound)
 	}
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}); err != nil {
 		t.Fatal(err)
 	}
 	if bound := reference(); bound != "" {
 		t.Errorf("still bound to %q", bound)
 	}
 	// A cluster of the same hub in that namespace is another matter.
-	if _, err := s.plane.Observe(t.Context(), install.Query{ID: pool + "/lab"}, nil); install.CodeOf(err) != install.CodeAuth {
+	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.CodeOf(err) != model.CodeAuth {
 		t.Errorf("a cluster there: %v", err)
 	}
 }

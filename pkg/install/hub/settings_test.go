@@ -13,11 +13,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -94,14 +94,14 @@ func TestSettingsAreReadBack(t *testing.T) {
 	p, at := filledPlane(t, "lab")
 	c := parseCluster(t, fullText)
 	objects := made(t, p, at, c)
-	o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+	o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Cluster == nil || !o.Cluster.Owned || o.Cluster.Hold != "" {
 		t.Fatalf("cluster %+v", o.Cluster)
 	}
-	plan := install.Decide(&install.Desired{Spec: c}, o, install.Memory{}, o.At)
+	plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 	for _, a := range plan.Actions {
 		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
 	}
@@ -113,8 +113,8 @@ func TestSettingsAreReadBack(t *testing.T) {
 	}
 	// Each setting of the file is one that the hub says something of, and is told
 	// apart from another value.
-	blank := &install.Observed{At: o.At, Others: nil}
-	register := install.Decide(&install.Desired{Spec: c}, blank, install.Memory{}, o.At).Actions[0]
+	blank := &model.Observed{At: o.At, Others: nil}
+	register := install.Decide(&model.Desired{Spec: c}, blank, model.Memory{}, o.At).Actions[0]
 	for key, value := range register.Settings {
 		if key == setting.Arch {
 			continue // no field of a cluster's
@@ -123,7 +123,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		if !said {
 			t.Errorf("%s is not read back; the file says %s", key, value)
 		}
-		if paths := hubobjects.InstallTable().PathsOf(install.Settings{key: value}); len(paths) > 0 {
+		if paths := hubobjects.InstallTable().PathsOf(model.Settings{key: value}); len(paths) > 0 {
 			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 			for _, path := range paths {
 				unstructured.RemoveNestedField(live.Object, path...)
@@ -138,7 +138,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 // TestAgentSettingsAreToldApart from others: every one of them that the file
 // changes is written.
 func TestAgentSettingsAreToldApart(t *testing.T) {
-	for key, edit := range map[install.Setting][2]string{
+	for key, edit := range map[model.Setting][2]string{
 		setting.AgentLabels: {"{zone: a}", "{zone: b}"},
 		setting.NodeLabels:  {`example.com/row: ""`, `example.com/row: x`},
 		setting.Classified:  {".cpu.count > 16", ".cpu.count > 32"},
@@ -147,11 +147,11 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 	} {
 		p, at := filledPlane(t, "lab")
 		made(t, p, at, parseCluster(t, fullText))
-		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := install.Decide(&install.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, install.Memory{}, o.At)
+		plan := install.Decide(&model.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, model.Memory{}, o.At)
 		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[key] == "" {
 			t.Errorf("%s: %+v", key, plan.Actions)
 		}
@@ -185,15 +185,15 @@ func TestWriteThatDidNotTake(t *testing.T) {
 	p.api.Dynamic.(*fake.FakeDynamicClient).PrependReactor("patch", "agentclusterinstalls", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, live, nil
 	})
-	desired := &install.Desired{Spec: parseCluster(t, fullText)}
+	desired := &model.Desired{Spec: parseCluster(t, fullText)}
 	desired.Spec.Spec.Network.NTP = []string{"other.example.com"}
 	for look := range 2 {
-		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := install.Decide(desired, o, install.Memory{}, o.At)
-		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.UpdateCluster })
+		plan := install.Decide(desired, o, model.Memory{}, o.At)
+		i := slices.IndexFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.UpdateCluster })
 		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
 			t.Fatalf("look %d: %+v", look+1, plan.Actions)
 		}

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -51,13 +51,13 @@ const (
 )
 
 // poolStage is a hub with a cluster, not installed yet, whose machine comes from a pool.
-func poolStage(t *testing.T) (*stage, *install.Desired, *told) {
+func poolStage(t *testing.T) (*stage, *model.Desired, *told) {
 	t.Helper()
 	cluster, log := exampleOf(t, "sno"), &told{}
 	cluster.Spec.InfraEnv.Bind, cluster.Spec.InfraEnv.Ref = spec.BindLate, "rack"
 	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
 	s.makePool(t)
-	return s, &install.Desired{Spec: cluster}, log
+	return s, &model.Desired{Spec: cluster}, log
 }
 
 // makePool makes an InfraEnv that is bound to no cluster.
@@ -126,11 +126,11 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, desired, log := poolStage(t)
-			if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+			if result, _ := s.run(t, desired, nil); result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			if err := s.plane(t).DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, test.options); err != nil {
-				t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+				t.Fatalf("%v (next: %s)", err, model.NextOf(err))
 			}
 			if n := log.count(givenBack); n != test.back {
 				t.Errorf("%d machines were given back", n)
@@ -151,7 +151,7 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 // The nodes of a cluster run on whoever deletes its ClusterDeployment.
 func TestDeletedByOthers(t *testing.T) {
 	s, desired, log := poolStage(t)
-	if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+	if result, _ := s.run(t, desired, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
 	deployments := s.admin.Resource(hubapi.Resource(hubapi.KindClusterDeployment)).Namespace(s.config.Namespace)
@@ -195,11 +195,11 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 			cluster, log := exampleOf(t, "sno"), &told{}
 			cluster.Spec.InfraEnv.Bind = bind
 			s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
-			if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			own := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); install.CodeOf(err) != install.CodeUsage {
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.CodeOf(err) != model.CodeUsage {
 				t.Errorf("returned: %v", err)
 			}
 			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
@@ -226,7 +226,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 			t.Parallel()
 			cluster, log := exampleOf(t, "sno"), &told{}
 			s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
-			if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			env := s.config.Namespace + "/" + cluster.Metadata.Name
@@ -244,7 +244,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 func TestRemoveHostThatHangs(t *testing.T) {
 	cluster, log := exampleOf(t, "sno"), &told{}
 	s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
-	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled {
+	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
 	// Until then the operator would put the Secret back.
@@ -299,11 +299,11 @@ func (s *stage) waitForState(t *testing.T, state string) {
 // of its cluster alone, whose pool nobody names.
 func TestReturnHost(t *testing.T) {
 	s, desired, log := poolStage(t)
-	if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+	if result, _ := s.run(t, desired, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
 	plane := s.plane(t)
-	query := install.Query{ID: s.config.Namespace + "/" + desired.Spec.Metadata.Name, Name: desired.Spec.Metadata.Name}
+	query := model.Query{ID: s.config.Namespace + "/" + desired.Spec.Metadata.Name, Name: desired.Spec.Metadata.Name}
 	observed, err := plane.Observe(t.Context(), query, nil)
 	if err != nil || len(observed.Hosts) != 1 || observed.Hosts[0].Returns != model.ReturnByService || len(observed.InfraEnvs) > 0 {
 		t.Fatalf("%+v: %v", observed, err)
@@ -317,7 +317,7 @@ func TestReturnHost(t *testing.T) {
 	if _, err := agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
-	err = plane.Act(t.Context(), desired, install.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
+	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -29,21 +28,21 @@ type memoryFiles struct {
 	saved map[string][]byte
 }
 
-func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
+func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept := map[string]install.SavedResult{}
+	kept := map[string]model.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.SavedResult{Digest: setting.Digest(data), Private: true}
+		kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: true}
 	}
 	return kept, nil
 }
 
-func (f *memoryFiles) Claim(context.Context, install.ClusterRef, func(string) ([]byte, error)) (string, error) {
+func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
 	return "", nil
 }
 
-func (f *memoryFiles) Save(_ context.Context, _ install.ClusterRef, name string, data []byte) (string, error) {
+func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.saved == nil {
@@ -59,11 +58,11 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 	for name, test := range map[string]struct {
 		example string
 		config  simulated.Config
-		kinds   []install.Kind
+		kinds   []model.Kind
 	}{
-		"workers, without Hive": {"ha-workers", simulated.Config{}, []install.Kind{model.RecordInstalled}},
+		"workers, without Hive": {"ha-workers", simulated.Config{}, []model.Kind{model.RecordInstalled}},
 		"a service that stalls, with errors of its backend": {
-			"sno", simulated.Config{Hive: true, Webhooks: true, Trouble: simulated.Trouble{UnsyncedAgents: true, BackendErrors: 2}}, []install.Kind{model.NudgeCluster},
+			"sno", simulated.Config{Hive: true, Webhooks: true, Trouble: simulated.Trouble{UnsyncedAgents: true, BackendErrors: 2}}, []model.Kind{model.NudgeCluster},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,15 +84,15 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	register := install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: before.Metadata.Name}
-	if err := plane.Act(t.Context(), &install.Desired{Spec: before}, register); err != nil {
+	register := model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: before.Metadata.Name}
+	if err := plane.Act(t.Context(), &model.Desired{Spec: before}, register); err != nil {
 		t.Fatal(err)
 	}
-	result, writes := s.run(t, &install.Desired{Spec: cluster}, nil)
-	if result.Verdict != install.VerdictInstalled || s.done[model.UpdateCluster] != 1 {
+	result, writes := s.run(t, &model.Desired{Spec: cluster}, nil)
+	if result.Verdict != model.VerdictInstalled || s.done[model.UpdateCluster] != 1 {
 		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
 	}
-	if _, writes := s.run(t, &install.Desired{Spec: cluster}, nil); len(writes) > 0 {
+	if _, writes := s.run(t, &model.Desired{Spec: cluster}, nil); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}
 }
@@ -132,7 +131,7 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled || s.done[model.RegisterHost] == 0 {
+	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled || s.done[model.RegisterHost] == 0 {
 		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
 	}
 	machines, err := s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
@@ -162,11 +161,11 @@ func exampleOf(t *testing.T, name string) *spec.Cluster {
 // installSimulated installs a cluster and looks at how: kinds of actions have to
 // be among those that were done. Then another run, without the results of the
 // first, finds nothing to do.
-func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Config, kinds []install.Kind) {
+func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Config, kinds []model.Kind) {
 	t.Helper()
-	s, desired := newStage(t, cluster, config), &install.Desired{Spec: cluster}
+	s, desired := newStage(t, cluster, config), &model.Desired{Spec: cluster}
 	result, writes := s.run(t, desired, &memoryFiles{})
-	if result.Verdict != install.VerdictInstalled {
+	if result.Verdict != model.VerdictInstalled {
 		t.Errorf("verdict %s", result.Verdict)
 	}
 	for _, kind := range kinds {
@@ -191,8 +190,8 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 	}
 }
 
-func (*memoryFiles) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
+func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
 
-func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
 	return nil, nil
 }

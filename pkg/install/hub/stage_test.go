@@ -16,11 +16,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,16 +31,16 @@ type stage struct {
 	admin  *dynamic.DynamicClient
 
 	mu     sync.Mutex
-	writes map[string]int       // by path, of the last run
-	done   map[install.Kind]int // actions, of all runs
-	states []string             // of the cluster, in their order
+	writes map[string]int     // by path, of the last run
+	done   map[model.Kind]int // actions, of all runs
+	states []string           // of the cluster, in their order
 }
 
 // newStage runs a simulated hub whose machines are those of a file.
 func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *stage {
 	t.Helper()
 	kube := hub.ServerForTests(t)
-	s := &stage{config: config, clock: clock.Scaled(300), done: map[install.Kind]int{}}
+	s := &stage{config: config, clock: clock.Scaled(300), done: map[model.Kind]int{}}
 	service, err := simulator.Start(t.Context(), simulator.Config{Clock: s.clock, Seed: 1, Cluster: cluster, KubeAPI: true})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 
 // run carries out what is desired, as a process that remembers nothing, and says
 // what was written for it. Results are kept in files, if any.
-func (s *stage) run(t *testing.T, desired *install.Desired, files install.Files) (install.Result, map[string]int) {
+func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (install.Result, map[string]int) {
 	t.Helper()
 	s.writes = map[string]int{}
 	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock, Log: s.called})
@@ -97,7 +97,7 @@ func (s *stage) run(t *testing.T, desired *install.Desired, files install.Files)
 	}
 	result, err := install.New(plane, options...).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s); states %v, done %v", err, install.NextOf(err), s.states, s.done)
+		t.Fatalf("%v (next: %s); states %v, done %v", err, model.NextOf(err), s.states, s.done)
 	}
 	return result, s.writes
 }
@@ -116,7 +116,7 @@ func (s *stage) called(call hub.Call) {
 func (s *stage) listener(t *testing.T) func(install.Event) {
 	return func(e install.Event) {
 		if e.Type == model.EventAction && e.State == "done" {
-			s.done[install.Kind(e.Reason)]++
+			s.done[model.Kind(e.Reason)]++
 		}
 		if e.Key == "cluster/state" {
 			s.states = append(s.states, e.State)

@@ -13,10 +13,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // grace is how long an input error may be one of order: what it refers to may be made yet.
@@ -25,7 +24,7 @@ const grace = 15 * time.Second
 // stateOf is the neutral word for an AgentClusterInstall: how an install ends is
 // read from its conditions, and only how far it is from the service's own word.
 // imported says that the cluster was installed by something else.
-func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState {
+func stateOf(made *hive.AgentClusterInstall, imported bool) model.ClusterState {
 	conditions, word := made.Status.Conditions, kube.DebugOf(made).State
 	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
 	state := model.ClusterStateOf(word)
@@ -83,21 +82,21 @@ func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
 	return at
 }
 
-func preparationOf(conditions []hubapi.Condition) install.Preparation {
+func preparationOf(conditions []hubapi.Condition) model.Preparation {
 	c := find(conditions, hubapi.ConditionPreparationFailed)
 	switch {
 	case c.Type == "":
-		return install.Preparation{}
+		return model.Preparation{}
 	case c.isTrue():
-		out := install.Preparation{Status: "failed", Reason: cmp.Or(c.Message, c.Reason)}
+		out := model.Preparation{Status: "failed", Reason: cmp.Or(c.Message, c.Reason)}
 		if !c.since().IsZero() {
 			out.FailedAt = []time.Time{c.since()}
 		}
 		return out
 	case c.Reason == hubapi.ReasonPreparationPending:
-		return install.Preparation{Status: "not_started"}
+		return model.Preparation{Status: "not_started"}
 	}
-	return install.Preparation{Status: "success"}
+	return model.Preparation{Status: "success"}
 }
 
 func moment(at *metav1.Time) time.Time {
@@ -135,22 +134,22 @@ func hasPassword(m *hive.ClusterMetadata) bool {
 // clusterMemory is what is remembered of a cluster. Losing it costs a repeated read at most.
 type clusterMemory struct {
 	mu         sync.Mutex
-	state      install.ClusterState
+	state      model.ClusterState
 	started    time.Time            // of the install
 	failed     []time.Time          // preparations that failed, oldest first
 	unprepared map[string]string    // why hosts could not prepare: their Agents say so for some seconds
 	booted     map[string]time.Time // when a machine was last seen to begin anew: its Agent stays the same
-	before     map[string]install.HostState
+	before     map[string]model.HostState
 	ca         map[string]string // certificates by the id of their Secret
 
-	hosts readings[install.Host]
-	envs  readings[install.InfraEnv]
+	hosts readings[model.Host]
+	envs  readings[model.InfraEnv]
 	texts *hubapi.Texts // of what was read
 }
 
 func newClusterMemory(texts *hubapi.Texts) *clusterMemory {
 	return &clusterMemory{
-		texts: texts, unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
+		texts: texts, unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]model.HostState{},
 		ca: map[string]string{},
 	}
 }
@@ -178,7 +177,7 @@ func (c *clusterMemory) forgetCertificates() {
 	clear(c.ca)
 }
 
-func beforeInstall(state install.ClusterState) bool {
+func beforeInstall(state model.ClusterState) bool {
 	switch state {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady:
 		return true
@@ -187,7 +186,7 @@ func beforeInstall(state install.ClusterState) bool {
 }
 
 // update learns from an observation what the objects do not keep, and adds what was learned.
-func (c *clusterMemory) update(o *install.Observed) {
+func (c *clusterMemory) update(o *model.Observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := o.Cluster

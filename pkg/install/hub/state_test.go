@@ -9,8 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // says is a condition as "True Reason".
@@ -53,7 +52,7 @@ func TestStateOfCluster(t *testing.T) {
 		conditions map[string]says
 		password   bool
 		imported   bool
-		want       install.ClusterState
+		want       model.ClusterState
 	}{
 		"not looked at":                       {want: model.ClusterDraft},
 		"no cluster in the service":           {conditions: gone, want: model.ClusterDraft},

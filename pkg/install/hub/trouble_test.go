@@ -18,9 +18,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // With what docs/hub-role.yaml allows a cluster can be made; without one of its rules the
@@ -66,9 +66,9 @@ func TestPermissions(t *testing.T) {
 			err := s.tryRegister()
 			switch {
 			case test.want == "" && err != nil:
-				t.Errorf("%v (next: %s)", err, install.NextOf(err))
-			case test.want != "" && (err == nil || install.CodeOf(err) != install.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(install.NextOf(err).String(), "kubectl auth can-i "+test.verb)):
-				t.Errorf("got %v (next: %s), want %q", err, install.NextOf(err), test.want)
+				t.Errorf("%v (next: %s)", err, model.NextOf(err))
+			case test.want != "" && (err == nil || model.CodeOf(err) != model.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(model.NextOf(err).String(), "kubectl auth can-i "+test.verb)):
+				t.Errorf("got %v (next: %s), want %q", err, model.NextOf(err), test.want)
 			}
 		})
 	}
@@ -95,13 +95,13 @@ func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 		if err != nil || ref.Name != s.namespace {
 			t.Errorf("follow %v: cluster %v, %v", follow, ref, err)
 		}
-		if o, err := plane.Observe(t.Context(), install.Query{ID: ref.ID, Detail: true}, nil); err != nil || o.Cluster == nil {
+		if o, err := plane.Observe(t.Context(), model.Query{ID: ref.ID, Detail: true}, nil); err != nil || o.Cluster == nil {
 			t.Errorf("follow %v: observed %v, %v", follow, o, err)
 		}
 		if env, err := plane.InfraEnvByNameOrID(t.Context(), s.namespace+"/"+s.namespace); err != nil || env.Name != s.namespace {
 			t.Errorf("follow %v: InfraEnv %v, %v", follow, env, err)
 		}
-		if _, err := plane.ClusterByNameOrID(t.Context(), s.namespace); install.CodeOf(err) != install.CodeAuth {
+		if _, err := plane.ClusterByNameOrID(t.Context(), s.namespace); model.CodeOf(err) != model.CodeAuth {
 			t.Errorf("follow %v: by its name: %v", follow, err)
 		}
 	}
@@ -114,7 +114,7 @@ func (s *stage) tryRegister() error {
 		if err != nil {
 			return err
 		}
-		plan := install.Decide(s.desired, o, install.Memory{}, o.At)
+		plan := install.Decide(s.desired, o, model.Memory{}, o.At)
 		if len(plan.Actions) == 0 {
 			return nil
 		}
@@ -136,21 +136,21 @@ func TestBadConnections(t *testing.T) {
 	unknown.CAData, unknown.CAFile = nil, ""
 	for name, test := range map[string]struct {
 		config    *rest.Config
-		code      install.Code
+		code      model.Code
 		permanent bool
 		next      string
 	}{
-		"expired":                   {expired, install.CodeAuth, true, "log in"},
-		"nobody there":              {nowhere, install.CodeFailure, false, "can be reached"},
-		"a certificate of nobody's": {unknown, install.CodeFailure, true, "certificate-authority"},
+		"expired":                   {expired, model.CodeAuth, true, "log in"},
+		"nobody there":              {nowhere, model.CodeFailure, false, "can be reached"},
+		"a certificate of nobody's": {unknown, model.CodeFailure, true, "certificate-authority"},
 	} {
 		p, err := New(Config{Kube: test.config})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.Close)
-		_, err = p.Observe(t.Context(), install.Query{Name: "x", BaseDomain: "example.com"}, nil)
-		var fault *install.Fault
+		_, err = p.Observe(t.Context(), model.Query{Name: "x", BaseDomain: "example.com"}, nil)
+		var fault *model.Fault
 		if !errors.As(err, &fault) || fault.Code != test.code || fault.Permanent != test.permanent || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: got %v, %+v", name, err, fault)
 		}
@@ -158,7 +158,7 @@ func TestBadConnections(t *testing.T) {
 			t.Errorf("%s: the token stands in %v", name, err)
 		}
 	}
-	if _, err := New(Config{}); install.CodeOf(err) != install.CodeUsage {
+	if _, err := New(Config{}); model.CodeOf(err) != model.CodeUsage {
 		t.Errorf("without a connection: %v", err)
 	}
 }
@@ -170,11 +170,11 @@ func TestRestartOfTheServer(t *testing.T) {
 	c := server.Start(t)
 	s.settle()
 	c.Down(t)
-	s.until("stale", func(o *install.Observed) bool { return o.Stale != "" && o.Cluster != nil })
+	s.until("stale", func(o *model.Observed) bool { return o.Stale != "" && o.Cluster != nil })
 	c.Up(t)
-	s.until("fresh", func(o *install.Observed) bool { return o.Stale == "" })
+	s.until("fresh", func(o *model.Observed) bool { return o.Stale == "" })
 	s.says("insufficient")
-	s.until("what happens afterwards", func(o *install.Observed) bool { return o.Cluster.Status == "insufficient" })
+	s.until("what happens afterwards", func(o *model.Observed) bool { return o.Cluster.Status == "insufficient" })
 	if done := s.settle(); len(done) > 0 {
 		t.Errorf("it does %v anew", done)
 	}
@@ -187,8 +187,8 @@ func TestInputFaultBlocks(t *testing.T) {
 	old := conditionOf("SpecSynced", "False", "InputError")
 	old["message"], old["lastTransitionTime"] = "no such ClusterImageSet", time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
 	s.says("", old)
-	o := s.until("the fault", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterBlocked })
-	if !slices.ContainsFunc(o.Cluster.Validations, func(v install.Validation) bool {
+	o := s.until("the fault", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterBlocked })
+	if !slices.ContainsFunc(o.Cluster.Validations, func(v model.Validation) bool {
 		return v.ID == "spec-synced" && v.Status == "failure" && strings.Contains(v.Message, "no such ClusterImageSet")
 	}) {
 		t.Errorf("validations %+v", o.Cluster.Validations)
@@ -204,19 +204,19 @@ func TestStall(t *testing.T) {
 		s.boots(i)
 	}
 	s.says("insufficient")
-	s.until("hosts", func(o *install.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
+	s.until("hosts", func(o *model.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	stalled := conditionOf("RequirementsMet", "False", "UnsyncedAgents")
 	stalled["lastTransitionTime"] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	s.says("ready", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "False", "InstallationNotStarted"), stalled)
-	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterReady })
+	s.until("ready", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterReady })
 	if o := s.observe(); !o.Cluster.Stalled.IsZero() {
 		t.Error("what is held does not stall")
 	}
 	s.settle()
-	o := s.until("stalled", func(o *install.Observed) bool { return !o.Cluster.Stalled.IsZero() })
+	o := s.until("stalled", func(o *model.Observed) bool { return !o.Cluster.Stalled.IsZero() })
 	before := s.get(kube.AgentClusterInstalls, s.namespace)
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
 	after := s.get(kube.AgentClusterInstalls, s.namespace)
@@ -275,7 +275,7 @@ func TestStallOfAPool(t *testing.T) {
 			u.Object["spec"].(map[string]any)["clusterDeploymentName"] = map[string]any{"name": agent.cluster, "namespace": agent.cluster}
 			put(t, pool, u)
 		}
-		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com", InfraEnv: "racks/pool"}, nil)
+		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com", InfraEnv: "racks/pool"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +300,8 @@ func TestTerminatingNamespace(t *testing.T) {
 		_, _ = s.client(kube.ConfigMaps).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 	s.observe()
-	err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
-	var fault *install.Fault
+	err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
+	var fault *model.Fault
 	if !errors.As(err, &fault) || fault.Permanent || !strings.Contains(err.Error(), "being deleted") {
 		t.Errorf("got %v", err)
 	}
@@ -341,7 +341,7 @@ func TestDeleteThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
@@ -369,7 +369,7 @@ func TestRelease(t *testing.T) {
 	if after := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]; !kube.Within(before, after) || !kube.Within(after, before) {
 		t.Errorf("changed: %v, %v", before, after)
 	}
-	s.until("foreign", func(o *install.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
+	s.until("foreign", func(o *model.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
 
 	// Whoever names it may take it over again.
 	s.desired.Options.Adopt = s.namespace + "/" + s.namespace

@@ -20,15 +20,15 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-func notOnHub(op, on, why string, next install.Advice) *install.Fault {
-	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
+func notOnHub(op, on, why string, next model.Advice) *model.Fault {
+	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
 }
 
 // CancelInstall is refused: a hub has no word for it.
@@ -179,7 +179,7 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		err = json.Unmarshal(data, &wire)
 	}
 	if err != nil {
-		return page, &install.Fault{Code: install.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
+		return page, &model.Fault{Code: model.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
 	}
 	for _, e := range wire {
 		page.Events = append(page.Events, install.ServiceEvent{
@@ -191,12 +191,12 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 }
 
 // ListClusters lists the clusters that the user may see, by name and age.
-func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+func (p *Plane) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 	namespaces, err := p.api.List(ctx, kube.ClusterDeployments, kube.AgentClusterInstalls, kube.Agents, kube.ConfigMaps)
 	if err != nil {
 		return nil, err
 	}
-	var out []install.Cluster
+	var out []model.Cluster
 	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.ClusterDeployments).All() {
 			made := at.InstallOf(u)
@@ -205,7 +205,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				continue // installed by other means, or not yet whole
 			}
 			ref := refOf(at, u)
-			observed := &install.Observed{At: p.api.Now()}
+			observed := &model.Observed{At: p.api.Now()}
 			for _, agent := range at.Store(kube.Agents).All() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
@@ -217,7 +217,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 			}
 			if going {
 				ref.Hosts = len(observed.Hosts)
-				out = append(out, install.Cluster{
+				out = append(out, model.Cluster{
 					ClusterRef: ref, State: model.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(u, " (of %s)"), ", "),
 					StatusSince: u.GetDeletionTimestamp().Time,
 				})
@@ -236,7 +236,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 			out = append(out, *cluster)
 		}
 	}
-	slices.SortFunc(out, func(a, b install.Cluster) int {
+	slices.SortFunc(out, func(a, b model.Cluster) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return out, nil
@@ -244,7 +244,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
-func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]model.InfraEnv, error) {
 	namespaces, err := p.api.List(ctx, kube.InfraEnvs, kube.NMStateConfigs)
 	if err != nil {
 		return nil, err
@@ -252,8 +252,8 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 	return infraEnvsAt(namespaces, clusterID)
 }
 
-func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
-	var out []install.InfraEnv
+func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]model.InfraEnv, error) {
+	var out []model.InfraEnv
 	for _, at := range kube.Sorted(namespaces) {
 		configs := at.Store(kube.NMStateConfigs).All()
 		for _, u := range at.Store(kube.InfraEnvs).All() {
@@ -266,20 +266,20 @@ func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]ins
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b install.InfraEnv) int {
+	slices.SortFunc(out, func(a, b model.InfraEnv) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return out, nil
 }
 
 // ListHosts lists the hosts of an InfraEnv, bound or not.
-func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]model.Host, error) {
 	namespace, _ := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
 	namespaces, err := p.api.ListIn(ctx, namespace, kube.Agents)
 	if err != nil {
 		return nil, err
 	}
-	var out []install.Host
+	var out []model.Host
 	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.Agents).All() {
 			host, err := hostOf(u, p.api.Now())
@@ -291,19 +291,19 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b model.Host) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
 // ClusterByNameOrID finds one cluster by its id (NAMESPACE/NAME), its name, or
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
-func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error) {
 	namespaces, err := p.api.ListFor(ctx, text, kube.ClusterDeployments, kube.AgentClusterInstalls)
 	if err != nil {
-		return install.ClusterRef{}, err
+		return model.ClusterRef{}, err
 	}
-	var same []install.ClusterRef
+	var same []model.ClusterRef
 	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.ClusterDeployments).All() {
 			ref := refOf(at, u)
@@ -316,23 +316,23 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			}
 		}
 	}
-	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
 
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
-func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
+func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error) {
 	namespaces, err := p.api.ListFor(ctx, text, kube.InfraEnvs, kube.NMStateConfigs)
 	if err != nil {
-		return install.InfraEnv{}, err
+		return model.InfraEnv{}, err
 	}
 	found, err := infraEnvsAt(namespaces, "")
 	if err != nil {
-		return install.InfraEnv{}, err
+		return model.InfraEnv{}, err
 	}
-	var same []install.InfraEnv
+	var same []model.InfraEnv
 	for _, env := range found {
 		if env.ID == text {
 			return env, nil
@@ -341,7 +341,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the manifests in our ConfigMaps. A hub shows none of the service's own.

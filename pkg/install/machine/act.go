@@ -13,14 +13,13 @@ import (
 	"github.com/stmcginnis/gofish/common"
 	"github.com/stmcginnis/gofish/redfish"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // act carries out one action on a machine that was just looked at. What is so
 // already is left as it is: a person, or a BMC that is slow to show things, may
 // have been faster.
-func (s *opened) act(kind install.Kind) error {
+func (s *opened) act(kind model.Kind) error {
 	now := s.state()
 	switch kind {
 	case model.InsertMedia:
@@ -283,9 +282,9 @@ func (s *opened) find(at address, t target) (err error) {
 	return err
 }
 
-func (s *opened) state() install.MachineState {
+func (s *opened) state() model.MachineState {
 	once, known := s.drive.nextReset()
-	state := install.MachineState{
+	state := model.MachineState{
 		Power: powerOf(s.system.PowerState), Media: s.drive.holds(),
 		BootOnce: known && once || s.system.bootsOnce(), BootStays: s.system.bootStays(),
 	}
@@ -293,7 +292,7 @@ func (s *opened) state() install.MachineState {
 	return state
 }
 
-func powerOf(state redfish.PowerState) install.Power {
+func powerOf(state redfish.PowerState) model.Power {
 	switch state {
 	case redfish.OnPowerState:
 		return model.PowerIsOn

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // drive is a virtual drive. It is read by hand and not through gofish: whether

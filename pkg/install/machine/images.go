@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/extent"
@@ -69,12 +69,12 @@ func (i *Images) URL(host string) (string, error) {
 }
 
 // Fetched is how much of a host's image was read.
-func (i *Images) Fetched(host string) install.Fetched {
+func (i *Images) Fetched(host string) model.Fetched {
 	if i.config.Server == nil {
-		return install.Fetched{}
+		return model.Fetched{}
 	}
 	f := i.config.Server.Fetched(host)
-	return install.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last, Idle: f.Idle}
+	return model.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last, Idle: f.Idle}
 }
 
 // Prepare makes a host's image anew, so that it is what the service says now,
@@ -140,7 +140,7 @@ func notMinimal(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &install.Fault{Err: err, Next: "leave spec.boot.image out, for the full image, or give --base a live image that can be made minimal"}
+	return &model.Fault{Err: err, Next: "leave spec.boot.image out, for the full image, or give --base a live image that can be made minimal"}
 }
 
 // Netboot makes the files that a host boots over the network.
@@ -245,7 +245,7 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 		}
 	}
 	differ := func(err error) error {
-		return &install.Fault{Err: err, Next: "`{plan -f FILE}` shows the difference, `{create cluster -f FILE --reimage}` sends it"}
+		return &model.Fault{Err: err, Next: "`{plan -f FILE}` shows the difference, `{create cluster -f FILE --reimage}` sends it"}
 	}
 	if theirs == nil {
 		return differ(fmt.Errorf("the service knows no static network for %s, which the file has", macsText(macs)))

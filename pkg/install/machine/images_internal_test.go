@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -51,8 +51,8 @@ func TestAgrees(t *testing.T) {
 				t.Errorf("they do not agree: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("the error is %v, without %q", err, tc.want)
-			case err != nil && !slices.Contains(install.NextOf(err).Commands(), "create cluster -f FILE --reimage"):
-				t.Errorf("what to do next is %q", install.NextOf(err))
+			case err != nil && !slices.Contains(model.NextOf(err).Commands(), "create cluster -f FILE --reimage"):
+				t.Errorf("what to do next is %q", model.NextOf(err))
 			}
 		})
 	}

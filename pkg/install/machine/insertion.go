@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // How long a BMC may take to insert an image, on the network's own time. Many answer
@@ -49,7 +48,7 @@ func (p *Plane) inserting(host string) bool {
 
 // insert begins an insertion, and waits a moment for its end. One that takes longer
 // goes on, also after ctx; that it failed is what the next look says.
-func (p *Plane) insert(ctx context.Context, desired *install.Desired, host string) error {
+func (p *Plane) insert(ctx context.Context, desired *model.Desired, host string) error {
 	begun := p.begin(ctx, host)
 	if begun == nil {
 		return nil
@@ -76,7 +75,7 @@ func (p *Plane) insert(ctx context.Context, desired *install.Desired, host strin
 }
 
 // run carries an insertion out, and notes how it ended where no Act waits for that any more.
-func (p *Plane) run(i *insertion, desired *install.Desired, host string) {
+func (p *Plane) run(i *insertion, desired *model.Desired, host string) {
 	err := p.carryOut(i, desired, host)
 	closed := errors.Is(context.Cause(i.ctx), errClosed)
 	p.mu.Lock()
@@ -103,7 +102,7 @@ func (p *Plane) begin(ctx context.Context, host string) *insertion {
 }
 
 // carryOut inserts a host's image: what is in the drive by now is looked at first.
-func (p *Plane) carryOut(i *insertion, desired *install.Desired, host string) error {
+func (p *Plane) carryOut(i *insertion, desired *model.Desired, host string) error {
 	ctx := i.ctx
 	defer i.stop(nil)
 	if err := p.media.Prepare(ctx, host); err != nil {

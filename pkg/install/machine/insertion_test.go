@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // hand is a clock on which somebody sleeps until it is moved.
@@ -84,7 +83,7 @@ type slowMedia struct {
 	rest  chan struct{} // a request ends when it gets one, or is closed
 
 	mu      sync.Mutex
-	fetched install.Fetched
+	fetched model.Fetched
 	most    int // of them, at once
 }
 
@@ -132,7 +131,7 @@ func (m *slowMedia) URL(host string) (string, error) {
 }
 func (m *slowMedia) Prepare(context.Context, string) error { return nil }
 
-func (m *slowMedia) Fetched(string) install.Fetched {
+func (m *slowMedia) Fetched(string) model.Fetched {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.fetched
@@ -158,7 +157,7 @@ func slowLab(t *testing.T) (*lab, *slowMedia, *hand) {
 }
 
 func insertInto(t *testing.T, l *lab) error {
-	return l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: string(bmc.Sushy)})
+	return l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: string(bmc.Sushy)})
 }
 
 // ends waits for the end of the insertion.
@@ -221,7 +220,7 @@ func TestInsertionWithoutEnd(t *testing.T) {
 			l.Plane = machine.New(machine.Config{Media: m, Clock: l.clock, Network: network})
 			t.Cleanup(l.Plane.Close)
 			insert := func() error {
-				return l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: "a"})
+				return l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: "a"})
 			}
 			acted := make(chan error)
 			begins := func() {

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -86,7 +85,7 @@ func TestWrongPasswordOnce(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			}
-			_ = l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.PowerOn, Name: "a"})
+			_ = l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.PowerOn, Name: "a"})
 		}
 		if want := map[bool]int{true: 1, false: 0}[sessions]; d.sessions != want || d.basics != 1 {
 			t.Errorf("sessions linked %v: %d sessions and %d times Basic tried", sessions, d.sessions, d.basics)

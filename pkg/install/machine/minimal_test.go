@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/image"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -48,7 +48,7 @@ func TestMinimalOfWhatHasNoRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = images.Prepare(t.Context(), "a")
-	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(install.NextOf(err).String(), "spec.boot.image") {
-		t.Errorf("%v\nnext: %s", err, install.NextOf(err))
+	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(model.NextOf(err).String(), "spec.boot.image") {
+		t.Errorf("%v\nnext: %s", err, model.NextOf(err))
 	}
 }

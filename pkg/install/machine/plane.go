@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -38,7 +38,7 @@ type Media interface {
 	// same host, and known to nobody else.
 	URL(host string) (string, error)
 	// Fetched is how far it has been read.
-	Fetched(host string) install.Fetched
+	Fetched(host string) model.Fetched
 	// Prepare makes it anew, before it goes into the drive: a BMC gives up on an
 	// image that is slow to come, and the service may say something else by now.
 	Prepare(ctx context.Context, host string) error
@@ -63,8 +63,8 @@ type Plane struct {
 
 	mu            sync.Mutex
 	last          map[string]reading
-	bootRequested map[string]bool          // whose BMC took a boot from the drive, until they are on
-	switched      map[string]install.Power // what they were told to be, until that shows
+	bootRequested map[string]bool        // whose BMC took a boot from the drive, until they are on
+	switched      map[string]model.Power // what they were told to be, until that shows
 	insertions    map[string]*insertion
 	pending       map[string]pending // what a BMC goes on with
 	failed        map[string]failure // what a BMC could not finish, until it is done
@@ -74,7 +74,7 @@ var _ install.Machines = (*Plane)(nil)
 
 // reading is what was seen of a machine, and how long that counts.
 type reading struct {
-	state install.MachineState
+	state model.MachineState
 	until time.Time
 	drive string // path of its virtual drive, "" where it has to be found each time
 }
@@ -91,7 +91,7 @@ func New(config Config) *Plane {
 	return &Plane{
 		media: config.Media, proxy: config.Proxy,
 		clock: cmp.Or[install.Clock](config.Clock, clock.Real()), network: cmp.Or[install.Clock](config.Network, clock.Real()),
-		last: map[string]reading{}, bootRequested: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
+		last: map[string]reading{}, bootRequested: map[string]bool{}, switched: map[string]model.Power{}, insertions: map[string]*insertion{},
 		pending: map[string]pending{}, failed: map[string]failure{},
 	}
 }
@@ -109,11 +109,11 @@ func (p *Plane) Close() {
 
 // Observe looks at the machines of the named hosts, several at once. Its error
 // is only ever that of a context that ended.
-func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
+func (p *Plane) Observe(ctx context.Context, desired *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex
-		states = make(map[string]install.MachineState, len(ask))
+		states = make(map[string]model.MachineState, len(ask))
 		slots  = make(chan struct{}, sideBySide)
 	)
 	for _, host := range ask {
@@ -136,9 +136,9 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *instal
 // observe is one machine: from memory if that is new enough, but for what the
 // media server counts. A BMC that inserts an image is left alone: what it says of its
 // drive meanwhile means nothing, and some answer to one client at a time.
-func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
+func (p *Plane) observe(ctx context.Context, desired *model.Desired, host string) model.MachineState {
 	if p.inserting(host) {
-		return p.withFailure(host, install.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)})
+		return p.withFailure(host, model.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)})
 	}
 	p.mu.Lock()
 	last, known := p.last[host]
@@ -159,12 +159,12 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 
 // failure is what became of a request that a BMC had accepted.
 type failure struct {
-	kind install.Kind
+	kind model.Kind
 	err  error
 }
 
 // withFailure adds to a state what the BMC could not finish, as long as that is not done.
-func (p *Plane) withFailure(host string, state install.MachineState) install.MachineState {
+func (p *Plane) withFailure(host string, state model.MachineState) model.MachineState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, known := p.failed[host]
@@ -179,7 +179,7 @@ func (p *Plane) withFailure(host string, state install.MachineState) install.Mac
 }
 
 // isDone says whether a machine is as an action wants it. Another program may have made it so.
-func isDone(kind install.Kind, state install.MachineState) bool {
+func isDone(kind model.Kind, state model.MachineState) bool {
 	switch kind {
 	case model.InsertMedia:
 		return state.OurMedia || state.Power == model.PowerIsOn
@@ -198,15 +198,15 @@ func isDone(kind install.Kind, state install.MachineState) bool {
 }
 
 // remedyOf is what to do about an error of a BMC, where that says it.
-func remedyOf(host string, err error) install.Advice {
+func remedyOf(host string, err error) model.Advice {
 	var known *trouble
 	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
 		return known.cause.remedy(host)
 	}
-	return install.NextOf(err)
+	return model.NextOf(err)
 }
 
-func (p *Plane) read(ctx context.Context, desired *install.Desired, host, drive string) reading {
+func (p *Plane) read(ctx context.Context, desired *model.Desired, host, drive string) reading {
 	var now reading
 	err := p.within(ctx, desired, host, drive, func(s *opened) error {
 		now = reading{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
@@ -227,7 +227,7 @@ func (p *Plane) read(ctx context.Context, desired *install.Desired, host, drive 
 
 // tasks adds to a state what the BMC still works at, or could not do: what this plane
 // has asked for, or an insertion that an earlier run has asked for.
-func (p *Plane) tasks(host string, s *opened, state *install.MachineState) {
+func (p *Plane) tasks(host string, s *opened, state *model.MachineState) {
 	p.mu.Lock()
 	asked, waits := p.pending[host]
 	_, failed := p.failed[host]
@@ -253,7 +253,7 @@ func (p *Plane) tasks(host string, s *opened, state *install.MachineState) {
 }
 
 // settle notes how a request ended that a BMC had accepted.
-func (p *Plane) settle(host string, kind install.Kind, err error) {
+func (p *Plane) settle(host string, kind model.Kind, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pending, host)
@@ -266,7 +266,7 @@ func (p *Plane) settle(host string, kind install.Kind, err error) {
 }
 
 // awaits says whether a machine does not show yet how it was switched.
-func (p *Plane) awaits(host string, shown install.Power) bool {
+func (p *Plane) awaits(host string, shown model.Power) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.switched[host] == shown {
@@ -278,7 +278,7 @@ func (p *Plane) awaits(host string, shown install.Power) bool {
 // accepted is a machine's state, where a boot from the drive that its BMC took is
 // taken for set if only the target shows: Enabled proves nothing, as there are BMCs
 // that show the same whatever was asked. What the machine does proves it.
-func (p *Plane) accepted(host string, s *opened) install.MachineState {
+func (p *Plane) accepted(host string, s *opened) model.MachineState {
 	state := s.state()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,16 +289,16 @@ func (p *Plane) accepted(host string, s *opened) install.MachineState {
 	return state
 }
 
-func troubled(err error) install.MachineState {
+func troubled(err error) model.MachineState {
 	var known *trouble
 	if errors.As(err, &known) {
-		return install.MachineState{Trouble: known.text, TroubleKind: known.kind}
+		return model.MachineState{Trouble: known.text, TroubleKind: known.kind}
 	}
-	return install.MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
+	return model.MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
 }
 
 // within is with, for longestRead at most.
-func (p *Plane) within(ctx context.Context, desired *install.Desired, host, drive string, do func(*opened) error) error {
+func (p *Plane) within(ctx context.Context, desired *model.Desired, host, drive string, do func(*opened) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longestRead)
 	defer cancel()
 	return p.with(ctx, desired, host, drive, do)
@@ -306,7 +306,7 @@ func (p *Plane) within(ctx context.Context, desired *install.Desired, host, driv
 
 // with opens a host's machine, has something done with it, and closes it.
 // drive is where its virtual drive was seen before, "" to look for it.
-func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive string, do func(*opened) error) error {
+func (p *Plane) with(ctx context.Context, desired *model.Desired, host, drive string, do func(*opened) error) error {
 	t, err := p.target(desired, host)
 	if err != nil {
 		return err
@@ -324,7 +324,7 @@ func (p *Plane) converse(ctx context.Context, t target, do func(*opened) error) 
 	return do(s)
 }
 
-func (p *Plane) target(desired *install.Desired, host string) (target, error) {
+func (p *Plane) target(desired *model.Desired, host string) (target, error) {
 	for i := range desired.Spec.Spec.Hosts {
 		h := &desired.Spec.Spec.Hosts[i]
 		if h.Name != host {
@@ -345,7 +345,7 @@ func (p *Plane) target(desired *install.Desired, host string) (target, error) {
 // Act carries out one action on one machine and does not wait for what it
 // starts. Its errors are passing ones: what a person does at the BMC may cure
 // any of them.
-func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Observed, action install.Action) error {
+func (p *Plane) Act(ctx context.Context, desired *model.Desired, _ *model.Observed, action model.Action) error {
 	host := action.Name
 	p.mu.Lock()
 	delete(p.last, host) // whatever comes of it
@@ -372,8 +372,8 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 		p.switched[host] = model.PowerIsOff
 	}
 	p.mu.Unlock()
-	if next := remedyOf(host, err); next != "" && install.NextOf(err) == "" {
-		return &install.Fault{Err: err, Next: next}
+	if next := remedyOf(host, err); next != "" && model.NextOf(err) == "" {
+		return &model.Fault{Err: err, Next: next}
 	}
 	return err
 }
@@ -383,7 +383,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 // It does what it can: ejected are the hosts, in the order given, whose drives
 // held our image and do no more; its error names each host that is left as it
 // was.
-func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...string) (ejected []string, err error) {
+func (p *Plane) Eject(ctx context.Context, desired *model.Desired, hosts ...string) (ejected []string, err error) {
 	var (
 		group sync.WaitGroup
 		ours  = make([]bool, len(hosts))

@@ -14,11 +14,10 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -30,8 +29,8 @@ type media struct{ *httptest.Server }
 func (m media) URL(host string) (string, error)       { return m.Server.URL + "/i/" + host + "x7.iso", nil }
 func (m media) Prepare(context.Context, string) error { return nil }
 
-func (m media) Fetched(string) install.Fetched {
-	return install.Fetched{Requests: 3, Bytes: 10, Size: 20}
+func (m media) Fetched(string) model.Fetched {
+	return model.Fetched{Requests: 3, Bytes: 10, Size: 20}
 }
 
 func newMedia(t *testing.T) media {
@@ -58,14 +57,14 @@ type lab struct {
 	proxy   *url.URL
 	clock   *stopped
 	media   media
-	desired *install.Desired
+	desired *model.Desired
 }
 
 var _ clock.Clock = &stopped{}
 
 func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 	t.Helper()
-	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &install.Desired{Spec: &spec.Cluster{}}}
+	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &model.Desired{Spec: &spec.Cluster{}}}
 	l.clock.at.Store(time.Now().Unix())
 	config := bmc.Config{Clock: l.clock}
 	if text != "" {
@@ -108,7 +107,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 	return l
 }
 
-func (l *lab) see(t *testing.T, host string) install.MachineState {
+func (l *lab) see(t *testing.T, host string) model.MachineState {
 	t.Helper()
 	l.clock.pass(time.Minute)
 	states, err := l.Observe(t.Context(), l.desired, nil, []string{host})
@@ -118,9 +117,9 @@ func (l *lab) see(t *testing.T, host string) install.MachineState {
 	return states[host]
 }
 
-func (l *lab) do(t *testing.T, host string, kind install.Kind) {
+func (l *lab) do(t *testing.T, host string, kind model.Kind) {
 	t.Helper()
-	if err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: kind, Name: host}); err != nil {
+	if err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: host}); err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
 }
@@ -134,7 +133,7 @@ func TestBoot(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			ours, _ := l.media.URL(host)
 			stays := flavour == bmc.Sushy // its boot override is not used up by a boot
-			want := func(when string, want install.MachineState) {
+			want := func(when string, want model.MachineState) {
 				t.Helper()
 				want.BootStays = stays && want.BootOnce
 				want.Fetch = l.media.Fetched(host)
@@ -145,12 +144,12 @@ func TestBoot(t *testing.T) {
 					t.Errorf("%s: %+v, not %+v", when, got, want)
 				}
 			}
-			want("at first", install.MachineState{Power: model.PowerIsOff})
+			want("at first", model.MachineState{Power: model.PowerIsOff})
 			l.do(t, host, model.InsertMedia)
-			want("with the image", install.MachineState{Power: model.PowerIsOff, OurMedia: true})
+			want("with the image", model.MachineState{Power: model.PowerIsOff, OurMedia: true})
 			l.do(t, host, model.InsertMedia) // by somebody faster: no harm
 			l.do(t, host, model.SetBootOnce)
-			want("to boot from it", install.MachineState{Power: model.PowerIsOff, OurMedia: true, BootOnce: true})
+			want("to boot from it", model.MachineState{Power: model.PowerIsOff, OurMedia: true, BootOnce: true})
 			l.do(t, host, model.PowerOn)
 			if got := l.see(t, host); got.Power != model.PowerIsOn || got.BootOnce == got.BootStays {
 				t.Errorf("on: %+v", got)
@@ -169,11 +168,11 @@ func TestBoot(t *testing.T) {
 				t.Errorf("ejected: %+v", got)
 			}
 			l.do(t, host, model.RestoreBoot)
-			want("restored", install.MachineState{Power: model.PowerIsOn})
+			want("restored", model.MachineState{Power: model.PowerIsOn})
 			l.do(t, host, model.EjectMedia)
 			l.do(t, host, model.RestoreBoot)
 			l.do(t, host, model.PowerOff)
-			want("off", install.MachineState{Power: model.PowerIsOff})
+			want("off", model.MachineState{Power: model.PowerIsOff})
 		})
 	}
 }

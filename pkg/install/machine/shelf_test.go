@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -111,7 +111,7 @@ func (s *shelf) behind(t *testing.T, handle http.HandlerFunc) *lab {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &install.Desired{Spec: &spec.Cluster{}}}
+	l := &lab{clock: &stopped{}, media: newMedia(t), desired: &model.Desired{Spec: &spec.Cluster{}}}
 	l.desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}
 	l.Plane = machine.New(machine.Config{Media: l.media, Clock: l.clock})
 	return l

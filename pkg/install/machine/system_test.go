@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const drives = "/redfish/v1/Managers/1/VirtualMedia/"
@@ -29,7 +28,7 @@ func TestSupermicroISOConfig(t *testing.T) {
 		}
 		return 0
 	}
-	insert := install.Action{Kind: model.InsertMedia, Name: "a"}
+	insert := model.Action{Kind: model.InsertMedia, Name: "a"}
 	if err := l.Act(t.Context(), l.desired, nil, insert); err == nil {
 		t.Error("a refused mount is no error")
 	}
@@ -98,7 +97,7 @@ func TestInsertBodies(t *testing.T) {
 			return 0
 		}
 		l := s.plane(t)
-		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: "a"})
+		err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: "a"})
 		if (err == nil) != test.fine || len(s.wrote) != test.writes {
 			t.Errorf("HTTP %d: %v; wrote %v", test.status, err, s.wrote)
 		}

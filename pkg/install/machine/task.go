@@ -15,7 +15,7 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // A BMC may answer "202 Accepted" and carry a request out later, as a Task (DSP0266,
@@ -283,6 +283,6 @@ func (c *connection) textOf(file, key string) string {
 
 // pending is a request that a BMC goes on with, and the Task that shows how far it is.
 type pending struct {
-	kind install.Kind
+	kind model.Kind
 	path string
 }

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // tasker is a shelf that answers each change with a Task.
@@ -81,14 +80,14 @@ func (k *tasker) times(path string) int {
 }
 
 // acts has the plane act, and its network's time pass until it returns.
-func acts(t *testing.T, l *lab, network *hand, kind install.Kind) error {
+func acts(t *testing.T, l *lab, network *hand, kind model.Kind) error {
 	t.Helper()
 	asleep := 1 // those who follow the Task
 	if kind == model.InsertMedia {
 		asleep = 3 // and the action, and the one who watches the download
 	}
 	acted := make(chan error, 1)
-	go func() { acted <- l.Act(t.Context(), l.desired, nil, install.Action{Kind: kind, Name: "a"}) }()
+	go func() { acted <- l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: "a"}) }()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		select {
 		case err := <-acted:
@@ -102,7 +101,7 @@ func acts(t *testing.T, l *lab, network *hand, kind install.Kind) error {
 }
 
 // sees looks at the machine, with the network's time passing, until it is as wanted.
-func sees(t *testing.T, l *lab, network *hand, what string, want func(install.MachineState) bool) install.MachineState {
+func sees(t *testing.T, l *lab, network *hand, what string, want func(model.MachineState) bool) model.MachineState {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; network.pass(2, time.Second) {
 		got := l.see(t, "a")
@@ -144,7 +143,7 @@ func TestInsertionTask(t *testing.T) {
 	}
 	k.ends("Exception", map[string]any{"MessageId": "Acme.1.2.NotLicensed", "MessageArgs": []string{"virtual media", "Enterprise"}})
 	const reason = "The feature virtual media needs the license Enterprise. (Task 1: Exception)"
-	failed := func(s install.MachineState) bool { return s.Failed == model.InsertMedia }
+	failed := func(s model.MachineState) bool { return s.Failed == model.InsertMedia }
 	got := sees(t, l, network, "the failure is not seen", failed)
 	if !strings.HasSuffix(got.Cause, reason) || !strings.Contains(got.Next.String(), "licence with virtual media") {
 		t.Errorf("%q; next: %s", got.Cause, got.Next)
@@ -164,13 +163,13 @@ func TestInsertionTask(t *testing.T) {
 	k.docs[drives+"Cd"]["Image"], _ = l.media.URL("a")
 	k.shelf.mu.Unlock()
 	k.ends("Completed")
-	sees(t, l, network, "it was inserted", func(s install.MachineState) bool { return s.OurMedia && s.Failed == "" && !s.Inserting })
+	sees(t, l, network, "it was inserted", func(s model.MachineState) bool { return s.OurMedia && s.Failed == "" && !s.Inserting })
 }
 
 // TestOtherTasks follows the Tasks of a boot override and of a switch: while they run the
 // BMC is busy, and how they fail is seen.
 func TestOtherTasks(t *testing.T) {
-	for kind, phrase := range map[install.Kind]string{model.PowerOn: "switch on", model.SetBootOnce: "set one boot"} {
+	for kind, phrase := range map[model.Kind]string{model.PowerOn: "switch on", model.SetBootOnce: "set one boot"} {
 		t.Run(string(kind), func(t *testing.T) {
 			k, network := newTasker(), newHand()
 			l := k.behind(t, k.ServeHTTP)
@@ -210,9 +209,9 @@ func TestRefusalReasons(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": said}})
 		})
 		l.Plane = machine.New(machine.Config{Media: secretMedia{l.media, secret}, Clock: l.clock})
-		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: "a"})
-		if err == nil || strings.Contains(err.Error(), "0123456789abcdef") || !strings.Contains(install.NextOf(err).String(), next) {
-			t.Errorf("%s: %v; next: %s", said, err, install.NextOf(err))
+		err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: "a"})
+		if err == nil || strings.Contains(err.Error(), "0123456789abcdef") || !strings.Contains(model.NextOf(err).String(), next) {
+			t.Errorf("%s: %v; next: %s", said, err, model.NextOf(err))
 		}
 	}
 }

@@ -18,13 +18,12 @@ import (
 	"github.com/stmcginnis/gofish/common"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // trouble is what is wrong with one BMC, in words that hold no secret.
 type trouble struct {
-	kind  install.TroubleKind
+	kind  model.TroubleKind
 	text  string
 	err   error
 	cause cause // of an image that was refused
@@ -143,7 +142,7 @@ func causeOf(said string) cause {
 }
 
 // remedy is what to do about an image that the BMC of a host refuses.
-func (c cause) remedy(host string) install.Advice {
+func (c cause) remedy(host string) model.Advice {
 	switch c {
 	case causeLicence:
 		return advice.Text("give the BMC of " + host + " a licence with virtual media, or boot " + host + " from the discovery image by hand ({create images})")

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +24,7 @@ func TestTrouble(t *testing.T) {
 	for _, test := range []struct {
 		name, scenario string
 		change         func(*spec.BMC)
-		kind           install.TroubleKind
+		kind           model.TroubleKind
 		text           string
 	}{
 		{"unreachable", all("bmc-unreachable"), nil, model.TroubleUnreachable, "cannot be reached"},
@@ -97,7 +96,7 @@ func TestSessionsClosed(t *testing.T) {
 func TestMediaRefused(t *testing.T) {
 	l := newLab(t, "  - {at: {after: 0s}, do: bmc-media-refused}\n", nil)
 	for _, flavour := range bmc.Flavours() {
-		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: string(flavour)})
+		err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: string(flavour)})
 		if err == nil || !strings.Contains(err.Error(), "refuses the image from "+l.media.Server.URL+":") {
 			t.Errorf("%s: %v", flavour, err)
 		}
@@ -134,7 +133,7 @@ func TestRemembered(t *testing.T) {
 	t.Cleanup(server.Close)
 	now := &stopped{}
 	p := machine.New(machine.Config{Media: media{server}, Clock: now})
-	desired := &install.Desired{Spec: &spec.Cluster{}}
+	desired := &model.Desired{Spec: &spec.Cluster{}}
 	desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}
 	look := func() int32 {
 		if _, err := p.Observe(t.Context(), desired, nil, []string{"a"}); err != nil {
@@ -151,7 +150,7 @@ func TestRemembered(t *testing.T) {
 		t.Error("not asked again after a minute")
 	}
 	before := requests.Load()
-	_ = p.Act(t.Context(), desired, nil, install.Action{Kind: model.PowerOn, Name: "a"})
+	_ = p.Act(t.Context(), desired, nil, model.Action{Kind: model.PowerOn, Name: "a"})
 	acted := requests.Load()
 	if after := look(); acted == before || after == acted {
 		t.Errorf("requests %d, %d, %d", before, acted, after)
@@ -183,7 +182,7 @@ func TestInterrupted(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	p := machine.New(machine.Config{Media: media{server}, Clock: &stopped{}})
-	desired := &install.Desired{Spec: &spec.Cluster{}}
+	desired := &model.Desired{Spec: &spec.Cluster{}}
 	desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}
 	if _, err := p.Observe(ctx, desired, nil, []string{"a"}); !errors.Is(err, left) {
 		t.Errorf("%v", err)

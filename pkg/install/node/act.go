@@ -15,16 +15,15 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // approve approves a request that is still the one that was judged: its API server refuses
 // where it was changed since, and then it is read again. That somebody else was faster is a
 // success.
-func (c *connection) approve(ctx context.Context, a install.Action) error {
+func (c *connection) approve(ctx context.Context, a model.Action) error {
 	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
 		known, there := s.get(a.Name)
 		if !there || known.UID != a.Target || !known.Pending() {
@@ -63,7 +62,7 @@ var (
 )
 
 // sendApproval writes the condition to one version of one object.
-func (c *connection) sendApproval(ctx context.Context, a install.Action, version string) error {
+func (c *connection) sendApproval(ctx context.Context, a model.Action, version string) error {
 	at, _ := c.time.Now()
 	now := metav1.NewTime(at)
 	patch, err := json.Marshal(map[string]any{
@@ -81,7 +80,7 @@ func (c *connection) sendApproval(ctx context.Context, a install.Action, version
 }
 
 // updateNode gives a node labels, taints and its provider id. What else it has stays.
-func (c *connection) updateNode(ctx context.Context, a install.Action) error {
+func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 	var (
 		labels   map[string]string
 		taints   []model.Taint
@@ -143,10 +142,10 @@ func (c *connection) fault(op, on string, err error) error {
 	if err == nil {
 		return nil
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: err}
+	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err}
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		f.Code, f.Permanent = install.CodeAuth, true
+		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
 		f.Permanent = true

@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,7 +31,7 @@ func withMachines(c *spoke.Config) {
 // see is one look at the installed cluster.
 func (s *stage) see() *install.Spoke {
 	s.t.Helper()
-	observed, err := s.Observe(s.t.Context(), install.Query{}, nil)
+	observed, err := s.Observe(s.t.Context(), model.Query{}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -92,12 +92,12 @@ func TestSeenAhead(t *testing.T) {
 // refusesItsMachine adds a host that is a machine of the cluster.
 func (s *stage) refusesItsMachine(mac string) {
 	s.t.Helper()
-	_, err := s.run(s.desired(func(d *install.Desired) {
+	_, err := s.run(s.desired(func(d *model.Desired) {
 		workers := 1
 		d.Spec.Spec.Topology.Workers = &workers
 		d.Spec.Spec.Hosts = []spec.Host{{Name: "w-9", Hostname: "w-9", Role: spec.Worker, Match: spec.Match{MAC: mac}}}
 	}), time.Minute)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "w-9 has the MAC address "+mac+", which is that of the node old-0 of the cluster") {
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "w-9 has the MAC address "+mac+", which is that of the node old-0 of the cluster") {
 		s.t.Errorf("it is added: %v", err)
 	}
 }

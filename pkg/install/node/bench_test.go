@@ -26,9 +26,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -73,7 +73,7 @@ func BenchmarkObserve(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	p := s.plane(nil)
-	observed, _ := s.Observe(b.Context(), install.Query{}, nil)
+	observed, _ := s.Observe(b.Context(), model.Query{}, nil)
 	for b.Loop() {
 		if seen, err := p.Observe(b.Context(), nil, observed); err != nil || seen.Trouble != "" {
 			b.Fatal(seen, err)
@@ -123,7 +123,7 @@ func newBenchStage(b *testing.B, kube *kubetest.Cluster) *benchStage {
 // plane is one whose calls are counted.
 func (s *benchStage) plane(log func(node.Call)) *node.Plane {
 	data := kubeconfigOf(s.b, s.kube.Config)
-	p := node.New(node.Config{Log: log, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) { return data, "kubeconfig", nil }})
+	p := node.New(node.Config{Log: log, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) { return data, "kubeconfig", nil }})
 	s.b.Cleanup(p.Close)
 	return p
 }
@@ -131,34 +131,34 @@ func (s *benchStage) plane(log func(node.Call)) *node.Plane {
 func (s *benchStage) name(i int) string { return fmt.Sprintf("w-%s-%d", s.run, i) }
 
 // Observe is of install.Service.
-func (s *benchStage) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *benchStage) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	now := clock.Real().Now()
-	o := &install.Observed{At: now, Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts, Settings: install.Settings{},
+	o := &model.Observed{At: now, Cluster: &model.Cluster{
+		ClusterRef: model.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts, Settings: model.Settings{},
 	}}
 	for i := range benchHosts {
-		o.Hosts = append(o.Hosts, install.Host{
+		o.Hosts = append(o.Hosts, model.Host{
 			ID: "id-" + s.name(i), Hostname: s.name(i), Day2: true, State: model.HostAdded, Role: model.RoleWorker, Rebooted: now.Add(-10 * time.Minute),
-			Progress: model.HostProgress{Stage: "Done"}, Settings: install.Settings{}, Inventory: model.Inventory{Known: true, UUID: "uuid-" + s.name(i)},
+			Progress: model.HostProgress{Stage: "Done"}, Settings: model.Settings{}, Inventory: model.Inventory{Known: true, UUID: "uuid-" + s.name(i)},
 		})
 	}
 	return o, nil
 }
 
 // Act is of install.Service.
-func (s *benchStage) Act(context.Context, *install.Desired, install.Action) error { return nil }
+func (s *benchStage) Act(context.Context, *model.Desired, model.Action) error { return nil }
 
 // Credential is of install.Service.
 func (s *benchStage) Credential(context.Context, string, string) ([]byte, error) { return nil, nil }
 
-func (s *benchStage) desired() *install.Desired {
+func (s *benchStage) desired() *model.Desired {
 	three, workers := 3, benchHosts
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com", Import: &spec.Import{}}}
 	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &three, &workers
 	for i := range benchHosts {
 		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: s.name(i), Hostname: s.name(i), Role: spec.Worker, Match: spec.Match{UUID: "uuid-" + s.name(i)}})
 	}
-	return &install.Desired{Spec: c, Options: install.Options{AddNodes: true}}
+	return &model.Desired{Spec: c, Options: model.Options{AddNodes: true}}
 }
 
 // bareApprovals is the median of calls that approve a request.

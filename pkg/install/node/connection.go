@@ -21,9 +21,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -153,7 +153,7 @@ func (c *connection) there() time.Time {
 }
 
 // look is the cluster as it is now, with times on the clock that shows now.
-func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal, ofEtcd etcdWanted) (_ *install.Spoke, err error) {
+func (c *connection) look(ctx context.Context, now time.Time, removal *model.Removal, ofEtcd etcdWanted) (_ *install.Spoke, err error) {
 	c.news.renew() // before it is read: what changes meanwhile is news
 	fresh := freshFor
 	if c.exact = removal != nil; c.exact {

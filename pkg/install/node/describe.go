@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,18 +39,18 @@ var dnses = schema.GroupVersionResource{Group: "config.openshift.io", Version: "
 // Describe asks the cluster of a kubeconfig what it is, and with secrets for its pull secret. A
 // fault says that it does not answer, or is no OpenShift.
 func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description, error) {
-	fail := func(code install.Code, err error, next install.Advice) (Description, error) {
-		return Description{}, &install.Fault{Code: code, Op: "look at", On: "the installed cluster", Permanent: true, Err: err, Next: next}
+	fail := func(code model.Code, err error, next model.Advice) (Description, error) {
+		return Description{}, &model.Fault{Code: code, Op: "look at", On: "the installed cluster", Permanent: true, Err: err, Next: next}
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
-		return fail(install.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())), "give the kubeconfig of its administrator")
+		return fail(model.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())), "give the kubeconfig of its administrator")
 	}
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
 	defer cancel()
 	c, err := dial(config, clock.Real(), nil)
 	if err != nil {
-		return fail(install.CodeInput, err, "give the kubeconfig of its administrator")
+		return fail(model.CodeInput, err, "give the kubeconfig of its administrator")
 	}
 	d, err := c.describe(ctx)
 	if err == nil && secrets {
@@ -58,11 +58,11 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	}
 	switch {
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
-		return fail(install.CodeAuth, err, "give the kubeconfig of its administrator")
+		return fail(model.CodeAuth, err, "give the kubeconfig of its administrator")
 	case err != nil:
-		return fail(install.CodeFailure, err, "check that its API server can be reached from here")
+		return fail(model.CodeFailure, err, "check that its API server can be reached from here")
 	case d.ID == "" || d.Name == "":
-		return fail(install.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", config.Host), "give the kubeconfig of the cluster that hosts are added to")
+		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", config.Host), "give the kubeconfig of the cluster that hosts are added to")
 	}
 	return d, nil
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -36,13 +36,13 @@ func TestDescribe(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		data []byte
-		code install.Code
+		code model.Code
 	}{
-		"junk":        {[]byte("junk"), install.CodeInput},
-		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), install.CodeAuth},
-		"nobody":      {kubeconfigOf(t, &rest.Config{Host: "https://127.0.0.1:1"}), install.CodeFailure},
+		"junk":        {[]byte("junk"), model.CodeInput},
+		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), model.CodeAuth},
+		"nobody":      {kubeconfigOf(t, &rest.Config{Host: "https://127.0.0.1:1"}), model.CodeFailure},
 	} {
-		if _, err := node.Describe(t.Context(), test.data, true); install.CodeOf(err) != test.code {
+		if _, err := node.Describe(t.Context(), test.data, true); model.CodeOf(err) != test.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -19,8 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -66,7 +65,7 @@ func (r *refusals) forget(uid types.UID) {
 }
 
 // podsOf are the pods of a node that a drain looks at.
-func (c *connection) podsOf(ctx context.Context, node string, o install.DrainOptions) ([]corev1.Pod, error) {
+func (c *connection) podsOf(ctx context.Context, node string, o model.DrainOptions) ([]corev1.Pod, error) {
 	list, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: o.PodSelector})
 	if err != nil {
 		return nil, listFault("pods", err)
@@ -84,7 +83,7 @@ const (
 // leaves reports whether a drain has a pod leave. One that does not is passed over where refused is "". The rules are
 // those of kubectl drain: pods of DaemonSets and static pods stay, and a flag has to allow that data or a pod without
 // a controller is lost.
-func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o install.DrainOptions) (leaves bool, refused string, err error) {
+func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o model.DrainOptions) (leaves bool, refused string, err error) {
 	patience := time.Duration(o.SkipWaitForDelete) * time.Second
 	if patience > 0 && pod.DeletionTimestamp != nil && c.there().Sub(pod.DeletionTimestamp.Time) > patience {
 		return false, "", nil
@@ -124,7 +123,7 @@ func hasLocalStorage(pod *corev1.Pod) bool {
 }
 
 // readDrain reads which pods are to leave a node, and which may not.
-func (c *connection) readDrain(ctx context.Context, node string, o install.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
+func (c *connection) readDrain(ctx context.Context, node string, o model.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
 	out := model.NodeDrain{Node: node}
 	launchers, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
 	if err != nil {
@@ -191,7 +190,7 @@ func (c *connection) readPod(pod *corev1.Pod, budgets []policyv1.PodDisruptionBu
 
 // evict asks each pod of a node once to leave it. That one may not is no error: the next
 // observation says so.
-func (c *connection) evict(ctx context.Context, a install.Action, o install.DrainOptions) error {
+func (c *connection) evict(ctx context.Context, a model.Action, o model.DrainOptions) error {
 	if node, there := c.nodes.get(a.Name); there && node.UID != a.Target {
 		return c.failed("evict the pods of", a.Name, errOther)
 	}
@@ -238,7 +237,7 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 }
 
 // evictOne asks one pod to leave, as kubectl does, and no other one that has its name by now.
-func (c *connection) evictOne(ctx context.Context, pod *corev1.Pod, o install.DrainOptions) error {
+func (c *connection) evictOne(ctx context.Context, pod *corev1.Pod, o model.DrainOptions) error {
 	uid := pod.UID
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	if o.GracePeriod >= 0 {

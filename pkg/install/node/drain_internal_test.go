@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/metadata/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestWhichPodsLeave as kubectl drain has it (k8s.io/kubectl/pkg/drain/filters.go).
@@ -44,28 +44,28 @@ func TestWhichPodsLeave(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		pod     []func(*corev1.Pod)
-		how     install.DrainOptions
+		how     model.DrainOptions
 		leaves  bool
 		refused string
 	}{
-		{"of a controller", []func(*corev1.Pod){deployed}, install.DrainOptions{}, true, ""},
-		{"of no controller", nil, install.DrainOptions{}, false, unmanaged},
-		{"of no controller, by force", nil, install.DrainOptions{Force: true}, true, ""},
-		{"of no controller, finished", []func(*corev1.Pod){finished}, install.DrainOptions{}, true, ""},
-		{"of a DaemonSet", []func(*corev1.Pod){daemon}, install.DrainOptions{Force: true}, false, ofDaemonSet},
-		{"of a DaemonSet, ignored", []func(*corev1.Pod){daemon}, install.DrainOptions{IgnoreDaemonSets: true}, false, ""},
-		{"of a DaemonSet, finished", []func(*corev1.Pod){daemon, finished}, install.DrainOptions{}, true, ""},
-		{"of a DaemonSet that is gone", []func(*corev1.Pod){orphan}, install.DrainOptions{IgnoreDaemonSets: true}, false, gone},
-		{"of a DaemonSet that is gone, by force", []func(*corev1.Pod){orphan}, install.DrainOptions{Force: true}, true, ""},
-		{"of a DaemonSet that is gone, by force, with data", []func(*corev1.Pod){orphan, emptyDir}, install.DrainOptions{Force: true}, false, localStorage},
-		{"of a DaemonSet of another group", []func(*corev1.Pod){owned("DaemonSet", "example.com/v1", "agent")}, install.DrainOptions{}, true, ""},
-		{"static", []func(*corev1.Pod){mirror}, install.DrainOptions{Force: true}, false, ""},
-		{"with data", []func(*corev1.Pod){deployed, emptyDir}, install.DrainOptions{Force: true}, false, localStorage},
-		{"with data that may go", []func(*corev1.Pod){deployed, emptyDir}, install.DrainOptions{DeleteEmptyDirData: true}, true, ""},
-		{"with data, finished", []func(*corev1.Pod){deployed, emptyDir, finished}, install.DrainOptions{}, true, ""},
-		{"deleted", []func(*corev1.Pod){deployed, deleted}, install.DrainOptions{}, true, ""},
-		{"deleted long ago", []func(*corev1.Pod){deployed, deleted}, install.DrainOptions{SkipWaitForDelete: 10}, false, ""},
-		{"deleted a moment ago", []func(*corev1.Pod){deployed, deleted}, install.DrainOptions{SkipWaitForDelete: 600}, true, ""},
+		{"of a controller", []func(*corev1.Pod){deployed}, model.DrainOptions{}, true, ""},
+		{"of no controller", nil, model.DrainOptions{}, false, unmanaged},
+		{"of no controller, by force", nil, model.DrainOptions{Force: true}, true, ""},
+		{"of no controller, finished", []func(*corev1.Pod){finished}, model.DrainOptions{}, true, ""},
+		{"of a DaemonSet", []func(*corev1.Pod){daemon}, model.DrainOptions{Force: true}, false, ofDaemonSet},
+		{"of a DaemonSet, ignored", []func(*corev1.Pod){daemon}, model.DrainOptions{IgnoreDaemonSets: true}, false, ""},
+		{"of a DaemonSet, finished", []func(*corev1.Pod){daemon, finished}, model.DrainOptions{}, true, ""},
+		{"of a DaemonSet that is gone", []func(*corev1.Pod){orphan}, model.DrainOptions{IgnoreDaemonSets: true}, false, gone},
+		{"of a DaemonSet that is gone, by force", []func(*corev1.Pod){orphan}, model.DrainOptions{Force: true}, true, ""},
+		{"of a DaemonSet that is gone, by force, with data", []func(*corev1.Pod){orphan, emptyDir}, model.DrainOptions{Force: true}, false, localStorage},
+		{"of a DaemonSet of another group", []func(*corev1.Pod){owned("DaemonSet", "example.com/v1", "agent")}, model.DrainOptions{}, true, ""},
+		{"static", []func(*corev1.Pod){mirror}, model.DrainOptions{Force: true}, false, ""},
+		{"with data", []func(*corev1.Pod){deployed, emptyDir}, model.DrainOptions{Force: true}, false, localStorage},
+		{"with data that may go", []func(*corev1.Pod){deployed, emptyDir}, model.DrainOptions{DeleteEmptyDirData: true}, true, ""},
+		{"with data, finished", []func(*corev1.Pod){deployed, emptyDir, finished}, model.DrainOptions{}, true, ""},
+		{"deleted", []func(*corev1.Pod){deployed, deleted}, model.DrainOptions{}, true, ""},
+		{"deleted long ago", []func(*corev1.Pod){deployed, deleted}, model.DrainOptions{SkipWaitForDelete: 10}, false, ""},
+		{"deleted a moment ago", []func(*corev1.Pod){deployed, deleted}, model.DrainOptions{SkipWaitForDelete: 600}, true, ""},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		for _, change := range test.pod {

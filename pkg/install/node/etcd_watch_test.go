@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 )
 
@@ -35,7 +36,7 @@ func (s *stage) etcdReads() (reads, watches int) {
 func TestWatchesEtcd(t *testing.T) {
 	s := newStage(t, nil)
 	plane := s.plane()
-	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	observed, err := s.Observe(t.Context(), model.Query{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestWatchesEtcd(t *testing.T) {
 		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil { // until what is polled is old
 			t.Fatal(err)
 		}
-		seen, err := plane.Observe(t.Context(), s.desired(func(d *install.Desired) { d.Options.WatchEtcd = asks }), observed)
+		seen, err := plane.Observe(t.Context(), s.desired(func(d *model.Desired) { d.Options.WatchEtcd = asks }), observed)
 		if err != nil || seen.Trouble != "" {
 			t.Fatalf("%v, %+v", err, seen)
 		}

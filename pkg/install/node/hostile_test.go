@@ -15,9 +15,9 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -105,7 +105,7 @@ func TestHostile(t *testing.T) {
 	if told == 0 || told > 40 {
 		t.Errorf("%d requests are told of", told)
 	}
-	if !slices.ContainsFunc(result.Plan.Warnings, func(w install.Warning) bool { return w.Reason == "TooManyRequests" }) {
+	if !slices.ContainsFunc(result.Plan.Warnings, func(w model.Warning) bool { return w.Reason == "TooManyRequests" }) {
 		t.Errorf("the flood is not told of: %+v", result.Plan.Warnings)
 	}
 	lines := len(s.audit())
@@ -136,14 +136,14 @@ func TestRivals(t *testing.T) {
 		}
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
-	if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(install.NextOf(err).String(), "oaictl approve w-0 --request csr-") {
-		t.Fatalf("got %v; next %s", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(model.NextOf(err).String(), "oaictl approve w-0 --request csr-") {
+		t.Fatalf("got %v; next %s", err, model.NextOf(err))
 	}
 	if got := s.approved(); len(got) > 0 {
 		t.Errorf("approved %v", got)
 	}
 	var asked atomic.Int32
-	result, err := s.run(s.desired(func(d *install.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
+	result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
 		asked.Add(1)
 		return !slices.Contains(stranger, v.Name), nil
 	}))
@@ -164,7 +164,7 @@ func TestOthersApprove(t *testing.T) {
 			s := newStage(t, func(c *spoke.Config) { c.Approvers = approvers })
 			s.host("w-0", "192.168.127.20")
 			s.boot("w-0", "192.168.127.20")
-			result, err := s.run(s.desired(func(d *install.Desired) { d.Options.Approve = install.ApproveOff }), time.Minute)
+			result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Approve = install.ApproveOff }), time.Minute)
 			if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
 				t.Fatalf("%v; waits %+v", err, result.Plan.Waits)
 			}
@@ -191,10 +191,10 @@ func TestMovedAddress(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(install.NextOf(err).String(), "approve w-0 --allow-address w-0="+moved.String()) {
-		t.Fatalf("got %v; next %s", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(model.NextOf(err).String(), "approve w-0 --allow-address w-0="+moved.String()) {
+		t.Fatalf("got %v; next %s", err, model.NextOf(err))
 	}
-	result, err := s.run(s.desired(func(d *install.Desired) {
+	result, err := s.run(s.desired(func(d *model.Desired) {
 		d.Options.AllowAddresses = map[string][]netip.Addr{"w-0": {moved}}
 	}), time.Minute)
 	if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
@@ -212,7 +212,7 @@ func TestNeverReady(t *testing.T) {
 	s.boot("w-0", "192.168.127.20")
 	s.boot("w-1", "192.168.127.21")
 	result, err := s.run(s.desired(nil), time.Minute, install.WithTimeouts(50*time.Minute, 0))
-	if install.CodeOf(err) != install.CodeTimeout {
+	if model.CodeOf(err) != model.CodeTimeout {
 		t.Fatalf("got %v", err)
 	}
 	var texts []string
@@ -223,12 +223,12 @@ func TestNeverReady(t *testing.T) {
 	if fmt.Sprint(texts) != "[NodeNotJoined w-1]" {
 		t.Errorf("blockers %v", texts)
 	}
-	if !slices.ContainsFunc(result.Plan.Waits, func(w install.Wait) bool {
+	if !slices.ContainsFunc(result.Plan.Waits, func(w model.Wait) bool {
 		return strings.HasPrefix(w.For, "the node w-0 to be Ready: container runtime network")
 	}) {
 		t.Errorf("waits %+v", result.Plan.Waits)
 	}
-	if !slices.ContainsFunc(result.Plan.Warnings, func(w install.Warning) bool {
+	if !slices.ContainsFunc(result.Plan.Warnings, func(w model.Warning) bool {
 		return w.Reason == "UnknownRequester" && strings.Contains(w.Message, "localhost")
 	}) {
 		t.Errorf("warnings %+v", result.Plan.Warnings)
@@ -255,7 +255,7 @@ func TestKilled(t *testing.T) {
 			s := newStage(t, nil)
 			s.host("w-0", "192.168.127.20")
 			s.boot("w-0", "192.168.127.20")
-			desired := s.desired(func(d *install.Desired) { d.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "7"} })
+			desired := s.desired(func(d *model.Desired) { d.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "7"} })
 			killed := 0
 			for range 10 {
 				ctx, kill := context.WithCancel(t.Context())
@@ -307,7 +307,7 @@ type deadly struct {
 }
 
 // Act is of install.Nodes.
-func (d *deadly) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, a install.Action) error {
+func (d *deadly) Act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action) error {
 	d.acts.Add(1)
 	defer d.kill()
 	if d.before {

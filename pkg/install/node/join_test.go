@@ -28,9 +28,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -55,7 +55,7 @@ type stage struct {
 	dir   string
 
 	mu     sync.Mutex
-	hosts  []install.Host
+	hosts  []model.Host
 	events []install.Event
 	calls  []node.Call
 	file   []spec.Host
@@ -161,9 +161,9 @@ func (s *stage) host(name, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	s.hosts = append(s.hosts, install.Host{
+	s.hosts = append(s.hosts, model.Host{
 		ID: "id-" + name, Hostname: name, Day2: true, State: model.HostAdded, Status: "added-to-existing-cluster", Role: model.RoleWorker,
-		Since: now, Rebooted: now, Progress: model.HostProgress{Stage: "Done"}, Settings: install.Settings{},
+		Since: now, Rebooted: now, Progress: model.HostProgress{Stage: "Done"}, Settings: model.Settings{},
 		Inventory: model.Inventory{Known: true, Hostname: name, UUID: "uuid-" + name, Interfaces: []model.Interface{{Addresses: []string{address + "/24"}}}},
 	})
 	s.file = append(s.file, spec.Host{Name: name, Hostname: name, Role: spec.Worker, Match: spec.Match{UUID: "uuid-" + name}})
@@ -176,20 +176,20 @@ func (s *stage) boot(name, address string) (off func()) {
 }
 
 // Observe is of install.Service: the hosts are installed, and nothing else is to be done.
-func (s *stage) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *stage) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &install.Observed{
+	return &model.Observed{
 		At: s.clock.Now(), Hosts: slices.Clone(s.hosts),
-		Cluster: &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true},
-			State:      model.ClusterAddingHosts, OpenShiftID: clusterID, Settings: install.Settings{},
+		Cluster: &model.Cluster{
+			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true},
+			State:      model.ClusterAddingHosts, OpenShiftID: clusterID, Settings: model.Settings{},
 		},
 	}, nil
 }
 
 // Act is of install.Service.
-func (s *stage) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (s *stage) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	return errors.New("the service is asked to " + string(a.Kind))
 }
 
@@ -198,13 +198,13 @@ func (s *stage) Credential(context.Context, string, string) ([]byte, error) {
 	return nil, errors.New("the service has no credentials")
 }
 
-func (s *stage) desired(change func(*install.Desired)) *install.Desired {
+func (s *stage) desired(change func(*model.Desired)) *model.Desired {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	three, workers := 3, len(s.file)
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com", Hosts: s.file, Import: &spec.Import{ClusterID: clusterID}}}
 	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &three, &workers
-	d := &install.Desired{Spec: c, Options: install.Options{AddNodes: true, Unattended: true}}
+	d := &model.Desired{Spec: c, Options: model.Options{AddNodes: true, Unattended: true}}
 	if change != nil {
 		change(d)
 	}
@@ -214,7 +214,7 @@ func (s *stage) desired(change func(*install.Desired)) *install.Desired {
 func (s *stage) plane() *node.Plane {
 	p := node.New(node.Config{
 		Clock: s.clock,
-		Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+		Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.data, "kubeconfig", s.refuse
@@ -230,7 +230,7 @@ func (s *stage) plane() *node.Plane {
 }
 
 // run adds the hosts, for some real time at most.
-func (s *stage) run(desired *install.Desired, within time.Duration, options ...install.Option) (install.Result, error) {
+func (s *stage) run(desired *model.Desired, within time.Duration, options ...install.Option) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), within)
 	defer cancel()
 	options = append([]install.Option{
@@ -290,7 +290,7 @@ func TestJoins(t *testing.T) {
 	s.host("w-1", "192.168.127.21")
 	s.boot("w-0", "192.168.127.20")
 	s.boot("w-1", "192.168.127.21")
-	result, err := s.run(s.desired(func(d *install.Desired) {
+	result, err := s.run(s.desired(func(d *model.Desired) {
 		d.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "7"}
 		d.Spec.Spec.Hosts[0].Taints = []spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}
 		d.Spec.Spec.Hosts[0].ProviderID = "metal3://lab/w-0"
@@ -330,7 +330,7 @@ func TestOtherCluster(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
 		t.Errorf("got %v", err)
 	}
 	if audit := s.audit(); len(audit) > 0 {
@@ -356,7 +356,7 @@ func TestAway(t *testing.T) {
 	s := newStage(t, nil)
 	s.host("w-0", "192.168.127.20")
 	p := s.plane()
-	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	observed, err := s.Observe(t.Context(), model.Query{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func TestAway(t *testing.T) {
 // TestNoAccess is what is said where the cluster cannot be looked at for good.
 func TestNoAccess(t *testing.T) {
 	s := newStage(t, nil)
-	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	observed, err := s.Observe(t.Context(), model.Query{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -24,7 +23,7 @@ type fields = map[string]any
 // link carries out an action by which a node of the control plane gets a Machine: the etcd operator
 // takes none without. Nothing of it touches the machine: to the operators it is one that was
 // installed before they saw it.
-func (c *connection) link(ctx context.Context, a install.Action, observed *install.Observed) error {
+func (c *connection) link(ctx context.Context, a model.Action, observed *model.Observed) error {
 	defer c.stale.Store(true)
 	switch a.Kind {
 	case model.CreateMetalHost:
@@ -63,7 +62,7 @@ func (c *connection) create(ctx context.Context, kind schema.GroupVersionResourc
 }
 
 // createMachine makes a Machine as those of the control plane are that the cluster was installed with.
-func (c *connection) createMachine(ctx context.Context, a install.Action, observed *install.Observed) error {
+func (c *connection) createMachine(ctx context.Context, a model.Action, observed *model.Observed) error {
 	all, err := c.dynamic.Resource(machines).Namespace(machineSpace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return c.failed("create the Machine", a.Name, err)
@@ -87,7 +86,7 @@ func (c *connection) createMachine(ctx context.Context, a install.Action, observ
 
 // reportHardware says of a BareMetalHost what hardware it has, as its inspection would: the node's
 // addresses, each with the network card that has it, as far as that is known.
-func (c *connection) reportHardware(ctx context.Context, a install.Action, observed *install.Observed) error {
+func (c *connection) reportHardware(ctx context.Context, a model.Action, observed *model.Observed) error {
 	node := observed.Spoke.NodeByName(a.Node)
 	if node == nil {
 		return c.failed("report the addresses of the BareMetalHost", a.Name, errors.New("its node is gone"))
@@ -115,7 +114,7 @@ func (c *connection) reportHardware(ctx context.Context, a install.Action, obser
 }
 
 // cardOf is the network card of a node's host that has an address, else its first.
-func cardOf(observed *install.Observed, node, address string) model.Interface {
+func cardOf(observed *model.Observed, node, address string) model.Interface {
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
 		if csr.NodeName(h.Hostname) != node || len(h.Inventory.Interfaces) == 0 {

@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 	// Kubeconfig gives a kubeconfig of the installed cluster's administrator, and says where it
 	// is from. It is asked again where the credentials are refused. An error is told as why the
 	// cluster cannot be looked at.
-	Kubeconfig func(ctx context.Context, cluster install.ClusterRef) (data []byte, from string, err error)
+	Kubeconfig func(ctx context.Context, cluster model.ClusterRef) (data []byte, from string, err error)
 	// Connection makes the way to the cluster of a kubeconfig, or refuses that. Nil takes every kubeconfig that client-go does.
 	Connection func(kubeconfig []byte) (*rest.Config, error)
 	// Clock is the machine's own if nil.
@@ -89,11 +89,11 @@ const (
 
 // Observe looks at the installed cluster of an observation. That it does not answer is said in
 // Spoke.Trouble, beside what was seen before.
-func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed) (*install.Spoke, error) {
+func (p *Plane) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*install.Spoke, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var (
-		removal *install.Removal
+		removal *model.Removal
 		ofEtcd  etcdWanted
 	)
 	if desired != nil {
@@ -111,7 +111,7 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed 
 }
 
 // wantsEtcd says whether the members of etcd are to be looked at.
-func wantsEtcd(desired *install.Desired) etcdWanted {
+func wantsEtcd(desired *model.Desired) etcdWanted {
 	switch {
 	case desired.Options.WatchEtcd:
 		return etcdWatched
@@ -122,13 +122,13 @@ func wantsEtcd(desired *install.Desired) etcdWanted {
 }
 
 // addsVoters reports whether hosts are added that etcd runs on.
-func addsVoters(desired *install.Desired) bool {
+func addsVoters(desired *model.Desired) bool {
 	return desired.Options.AddNodes && desired.Spec != nil && slices.ContainsFunc(desired.Spec.Spec.Hosts, func(h spec.Host) bool {
 		return h.Role == spec.ControlPlane || h.Role == spec.Arbiter
 	})
 }
 
-func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal, ofEtcd etcdWanted) (*install.Spoke, error) {
+func (p *Plane) look(ctx context.Context, observed *model.Observed, removal *model.Removal, ofEtcd etcdWanted) (*install.Spoke, error) {
 	if p.closed {
 		return nil, errors.New("the plane was closed")
 	}
@@ -165,9 +165,9 @@ type noAccess struct{ error }
 
 func (n noAccess) Unwrap() error { return n.error }
 
-func (p *Plane) connect(ctx context.Context, cluster install.ClusterRef) error {
+func (p *Plane) connect(ctx context.Context, cluster model.ClusterRef) error {
 	data, from, err := p.config.Kubeconfig(ctx, cluster)
-	if fault, is := errors.AsType[*install.Fault](err); is && !fault.Permanent && fault.Code != install.CodeNotFound {
+	if fault, is := errors.AsType[*model.Fault](err); is && !fault.Permanent && fault.Code != model.CodeNotFound {
 		return err // it passes
 	}
 	if err != nil {
@@ -233,7 +233,7 @@ func (p *Plane) Changed() <-chan struct{} {
 }
 
 // Act carries out an action, and does not wait for what it starts.
-func (p *Plane) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
+func (p *Plane) Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error {
 	p.mu.Lock()
 	at := p.at
 	p.mu.Unlock()
@@ -241,7 +241,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, observed *ins
 		at = nil
 	}
 	if at == nil {
-		return &install.Fault{Code: install.CodeFailure, Op: "act on", On: action.Name, Err: errors.New("the installed cluster cannot be reached")}
+		return &model.Fault{Code: model.CodeFailure, Op: "act on", On: action.Name, Err: errors.New("the installed cluster cannot be reached")}
 	}
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
 	defer cancel()
@@ -259,5 +259,5 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, observed *ins
 			return err
 		}
 	}
-	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: errors.New("the nodes plane knows no such action")}
+	return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: errors.New("the nodes plane knows no such action")}
 }

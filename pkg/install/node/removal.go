@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -50,7 +50,7 @@ type leaving struct {
 }
 
 // readLeaving reads what the removal of nodes needs to know.
-func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) error {
+func (c *connection) readLeaving(ctx context.Context, removal *model.Removal) error {
 	ctx = quietly(ctx)
 	next := leaving{volumes: c.leaving.volumes, routers: c.leaving.routers, checked: c.leaving.checked}
 	within, cancel := context.WithTimeout(ctx, callTimeout)
@@ -88,7 +88,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) 
 
 // nodesOf are the nodes that are to be removed and are there: those that were asked for, and those
 // whose hosts have gone back before them, which may be asked for as these.
-func (c *connection) nodesOf(removal *install.Removal) []string {
+func (c *connection) nodesOf(removal *model.Removal) []string {
 	var all []string
 	for _, n := range c.nodes.all() {
 		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return csr.NodeName(name) == n.Name }) {
@@ -138,7 +138,7 @@ func (l *leaving) into(spoke *install.Spoke, ago func(time.Time) time.Time) {
 }
 
 // remove carries out an action by which a node is removed.
-func (c *connection) remove(ctx context.Context, a install.Action, removal *install.Removal, observed *install.Observed) error {
+func (c *connection) remove(ctx context.Context, a model.Action, removal *model.Removal, observed *model.Observed) error {
 	defer c.stale.Store(true)
 	switch a.Kind {
 	case model.CordonNode:
@@ -176,7 +176,7 @@ func gone(err error) error {
 	return err
 }
 
-func (c *connection) cordon(ctx context.Context, a install.Action) error {
+func (c *connection) cordon(ctx context.Context, a model.Action) error {
 	err := c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true})
 	if err == nil {
 		c.nodes.keep(a.Name, func(n *install.Node) { n.Cordoned, n.Leaving = true, true })
@@ -185,7 +185,7 @@ func (c *connection) cordon(ctx context.Context, a install.Action) error {
 }
 
 // markNode notes on a Node which host it is: nothing else says so once that has gone back.
-func (c *connection) markNode(ctx context.Context, a install.Action) error {
+func (c *connection) markNode(ctx context.Context, a model.Action) error {
 	err := c.patchNode(ctx, a, map[string]any{returnsHost: a.Host}, map[string]any{})
 	if err == nil {
 		c.nodes.keep(a.Name, func(n *install.Node) { n.Returns = a.Host })
@@ -193,7 +193,7 @@ func (c *connection) markNode(ctx context.Context, a install.Action) error {
 	return c.failed("mark the node", a.Name, err)
 }
 
-func (c *connection) patchNode(ctx context.Context, a install.Action, annotations, spec map[string]any) error {
+func (c *connection) patchNode(ctx context.Context, a model.Action, annotations, spec map[string]any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": a.Target, "annotations": annotations}, "spec": spec})
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *connection) patchNode(ctx context.Context, a install.Action, annotation
 }
 
 // mark gives an object of the Machine API annotations.
-func (c *connection) mark(ctx context.Context, kind schema.GroupVersionResource, a install.Action, annotations map[string]any) error {
+func (c *connection) mark(ctx context.Context, kind schema.GroupVersionResource, a model.Action, annotations map[string]any) error {
 	return c.patch(ctx, kind, "mark", a.Name, map[string]any{"metadata": map[string]any{"uid": a.Target, "annotations": annotations}})
 }
 
@@ -218,7 +218,7 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 
 // lower lowers a MachineSet by one, for one Machine, in the very version that was observed: whoever
 // has changed it since is looked at first.
-func (c *connection) lower(ctx context.Context, a install.Action, observed *install.Observed) error {
+func (c *connection) lower(ctx context.Context, a model.Action, observed *model.Observed) error {
 	set := observed.Spoke.MachineSet(a.Name)
 	if set == nil || set.Replicas < 1 || slices.Contains(set.Lowered, a.Target) {
 		return c.failed("lower the MachineSet", a.Name, errors.New("it is not as it was seen"))
@@ -235,7 +235,7 @@ func (c *connection) lower(ctx context.Context, a install.Action, observed *inst
 	})
 }
 
-func (c *connection) delete(ctx context.Context, kind schema.GroupVersionResource, a install.Action) error {
+func (c *connection) delete(ctx context.Context, kind schema.GroupVersionResource, a model.Action) error {
 	uid := types.UID(a.Target)
 	err := c.dynamic.Resource(kind).Namespace(machineSpace).Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	return c.failed("delete the "+singular(kind), a.Name, gone(err))
@@ -257,10 +257,10 @@ func (c *connection) failed(op, on string, err error) error {
 	if err == nil {
 		return nil
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: err, Next: "run the same command again, which goes on from here"}
+	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err, Next: "run the same command again, which goes on from here"}
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		f.Code, f.Permanent = install.CodeAuth, true
+		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
 	case apierrors.IsConflict(err):
 		f.Err = fmt.Errorf("it has changed meanwhile: %w", err)

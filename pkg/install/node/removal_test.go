@@ -24,9 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,7 +43,7 @@ type leaving struct {
 	objects dynamic.Interface
 
 	mu        sync.Mutex
-	records   []install.Host
+	records   []model.Host
 	given     []string // back to their pools, by name
 	forgotten []string
 }
@@ -77,14 +77,14 @@ func (l *leaving) record(name string, address netip.Addr) {
 	if strings.HasPrefix(name, "cp-") {
 		role = model.RoleControlPlane
 	}
-	l.records = append(l.records, install.Host{
-		ID: "id-" + name, InfraEnvID: "env", Hostname: name, State: model.HostInstalled, Role: role, Settings: install.Settings{},
+	l.records = append(l.records, model.Host{
+		ID: "id-" + name, InfraEnvID: "env", Hostname: name, State: model.HostInstalled, Role: role, Settings: model.Settings{},
 		Inventory: model.Inventory{Known: true, Hostname: name, Interfaces: []model.Interface{{MAC: "00:00", Addresses: []string{address.String() + "/24"}}}},
 	})
 }
 
 // Observe is of install.Service.
-func (l *leaving) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+func (l *leaving) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
 	o, err := l.stage.Observe(ctx, q, prior)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (l *leaving) Observe(ctx context.Context, q install.Query, prior *install.O
 }
 
 // Act is of install.Service: it forgets hosts, and gives them back.
-func (l *leaving) Act(ctx context.Context, d *install.Desired, a install.Action) error {
+func (l *leaving) Act(ctx context.Context, d *model.Desired, a model.Action) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch a.Kind {
@@ -107,23 +107,23 @@ func (l *leaving) Act(ctx context.Context, d *install.Desired, a install.Action)
 	default:
 		return l.stage.Act(ctx, d, a)
 	}
-	l.records = slices.DeleteFunc(l.records, func(h install.Host) bool { return h.ID == a.Target })
+	l.records = slices.DeleteFunc(l.records, func(h model.Host) bool { return h.ID == a.Target })
 	return nil
 }
 
-func (l *leaving) removing(change func(*install.Removal), names ...string) *install.Desired {
-	removal := &install.Removal{Nodes: names, Drain: install.DrainOptions{GracePeriod: -1}}
+func (l *leaving) removing(change func(*model.Removal), names ...string) *model.Desired {
+	removal := &model.Removal{Nodes: names, Drain: model.DrainOptions{GracePeriod: -1}}
 	if change != nil {
 		change(removal)
 	}
-	return &install.Desired{
+	return &model.Desired{
 		Spec:    &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com", AcceptUnknownHosts: true}},
-		Options: install.Options{Adopt: "cluster-1", Remove: removal},
+		Options: model.Options{Adopt: "cluster-1", Remove: removal},
 	}
 }
 
 // remove runs once, with a plane of its own. told is called with each event.
-func (l *leaving) remove(desired *install.Desired, told func(install.Event), options ...install.Option) (install.Result, error) {
+func (l *leaving) remove(desired *model.Desired, told func(install.Event), options ...install.Option) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
 	plane := l.plane()
@@ -267,7 +267,7 @@ func TestDrains(t *testing.T) {
 	l.budget("db")
 	l.daemon("agent", "w-1")
 	held := false
-	result, err := l.remove(l.removing(func(r *install.Removal) { r.Drain.IgnoreDaemonSets = true }, "w-1"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.IgnoreDaemonSets = true }, "w-1"), func(e install.Event) {
 		if e.Reason != "PodHeld" || held {
 			return
 		}
@@ -308,11 +308,11 @@ func TestDrainIsRefused(t *testing.T) {
 			t.Errorf("says %v; want %s", err, want)
 		}
 	}
-	if install.CodeOf(err) != install.CodeInput || !strings.HasPrefix(install.NextOf(err).String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
-		t.Errorf("code %d, next %s", install.CodeOf(err), install.NextOf(err))
+	if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(model.NextOf(err).String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
+		t.Errorf("code %d, next %s", model.CodeOf(err), model.NextOf(err))
 	}
 	l.untouched("w-0", "w-1", "w-2")
-	result, err := l.remove(l.removing(func(r *install.Removal) {
+	result, err := l.remove(l.removing(func(r *model.Removal) {
 		r.Drain.IgnoreDaemonSets, r.Drain.DeleteEmptyDirData, r.Drain.Force = true, true, true
 	}, "w-1"), nil)
 	if err != nil || l.hasNode("w-1") {
@@ -325,12 +325,12 @@ func TestDrainTimesOut(t *testing.T) {
 	l := newLeaving(t, false, nil)
 	l.pod("db", "w-1", nil)
 	l.budget("db")
-	_, err := l.remove(l.removing(func(r *install.Removal) { r.Drain.Timeout = 5 * time.Minute }, "w-1"), nil)
-	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
+	_, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Timeout = 5 * time.Minute }, "w-1"), nil)
+	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
 		t.Errorf("got %v", err)
 	}
-	if !strings.Contains(string(install.NextOf(err)), "kubectl uncordon w-1") || !l.hasNode("w-1") {
-		t.Errorf("next %s", install.NextOf(err))
+	if !strings.Contains(string(model.NextOf(err)), "kubectl uncordon w-1") || !l.hasNode("w-1") {
+		t.Errorf("next %s", model.NextOf(err))
 	}
 }
 
@@ -360,7 +360,7 @@ type killedAfter struct {
 	kill func()
 }
 
-func (k killedAfter) Act(ctx context.Context, d *install.Desired, o *install.Observed, a install.Action) error {
+func (k killedAfter) Act(ctx context.Context, d *model.Desired, o *model.Observed, a model.Action) error {
 	err := k.Plane.Act(ctx, d, o, a)
 	k.kill()
 	if err != nil {
@@ -383,7 +383,7 @@ func TestKilledRemoval(t *testing.T) {
 
 // killed runs again and again, each time until the first write to the cluster is done; it answers how
 // often, until nothing was left to do.
-func (l *leaving) killed(service install.Service, desired *install.Desired) (runs int) {
+func (l *leaving) killed(service install.Service, desired *model.Desired) (runs int) {
 	l.t.Helper()
 	for ; runs < 30; runs++ {
 		ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
@@ -394,7 +394,7 @@ func (l *leaving) killed(service install.Service, desired *install.Desired) (run
 		if err == nil {
 			return runs
 		}
-		if install.CodeOf(err) != install.CodeInterrupted && !errors.Is(err, context.Canceled) {
+		if model.CodeOf(err) != model.CodeInterrupted && !errors.Is(err, context.Canceled) {
 			l.t.Fatalf("run %d: %v", runs, err)
 		}
 	}
@@ -406,8 +406,8 @@ func (l *leaving) killed(service install.Service, desired *install.Desired) (run
 func TestControlPlaneOfThree(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	_, err := l.remove(l.removing(nil, "cp-1"), nil)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(install.NextOf(err).String(), "replace-node cp-1") {
-		t.Errorf("got %v; next %s", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.NextOf(err).String(), "replace-node cp-1") {
+		t.Errorf("got %v; next %s", err, model.NextOf(err))
 	}
 	l.untouched("cp-0", "cp-1", "cp-2")
 	if len(l.forgotten) > 0 {
@@ -422,7 +422,7 @@ func TestControlPlaneWithoutMachines(t *testing.T) {
 		c.Cluster.ControlPlane = append(c.Cluster.ControlPlane, at("cp-3", "192.168.127.13"))
 	})
 	asked := ""
-	result, err := l.remove(l.removing(func(r *install.Removal) { r.Drain.Force = true }, "cp-3"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-3"), func(e install.Event) {
 		if e.Reason != "Waiting" {
 			return
 		}
@@ -468,7 +468,7 @@ func TestControlPlaneWithMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result, err := l.remove(l.removing(func(r *install.Removal) { r.Drain.Force = true }, "cp-1"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-1"), func(e install.Event) {
 		if e.Reason == "Waiting" {
 			t.Errorf("a person is asked for: %s", e.Message)
 		}

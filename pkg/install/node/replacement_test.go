@@ -13,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -74,8 +74,8 @@ func (l *leaving) etcdSays() string {
 }
 
 // replacing is the run in which a dead node leaves, to be replaced.
-func (l *leaving) replacing(name, by string) *install.Desired {
-	return l.removing(func(r *install.Removal) { r.ReplacedBy, r.Backup = by, true }, name)
+func (l *leaving) replacing(name, by string) *model.Desired {
+	return l.removing(func(r *model.Removal) { r.ReplacedBy, r.Backup = by, true }, name)
 }
 
 // join adds a host of the control plane, until its member of etcd is well.
@@ -84,14 +84,14 @@ func (l *leaving) join(name, address string) (install.Result, error) {
 }
 
 // booting is the run that adds a host of the control plane, which boots its disk.
-func (l *leaving) booting(name, address string) *install.Desired {
+func (l *leaving) booting(name, address string) *model.Desired {
 	l.host(name, address)
 	host := &l.stage.hosts[len(l.stage.hosts)-1]
 	host.Role = model.RoleControlPlane
 	host.Inventory.Interfaces[0].Name, host.Inventory.Interfaces[0].MAC = "eno1", "52:54:00:00:00:33"
 	m := spoke.Machine{Hostname: name, UUID: "uuid-" + name, Role: spoke.RoleControlPlane, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
 	l.beside(func(ctx context.Context) { _ = l.spoke.Join(ctx, m) })
-	return l.desired(func(d *install.Desired) {
+	return l.desired(func(d *model.Desired) {
 		d.Spec.Spec.Hosts[0].Role, d.Options.AcceptControlPlane = spec.ControlPlane, true
 	})
 }
@@ -132,7 +132,7 @@ func TestReplaces(t *testing.T) {
 			l.records = append(l.records, l.stage.hosts...)
 			result, err = l.remove(d, nil)
 			if err != nil || len(result.Plan.Removals) != 1 || len(result.Plan.Removals[0].Left) > 0 || !l.hasNode(by) {
-				if by == "cp-1" || install.CodeOf(err) != install.CodeNotFound {
+				if by == "cp-1" || model.CodeOf(err) != model.CodeNotFound {
 					t.Errorf("again: %v, %+v", err, result.Plan.Removals)
 				}
 			}
@@ -207,7 +207,7 @@ func TestReplacesWithoutMachines(t *testing.T) {
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
 		t.Errorf("one that is well: %v", err)
 	}
 	byItself := false // once the new one has joined
@@ -224,12 +224,12 @@ func TestReplacementIsRefused(t *testing.T) {
 	d := l.replacing("cp-1", "cp-3")
 	d.Options.Remove.Backup = false
 	_, err = l.remove(d, nil)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(install.NextOf(err).String(), "cluster-backup.sh") || strings.Contains(install.NextOf(err).String(), "node/cp-1") {
-		t.Errorf("no backup: %v; next %s", err, install.NextOf(err))
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(model.NextOf(err).String(), "cluster-backup.sh") || strings.Contains(model.NextOf(err).String(), "node/cp-1") {
+		t.Errorf("no backup: %v; next %s", err, model.NextOf(err))
 	}
 	l.dead("cp-2")
 	_, err = l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "etcd would have") && !strings.Contains(err.Error(), "cp-2 is not") {
+	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have") && !strings.Contains(err.Error(), "cp-2 is not") {
 		t.Errorf("two that are dead: %v", err)
 	}
 	if len(l.forgotten) > 0 || l.members() != 3 || l.secrets("cp-1") != 3 {

@@ -13,20 +13,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // pooled is an installed cluster whose hosts came from a pool, of a service that boots them into the
 // discovery image where it can.
 type pooled struct {
 	*leaving
-	change func(*install.Observed) // what the service says otherwise
+	change func(*model.Observed) // what the service says otherwise
 }
 
 func newPooled(t *testing.T, machines bool, returns model.HostReturn) *pooled {
 	t.Helper()
-	p := &pooled{leaving: newLeaving(t, machines, nil), change: func(*install.Observed) {}}
+	p := &pooled{leaving: newLeaving(t, machines, nil), change: func(*model.Observed) {}}
 	for i := range p.records {
 		p.records[i].Returns = returns
 	}
@@ -34,7 +34,7 @@ func newPooled(t *testing.T, machines bool, returns model.HostReturn) *pooled {
 }
 
 // Observe is of install.Service.
-func (p *pooled) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+func (p *pooled) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
 	observed, err := p.leaving.Observe(ctx, q, prior)
 	if err == nil {
 		p.change(observed)
@@ -48,7 +48,7 @@ func (p *pooled) returning(ctx context.Context, told func(install.Event), names 
 	defer cancel()
 	plane := p.plane()
 	defer plane.Close()
-	desired := p.removing(func(r *install.Removal) { r.ReturnToPool = true }, names...)
+	desired := p.removing(func(r *model.Removal) { r.ReturnToPool = true }, names...)
 	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
 		p.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		told(e)
@@ -96,7 +96,7 @@ func TestReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, asked := newPooled(t, of.machines, of.returns), "w-0"
 			if of.byID {
-				asked = p.records[slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })].ID
+				asked = p.records[slices.IndexFunc(p.records, func(h model.Host) bool { return h.Hostname == "w-0" })].ID
 			}
 			result, err := p.returning(t.Context(), silent, asked)
 			if err != nil || !slices.Equal(p.given, []string{"w-0"}) || len(p.forgotten) > 0 {
@@ -117,7 +117,7 @@ func TestReturns(t *testing.T) {
 // left the cluster; and a node that nobody has heard of for a moment is not deleted.
 func TestReturnsRunning(t *testing.T) {
 	p := newPooled(t, false, model.ReturnByService)
-	i := slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })
+	i := slices.IndexFunc(p.records, func(h model.Host) bool { return h.Hostname == "w-0" })
 	record := p.records[i]
 	p.returned("w-0")
 	off := make(chan time.Time, 1)
@@ -147,10 +147,10 @@ func TestReturnsRunning(t *testing.T) {
 // TestReturnsByHand: where the service has given up to boot it, a person is asked for.
 func TestReturnsByHand(t *testing.T) {
 	p := newPooled(t, false, model.ReturnByService)
-	i := slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })
+	i := slices.IndexFunc(p.records, func(h model.Host) bool { return h.Hostname == "w-0" })
 	record := p.records[i]
 	p.returned("w-0")
-	givesUp := func(o *install.Observed) {
+	givesUp := func(o *model.Observed) {
 		record.ClusterID, record.State, record.Status = "", model.HostReleasing, "unbinding-pending-user-action"
 		o.Hosts = append(o.Hosts, record)
 	}
@@ -173,20 +173,20 @@ func TestReturnsByHand(t *testing.T) {
 
 // TestReturnIsRefused: a host that cannot go back does not, and its node is left alone.
 func TestReturnIsRefused(t *testing.T) {
-	bound := func(o *install.Observed) {
-		o.InfraEnvs = []install.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}}
+	bound := func(o *model.Observed) {
+		o.InfraEnvs = []model.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}}
 	}
-	noRecord := func(o *install.Observed) {
-		o.Hosts = slices.DeleteFunc(o.Hosts, func(h install.Host) bool { return h.Hostname == "w-0" })
+	noRecord := func(o *model.Observed) {
+		o.Hosts = slices.DeleteFunc(o.Hosts, func(h model.Host) bool { return h.Hostname == "w-0" })
 	}
 	for name, of := range map[string]struct {
 		prepare func(*pooled)
-		change  func(*install.Observed)
+		change  func(*model.Observed)
 		reason  string
 	}{
 		"bound":     {func(*pooled) {}, bound, "NoPool"},
 		"no record": {func(*pooled) {}, noRecord, "NoRecord"},
-		"not Ready": {func(p *pooled) { p.off("w-0") }, func(*install.Observed) {}, "NotReturned"},
+		"not Ready": {func(p *pooled) { p.off("w-0") }, func(*model.Observed) {}, "NotReturned"},
 		// What runs without --return-to-pool, and was left, does not go back by a guess.
 		"begun, no record": {func(p *pooled) { p.begin("w-0") }, noRecord, "NoRecord"},
 		"begun, bound":     {func(p *pooled) { p.begin("w-0") }, bound, "NoPool"},
@@ -196,7 +196,7 @@ func TestReturnIsRefused(t *testing.T) {
 			of.prepare(p)
 			p.change = of.change
 			result, err := p.returning(t.Context(), silent, "w-0")
-			if install.CodeOf(err) != install.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b install.Blocker) bool { return b.Reason == of.reason }) {
+			if model.CodeOf(err) != model.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == of.reason }) {
 				t.Errorf("%v; %+v", err, result.Plan.Blockers)
 			}
 			if len(p.given) > 0 || len(p.forgotten) > 0 || !p.hasNode("w-0") {

@@ -9,9 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestUpdateKeepsLabels gives a node a provider id, or a taint, and nothing else: it keeps its labels, by which
@@ -19,7 +18,7 @@ import (
 func TestUpdateKeepsLabels(t *testing.T) {
 	s := newStage(t, nil)
 	plane, kube := s.plane(), s.kube
-	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	observed, err := s.Observe(t.Context(), model.Query{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +35,7 @@ func TestUpdateKeepsLabels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			action := install.Action{Kind: model.UpdateNode, Name: made.Name, Target: string(made.UID), Settings: settings}
+			action := model.Action{Kind: model.UpdateNode, Name: made.Name, Target: string(made.UID), Settings: settings}
 			if err := plane.Act(t.Context(), s.desired(nil), observed, action); err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -157,7 +157,7 @@ func refused(ref string, err error) error {
 	if len(ref) > longestReference {
 		ref = ""
 	}
-	return &install.Fault{Code: install.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
+	return &model.Fault{Code: model.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
 }
 
 // mostFailures is how many places an error names.
@@ -166,7 +166,7 @@ const mostFailures = 16
 // unreadable is the error for a release that no place gave. A refusal of credentials
 // counts most: registries answer so for images that they have.
 func unreadable(ref string, failures []error) error {
-	fault := &install.Fault{Code: install.CodeFailure, Op: "read release image", On: ref}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "read release image", On: ref}
 	texts := make([]string, 0, len(failures))
 	missing := len(failures) > 0
 	for i, failure := range failures {
@@ -181,7 +181,7 @@ func unreadable(ref string, failures []error) error {
 		}
 		switch {
 		case status == http.StatusUnauthorized, status == http.StatusForbidden:
-			fault.Code = install.CodeAuth
+			fault.Code = model.CodeAuth
 			fault.Next = "check that the pull secret has an entry for the registry"
 			missing = false
 		case status != http.StatusNotFound:
@@ -192,7 +192,7 @@ func unreadable(ref string, failures []error) error {
 		}
 	}
 	if missing {
-		fault.Code, fault.Permanent = install.CodeNotFound, true
+		fault.Code, fault.Permanent = model.CodeNotFound, true
 		fault.Next = "check the release image and its mirrors in registries.conf"
 	}
 	fault.Err = errors.New(strings.Join(texts, "; "))

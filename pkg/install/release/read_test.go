@@ -18,7 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -240,26 +240,26 @@ func TestReadRefusals(t *testing.T) {
 	tests := []struct {
 		name, ref string
 		o         Options
-		code      install.Code
+		code      model.Code
 		says      string
 	}{
-		{"no reference", "", Options{}, install.CodeInput, "it is empty"},
-		{"no registry", "ocp/release:1", Options{}, install.CodeInput, "names no registry"},
-		{"no reference at all", "quay.io/Ocp/Release", Options{}, install.CodeInput, "could not parse reference"},
-		{"a pull secret that is none", "quay.io/a/b:1", Options{PullSecret: spec.NewSecret(`{"auths": `)}, install.CodeInput, "pull secret is not JSON"},
-		{"an entry that is none", "quay.io/a/b:1", Options{PullSecret: spec.NewSecret(`{"auths":{"quay.io":{"auth":"%%"}}}`)}, install.CodeInput, "entry for quay.io"},
-		{"certificates that are none", "quay.io/a/b:1", Options{CA: []byte("hello")}, install.CodeInput, "no PEM"},
-		{"no login", "/ocp/release:none", Options{CA: shelf.ca()}, install.CodeAuth, "Unauthorized"},
-		{"another login", "/ocp/release:none", Options{CA: shelf.ca(), PullSecret: login("quay.io")}, install.CodeAuth, "Unauthorized"},
-		{"an unknown certificate", "/ocp/release:none", Options{PullSecret: good}, install.CodeFailure, "certificate"},
-		{"no image", "/ocp/release:gone", Options{CA: shelf.ca(), PullSecret: good}, install.CodeNotFound, "Not Found"},
-		{"no release", "/ocp/release:none", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "it is no OpenShift release"},
-		{"broken metadata", "/ocp/release:broken", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "read release-manifests/release-metadata"},
-		{"broken images", "/ocp/release:images", Options{CA: shelf.ca(), PullSecret: good, Kubernetes: true}, install.CodeFailure, "read release-manifests/image-references"},
-		{"no architecture", "/ocp/release:silent", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "no architecture"},
-		{"an empty list", "/ocp/release:empty", Options{CA: shelf.ca(), PullSecret: good}, install.CodeFailure, "no image for linux"},
-		{"all blocked", "quay.io/a/b:1", Options{Registries: []Registry{{Prefix: "quay.io", Blocked: true}}}, install.CodeInput, "blocks quay.io"},
-		{"nobody there", "127.0.0.1:1/a/b:1", Options{}, install.CodeFailure, "connection refused"},
+		{"no reference", "", Options{}, model.CodeInput, "it is empty"},
+		{"no registry", "ocp/release:1", Options{}, model.CodeInput, "names no registry"},
+		{"no reference at all", "quay.io/Ocp/Release", Options{}, model.CodeInput, "could not parse reference"},
+		{"a pull secret that is none", "quay.io/a/b:1", Options{PullSecret: spec.NewSecret(`{"auths": `)}, model.CodeInput, "pull secret is not JSON"},
+		{"an entry that is none", "quay.io/a/b:1", Options{PullSecret: spec.NewSecret(`{"auths":{"quay.io":{"auth":"%%"}}}`)}, model.CodeInput, "entry for quay.io"},
+		{"certificates that are none", "quay.io/a/b:1", Options{CA: []byte("hello")}, model.CodeInput, "no PEM"},
+		{"no login", "/ocp/release:none", Options{CA: shelf.ca()}, model.CodeAuth, "Unauthorized"},
+		{"another login", "/ocp/release:none", Options{CA: shelf.ca(), PullSecret: login("quay.io")}, model.CodeAuth, "Unauthorized"},
+		{"an unknown certificate", "/ocp/release:none", Options{PullSecret: good}, model.CodeFailure, "certificate"},
+		{"no image", "/ocp/release:gone", Options{CA: shelf.ca(), PullSecret: good}, model.CodeNotFound, "Not Found"},
+		{"no release", "/ocp/release:none", Options{CA: shelf.ca(), PullSecret: good}, model.CodeFailure, "it is no OpenShift release"},
+		{"broken metadata", "/ocp/release:broken", Options{CA: shelf.ca(), PullSecret: good}, model.CodeFailure, "read release-manifests/release-metadata"},
+		{"broken images", "/ocp/release:images", Options{CA: shelf.ca(), PullSecret: good, Kubernetes: true}, model.CodeFailure, "read release-manifests/image-references"},
+		{"no architecture", "/ocp/release:silent", Options{CA: shelf.ca(), PullSecret: good}, model.CodeFailure, "no architecture"},
+		{"an empty list", "/ocp/release:empty", Options{CA: shelf.ca(), PullSecret: good}, model.CodeFailure, "no image for linux"},
+		{"all blocked", "quay.io/a/b:1", Options{Registries: []Registry{{Prefix: "quay.io", Blocked: true}}}, model.CodeInput, "blocks quay.io"},
+		{"nobody there", "127.0.0.1:1/a/b:1", Options{}, model.CodeFailure, "connection refused"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -269,8 +269,8 @@ func TestReadRefusals(t *testing.T) {
 				ref = shelf.host() + ref
 			}
 			_, err := Read(t.Context(), ref, tt.o)
-			if err == nil || install.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
-				t.Fatalf("got code %d: %v; want %d and %q", install.CodeOf(err), err, tt.code, tt.says)
+			if err == nil || model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("got code %d: %v; want %d and %q", model.CodeOf(err), err, tt.code, tt.says)
 			}
 			if strings.Contains(err.Error(), password) {
 				t.Errorf("the error holds the password: %v", err)
@@ -287,7 +287,7 @@ func TestUnknownCertificate(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || strings.Contains(err.Error(), "without TLS") {
 		t.Errorf("got %v", err)
 	}
-	if next := install.NextOf(err); !strings.Contains(next.String(), "--registry-ca-file") {
+	if next := model.NextOf(err); !strings.Contains(next.String(), "--registry-ca-file") {
 		t.Errorf("next is %q", next)
 	}
 }

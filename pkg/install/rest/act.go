@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,7 +22,7 @@ import (
 // need further requests, those too, in order. Errors are *install.Fault. After
 // an Ambiguous one the service may have done what was asked: the next
 // observation reads it, whatever came of the request.
-func (p *Plane) Act(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
@@ -37,9 +37,9 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	return act(ctx, desired, action)
 }
 
-type actFunc func(context.Context, *install.Desired, install.Action) error
+type actFunc func(context.Context, *model.Desired, model.Action) error
 
-func (p *Plane) actOf(kind install.Kind) actFunc {
+func (p *Plane) actOf(kind model.Kind) actFunc {
 	switch kind {
 	case model.RegisterCluster:
 		return p.registerCluster
@@ -84,7 +84,7 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 }
 
 // touched has the watches read what an action made stale.
-func (p *Plane) touched(desired *install.Desired, action install.Action) {
+func (p *Plane) touched(desired *model.Desired, action model.Action) {
 	parts := []part{clusterRecord}
 	switch action.Kind {
 	case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
@@ -103,7 +103,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Query(), action.Target, parts...)
 }
 
-func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) registerCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	settings := without(action.Settings, setting.InstallConfig, setting.Tags)
 	if settings[setting.LoadBalancer].Text() == objects.ClusterManaged {
 		delete(settings, setting.LoadBalancer) // which older services know nothing else of
@@ -151,7 +151,7 @@ func fullName(c *spec.Cluster) string {
 }
 
 // withdrawCluster deletes the cluster if, as late as can be, it is empty and this run's.
-func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) withdrawCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	wire, err := p.getCluster(ctx, action.Target)
 	if transport.Gone(err) {
 		return nil
@@ -169,7 +169,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 	return p.DeleteCluster(ctx, action.Target, install.DeleteOptions{})
 }
 
-func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) updateCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.tables.Cluster.Fields(without(action.Settings, setting.Tags, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
@@ -191,7 +191,7 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 	return p.patch(ctx, "update cluster", action.Name, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
 
-func without(settings install.Settings, drop ...install.Setting) install.Settings {
+func without(settings model.Settings, drop ...model.Setting) model.Settings {
 	out := maps.Clone(settings)
 	for _, key := range drop {
 		delete(out, key)
@@ -205,7 +205,7 @@ func (p *Plane) patch(ctx context.Context, op, on, path string, in map[string]st
 
 // setOverrides sends the overrides as the operation wants them: a JSON text
 // whose content is the JSON document. They replace those from before.
-func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) setOverrides(ctx context.Context, _ *model.Desired, action model.Action) error {
 	document := action.Settings[setting.InstallConfig].Text()
 	if document == "" {
 		document = "{}" // what clears them
@@ -218,7 +218,7 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 }
 
 func (p *Plane) clusterAction(verb string) actFunc {
-	return func(ctx context.Context, _ *install.Desired, action install.Action) error {
+	return func(ctx context.Context, _ *model.Desired, action model.Action) error {
 		return p.clusterVerb(ctx, verb, action.Target)
 	}
 }
@@ -233,18 +233,18 @@ func (p *Plane) clusterVerb(ctx context.Context, verb, id string) error {
 // registerInfraEnv always says the version, since the service would take its
 // newest one otherwise, and the architecture if it is known. Target is the
 // cluster that its hosts belong to from the start.
-func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) registerInfraEnv(ctx context.Context, desired *model.Desired, action model.Action) error {
 	c := desired.Spec.ForInfraEnv(action.Name)
 	if c.Existing() != "" && c.PullSecret().IsZero() { // which such a file may leave out
-		return &install.Fault{
-			Code: install.CodeInput, Op: "register InfraEnv", On: action.Name, Permanent: true,
+		return &model.Fault{
+			Code: model.CodeInput, Op: "register InfraEnv", On: action.Name, Permanent: true,
 			Err:  errors.New("a new discovery image needs the pull secret, which is not given"),
 			Next: "give --pull-secret FILE, or write spec.pullSecret into the file, and run the same command again",
 		}
 	}
 	settings := maps.Clone(action.Settings)
 	if settings == nil {
-		settings = install.Settings{}
+		settings = model.Settings{}
 	}
 	if settings[setting.Version] == "" && settings[setting.OSVersion] == "" && c.Spec.OpenShift.Version != "" {
 		settings[setting.Version] = setting.ValueOf(c.Spec.OpenShift.Version)
@@ -275,7 +275,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 }
 
 // withdrawInfraEnv deletes an InfraEnv of ours; the service refuses while hosts belong to it.
-func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *model.Desired, action model.Action) error {
 	err := p.DeleteInfraEnv(ctx, action.Target, install.DeleteOptions{})
 	if transport.Gone(err) {
 		return nil
@@ -283,7 +283,7 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action
 	return err
 }
 
-func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) updateInfraEnv(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, setting.Arch, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
@@ -300,7 +300,7 @@ func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, ac
 	return p.conn.Do(ctx, infraEnvPatch(action, fields), nil)
 }
 
-func infraEnvPatch(action install.Action, fields any) transport.Request {
+func infraEnvPatch(action model.Action, fields any) transport.Request {
 	return transport.Request{
 		Op: "update InfraEnv", On: action.Name, Method: http.MethodPatch, Path: "/v2/infra-envs/{infra_env_id}",
 		In: map[string]string{"infra_env_id": action.Target}, Body: fields,
@@ -310,7 +310,7 @@ func infraEnvPatch(action install.Action, fields any) transport.Request {
 // updateProxy writes what has a proxy among it, and looks whether that was taken: the
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
-func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields map[string]any) error {
+func (p *Plane) updateProxy(ctx context.Context, action model.Action, fields map[string]any) error {
 	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
@@ -323,7 +323,7 @@ func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields m
 	another := want
 	another.No = append(slices.Clone(want.No), "localhost")
 	for _, proxy := range []spec.Proxy{another, want} {
-		fields, err := p.tables.InfraEnv.Fields(install.Settings{setting.Proxy: setting.ValueOf(proxy)})
+		fields, err := p.tables.InfraEnv.Fields(model.Settings{setting.Proxy: setting.ValueOf(proxy)})
 		if err != nil {
 			return plane.Refusal(action, err)
 		}
@@ -334,7 +334,7 @@ func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields m
 	return nil
 }
 
-func (p *Plane) renewImage(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) renewImage(ctx context.Context, _ *model.Desired, action model.Action) error {
 	_, _, err := p.DownloadISOURL(ctx, action.Target)
 	return err
 }

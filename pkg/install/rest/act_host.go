@@ -12,20 +12,21 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 const hostPath = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
 
-func hostIn(action install.Action) map[string]string {
+func hostIn(action model.Action) map[string]string {
 	return map[string]string{"infra_env_id": action.InfraEnv, "host_id": action.Target}
 }
 
 // updateHost sets role, name, disks, labels, pool and fencing in one
 // transaction, then installer arguments and Ignition, which have requests of
 // their own. All of them may be sent again.
-func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.hostFields(ctx, desired, action)
 	if err != nil {
 		return plane.Refusal(action, err)
@@ -50,7 +51,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 	return nil
 }
 
-func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (map[string]any, error) {
+func (p *Plane) hostFields(ctx context.Context, desired *model.Desired, action model.Action) (map[string]any, error) {
 	fields, err := p.tables.Host.Fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
 		return nil, err
@@ -99,14 +100,14 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 }
 
 // disksToRelease are disks that are kept and shall not be: the request has to say so of each.
-func (p *Plane) disksToRelease(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
+func (p *Plane) disksToRelease(ctx context.Context, desired *model.Desired, hostID string, keep []string) ([]string, error) {
 	_, kept, err := p.forActions(ctx, desired)
 	return slices.DeleteFunc(slices.Clone(kept[hostID]), func(id string) bool { return slices.Contains(keep, id) }), err
 }
 
 // forActions is what the last observation of a cluster says to actions: its id, and which disks
 // the service does not format, by host. A cluster that was not observed is observed now.
-func (p *Plane) forActions(ctx context.Context, desired *install.Desired) (id string, kept map[string][]string, err error) {
+func (p *Plane) forActions(ctx context.Context, desired *model.Desired) (id string, kept map[string][]string, err error) {
 	query := desired.Query()
 	w := p.watchOf(query)
 	if id, kept = w.forActions(); id == "" {
@@ -116,7 +117,7 @@ func (p *Plane) forActions(ctx context.Context, desired *install.Desired) (id st
 	return id, kept, err
 }
 
-func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) bindHost(ctx context.Context, desired *model.Desired, action model.Action) error {
 	id, _, err := p.forActions(ctx, desired)
 	switch {
 	case err != nil:
@@ -130,21 +131,21 @@ func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action i
 	}, nil)
 }
 
-func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) installHost(ctx context.Context, _ *model.Desired, action model.Action) error {
 	return p.conn.Do(ctx, transport.Request{
 		Op: "install host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/install", In: hostIn(action),
 	}, nil)
 }
 
 // returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from.
-func (p *Plane) returnHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) returnHost(ctx context.Context, _ *model.Desired, action model.Action) error {
 	return p.conn.Do(ctx, transport.Request{
 		Op: "unbind host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/unbind", In: hostIn(action),
 	}, nil)
 }
 
 // removeHost has the service forget a host. The cluster that it was part of is not asked.
-func (p *Plane) removeHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) removeHost(ctx context.Context, _ *model.Desired, action model.Action) error {
 	err := p.DeleteHost(ctx, action.InfraEnv, action.Target, install.DeleteOptions{})
 	if transport.Gone(err) {
 		return nil

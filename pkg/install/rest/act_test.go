@@ -10,9 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -39,60 +38,60 @@ func TestActions(t *testing.T) {
 	host := env + "/hosts/" + hostID(0)
 	value := setting.ValueOf
 	tests := map[string]struct {
-		action install.Action
+		action model.Action
 		status int
 		sent   []sent
 		reads  string
 	}{
 		"register cluster": {
-			install.Action{Kind: model.RegisterCluster, Name: "lab", Settings: install.Settings{
+			model.Action{Kind: model.RegisterCluster, Name: "lab", Settings: model.Settings{
 				setting.Version: value("4.20"), setting.APIVIPs: value([]string{"192.168.127.100"}), setting.Tags: value([]string{"blue"}), setting.ControlPlane: value(3),
 			}}, 201,
 			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","high_availability_mode":"Full","name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
 			"GET /v2/clusters",
 		},
 		"update cluster": {
-			install.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: install.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
+			model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: model.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
 			[]sent{{"PATCH " + cluster, `{"ingress_vips":[],"schedulable_masters":false}`}},
 			"GET " + cluster,
 		},
 		"overrides": {
-			install.Action{Kind: model.SetOverrides, Target: clusterID, Settings: install.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
+			model.Action{Kind: model.SetOverrides, Target: clusterID, Settings: model.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
 			[]sent{{"PATCH " + cluster + "/install-config", `"{\"fips\":true}"`}},
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			install.Action{Kind: model.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			model.Action{Kind: model.IgnoreValidations, Target: clusterID, Settings: model.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
 		"manifest": {
-			install.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 201,
+			model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 201,
 			[]sent{{"POST " + cluster + "/manifests", `{"content":"YTogYgo=","file_name":"50-x.yaml","folder":"openshift"}`}},
 			"GET " + cluster + "/manifests",
 		},
 		"no manifest": {
-			install.Action{Kind: model.RemoveManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 200,
+			model.Action{Kind: model.RemoveManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 200,
 			[]sent{{"DELETE " + cluster + "/manifests", ""}},
 			"GET " + cluster + "/manifests",
 		},
 		"register InfraEnv": {
-			install.Action{Kind: model.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{setting.Arch: value("multi")}}, 201,
+			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: model.Settings{setting.Arch: value("multi")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"register pool": {
-			install.Action{Kind: model.RegisterInfraEnv, Name: "lab", Settings: install.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
+			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Settings: model.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cpu_architecture":"arm64","image_type":"minimal-iso","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"update InfraEnv": {
-			install.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{setting.KernelArgs: value([]string{})}}, 201,
+			model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{setting.KernelArgs: value([]string{})}}, 201,
 			[]sent{{"PATCH " + env, `{"kernel_arguments":[]}`}},
 			"GET /v2/infra-envs",
 		},
 		"host": {
-			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{
+			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{
 				setting.Role: value(model.RoleControlPlane), setting.Hostname: value("cp-0"), setting.Disk: value("/dev/a"),
 				setting.KeepDisks: value([]string{"/dev/b"}), setting.Args: value([]string{"-n"}), setting.Ignition: value(`{"ignition":{}}`), setting.Fencing: value("https://10.0.0.1/x"),
 			}}, 201,
@@ -105,13 +104,13 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/hosts",
 		},
 		"host's arguments cleared": {
-			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.Args: value([]string{})}}, 201,
+			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{setting.Args: value([]string{})}}, 201,
 			[]sent{{"PATCH " + host + "/installer-args", `{"args":[]}`}},
 			"GET " + cluster + "/hosts",
 		},
-		"install":       {install.Action{Kind: model.StartInstall, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/install", ""}}, "GET " + cluster},
-		"add hosts":     {install.Action{Kind: model.AllowAddHosts, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/allow-add-hosts", ""}}, "GET " + cluster},
-		"day-2 install": {install.Action{Kind: model.InstallHost, Target: hostID(0), InfraEnv: infraEnvID}, 202, []sent{{"POST " + host + "/actions/install", ""}}, "GET " + cluster + "/hosts"},
+		"install":       {model.Action{Kind: model.StartInstall, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/install", ""}}, "GET " + cluster},
+		"add hosts":     {model.Action{Kind: model.AllowAddHosts, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/allow-add-hosts", ""}}, "GET " + cluster},
+		"day-2 install": {model.Action{Kind: model.InstallHost, Target: hostID(0), InfraEnv: infraEnvID}, 202, []sent{{"POST " + host + "/actions/install", ""}}, "GET " + cluster + "/hosts"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +144,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	manifests := "/v2/clusters/" + clusterID + "/manifests"
 	w.on("POST "+manifests, with(201, "{}"))
 	w.json("GET "+manifests, 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift"}})
-	if err := p.Act(t.Context(), desired(t), install.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
+	if err := p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
 		t.Fatal(err)
 	}
 	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
@@ -159,8 +158,8 @@ func TestResendSecrets(t *testing.T) {
 	w.on("PATCH /v2/clusters/"+clusterID, with(201, "{}"))
 	p := w.plane(t)
 	d := desired(t)
-	again := install.Settings{setting.PullSecret: setting.ValueOf("resend")}
-	if err := p.Act(t.Context(), d, install.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
+	again := model.Settings{setting.PullSecret: setting.ValueOf("resend")}
+	if err := p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
@@ -184,7 +183,7 @@ func TestWithdraw(t *testing.T) {
 			w := newWorld(t, test.hosts)
 			w.infraEnv, w.cluster["tags"] = nil, test.tags
 			w.on("DELETE /v2/clusters/"+clusterID, with(204, ""))
-			err := w.plane(t).Act(t.Context(), desired(t), install.Action{Kind: model.WithdrawCluster, Target: clusterID})
+			err := w.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.WithdrawCluster, Target: clusterID})
 			deleted := slices.Contains(paths(w.took()), "DELETE /v2/clusters/"+clusterID)
 			if deleted != test.deleted || (err == nil) != test.deleted {
 				t.Errorf("deleted %v, error %v", deleted, err)
@@ -197,13 +196,13 @@ func TestWithdraw(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, 0)
 	p := w.plane(t)
-	for name, action := range map[string]install.Action{
+	for name, action := range map[string]model.Action{
 		"another plane's":    {Kind: model.SaveKubeconfig},
 		"no such manifest":   {Kind: model.UploadManifest, Name: "manifests/none.yaml"},
-		"wrong setting":      {Kind: model.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
-		"wrong shape":        {Kind: model.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
-		"overrides not JSON": {Kind: model.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
-		"fencing, no secret": {Kind: model.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
+		"wrong setting":      {Kind: model.UpdateHost, Settings: model.Settings{setting.Version: `"4.20"`}},
+		"wrong shape":        {Kind: model.UpdateCluster, Settings: model.Settings{setting.ControlPlane: `"x"`}},
+		"overrides not JSON": {Kind: model.SetOverrides, Settings: model.Settings{setting.InstallConfig: `"{"`}},
+		"fencing, no secret": {Kind: model.UpdateHost, Name: "cp-1", Settings: model.Settings{setting.Fencing: `"https://x"`}},
 	} {
 		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
 		if !fault.Permanent || len(w.took()) != 0 {
@@ -216,12 +215,12 @@ func TestRefusals(t *testing.T) {
 func TestActWithoutAnObservation(t *testing.T) {
 	host := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0)
 	for call, test := range map[string]struct {
-		action install.Action
+		action model.Action
 		body   string
 	}{
-		"POST " + host + "/actions/bind": {install.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
+		"POST " + host + "/actions/bind": {model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
 		"PATCH " + host: {
-			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
+			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
 			`{"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}]}`,
 		},
 	} {
@@ -243,7 +242,7 @@ func TestBindingNeedsACluster(t *testing.T) {
 	w := newWorld(t, 0)
 	d := desired(t)
 	d.Spec.Metadata.Name = "unknown"
-	fault := faultOf(t, w.plane(t).Act(t.Context(), d, install.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}))
+	fault := faultOf(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}))
 	if calls := sentOf(w.took()); !fault.Permanent || slices.ContainsFunc(calls, func(s sent) bool { return !strings.HasPrefix(s.call, "GET ") }) {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
@@ -263,10 +262,10 @@ func TestImageOfNodes(t *testing.T) {
 		if c, err = c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}); err != nil {
 			t.Fatal(err)
 		}
-		return w.plane(t).Act(t.Context(), &install.Desired{Spec: c}, install.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
+		return w.plane(t).Act(t.Context(), &model.Desired{Spec: c}, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
 	}
 	fault := faultOf(t, act(spec.Source{}))
-	if calls := w.took(); len(calls) > 0 || fault.Code != install.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
+	if calls := w.took(); len(calls) > 0 || fault.Code != model.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
 	if err := act(spec.SourceOf(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`))); err != nil {
@@ -283,7 +282,7 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
-	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.RegisterInfraEnv, Name: "lab"}); err != nil {
+	if err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"}); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) {
@@ -298,21 +297,21 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	d := desired(t)
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Token: &token, Headers: map[string]string{"X-A": "1"}}
 	d.Spec.Spec.Overrides.Host = map[string]any{"host_name": "other"}
-	asked := install.Settings{
+	asked := model.Settings{
 		setting.Hostname: setting.ValueOf("cp-0"), setting.EndpointToken: setting.ValueOf("set"),
 		setting.EndpointHeaders: setting.ValueOf(map[string]string{"X-A": "1"}), setting.HostExtra: setting.ValueOf(d.Spec.Spec.Overrides.Host),
 	}
 	const name = `{"host_name":"cp-0"}`
 	for _, test := range []struct {
-		settings install.Settings
+		settings model.Settings
 		body     string
 	}{
 		{asked, `{"host_name":"other","ignition_endpoint_http_headers":[{"key":"X-A","value":"1"}],"ignition_endpoint_token":"t0ken"}`},
-		{install.Settings{setting.Hostname: setting.ValueOf("cp-0")}, name},
+		{model.Settings{setting.Hostname: setting.ValueOf("cp-0")}, name},
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
-		err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
+		err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +321,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	}
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = nil
 	w := newWorld(t, 1)
-	err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: asked})
+	err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: asked})
 	if err == nil || len(w.took()) > 0 {
 		t.Errorf("a token that the file does not have: %v", err)
 	}
@@ -375,7 +374,7 @@ func TestClusterByNameOrID(t *testing.T) {
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %s, %v", text, got.ID, err)
 		}
-		if err != nil && install.CodeOf(err) != install.CodeNotFound {
+		if err != nil && model.CodeOf(err) != model.CodeNotFound {
 			t.Errorf("%s: %v", text, err)
 		}
 		if text == "lab" && (!strings.Contains(err.Error(), clusterID) || !strings.Contains(err.Error(), other)) {
@@ -422,7 +421,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		f := newFake(t)
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
-		action := install.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
+		action := model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{
 			setting.Proxy: setting.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -67,7 +68,7 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 		"no secret": {ClientID: "x"},
 		"no id":     {ClientSecret: secret},
 	} {
-		if _, err := Authorise(c, Exchanger{}); install.CodeOf(err) != install.CodeUsage {
+		if _, err := Authorise(c, Exchanger{}); model.CodeOf(err) != model.CodeUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -157,7 +158,7 @@ func TestOfflineToken(t *testing.T) {
 	good = "none"
 	f.took()
 	fault := faultOf(t, listAll(p))
-	if fault.Code != install.CodeAuth || len(f.took()) != 2 || !strings.Contains(fault.Next.String(), "https://console.redhat.com/openshift/token") {
+	if fault.Code != model.CodeAuth || len(f.took()) != 2 || !strings.Contains(fault.Next.String(), "https://console.redhat.com/openshift/token") {
 		t.Errorf("when no token is good: %v, next %q", fault, fault.Next)
 	}
 }
@@ -184,15 +185,15 @@ func TestServiceAccount(t *testing.T) {
 func TestExchangeFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
-		code   install.Code
+		code   model.Code
 		asked  int
 		text   string
 	}{
-		"expired":   {with(400, `{"error":"invalid_grant","error_description":"Offline user session not found"}`), install.CodeAuth, 1, "invalid_grant: Offline user session not found (400)"},
-		"down":      {with(503, ""), install.CodeFailure, mostTries, "(503)"},
-		"no token":  {with(200, `{}`), install.CodeFailure, mostTries, "holds no access token"},
-		"html":      {with(200, `<html>`), install.CodeFailure, mostTries, "holds no access token"},
-		"echoes it": {with(401, `{"error":"bad refresh_token=verysecret"}`), install.CodeAuth, 1, "refresh_token=[redacted]"},
+		"expired":   {with(400, `{"error":"invalid_grant","error_description":"Offline user session not found"}`), model.CodeAuth, 1, "invalid_grant: Offline user session not found (400)"},
+		"down":      {with(503, ""), model.CodeFailure, mostTries, "(503)"},
+		"no token":  {with(200, `{}`), model.CodeFailure, mostTries, "holds no access token"},
+		"html":      {with(200, `<html>`), model.CodeFailure, mostTries, "holds no access token"},
+		"echoes it": {with(401, `{"error":"bad refresh_token=verysecret"}`), model.CodeAuth, 1, "refresh_token=[redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := newFake(t), newSSO(t, 900)
@@ -226,13 +227,13 @@ func TestTokenServiceAddress(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for name, test := range map[string]struct {
 		address, next string
-		code          install.Code
+		code          model.Code
 	}{
-		"another server": {s.URL, "check --sso-url", install.CodeFailure},
-		"not there":      {gone.URL, "check that " + strings.TrimPrefix(gone.URL, "http://") + " can be reached, and --sso-url", install.CodeFailure},
-		"no URL":         {"sso.example.com", "check --sso-url", install.CodeUsage},
-		"unknown CA":     {secure.URL, "--ca-file", install.CodeFailure},
-		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", install.CodeFailure},
+		"another server": {s.URL, "check --sso-url", model.CodeFailure},
+		"not there":      {gone.URL, "check that " + strings.TrimPrefix(gone.URL, "http://") + " can be reached, and --sso-url", model.CodeFailure},
+		"no URL":         {"sso.example.com", "check --sso-url", model.CodeUsage},
+		"unknown CA":     {secure.URL, "--ca-file", model.CodeFailure},
+		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", model.CodeFailure},
 	} {
 		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}, Exchanger{Clock: f.clock})
 		if err != nil {

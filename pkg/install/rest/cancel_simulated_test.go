@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -89,20 +89,20 @@ func TestCancelledPreparation(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "r"}})
+				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
-			if install.CodeOf(err) != install.CodeFailed || result.Verdict != install.VerdictCancelled || wire.installs != 1 {
-				t.Fatalf("code %d, verdict %s, %d install calls: %v", install.CodeOf(err), result.Verdict, wire.installs, err)
+			if model.CodeOf(err) != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
+				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.CodeOf(err), result.Verdict, wire.installs, err)
 			}
-			if next := install.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+			if next := model.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
 			if result.Observed.Cluster.State != model.ClusterReady {
 				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
 			}
 			result, err = run()
-			if err != nil || result.Verdict != install.VerdictInstalled || wire.installs != 2 {
+			if err != nil || result.Verdict != model.VerdictInstalled || wire.installs != 2 {
 				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)
 			}
 		})

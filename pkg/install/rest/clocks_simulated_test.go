@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -80,7 +80,7 @@ func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble st
 			t.Fatal(err)
 		}
 		options = append([]install.Option{install.WithClock(fast), install.WithFiles(files)}, options...)
-		return install.New(plane, options...).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "r"}})
+		return install.New(plane, options...).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 	}
 }
 
@@ -94,7 +94,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
 				_, err := run(install.WithTimeouts(0, 5*time.Minute))
-				if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
+				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
 					t.Fatalf("%d calls: %v", proxy.calls(), err)
 				}
 			}
@@ -102,7 +102,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			cured := proxy.clock.Now()
-			if result, err := run(); err != nil || result.Verdict != install.VerdictInstalled || proxy.calls() != 7 || proxy.installs[6].Sub(cured) > 5*time.Minute {
+			if result, err := run(); err != nil || result.Verdict != model.VerdictInstalled || proxy.calls() != 7 || proxy.installs[6].Sub(cured) > 5*time.Minute {
 				t.Fatalf("cured: %s after %d calls: %v", result.Verdict, proxy.calls(), err)
 			}
 		})
@@ -126,7 +126,7 @@ func TestPatienceByAnotherClock(t *testing.T) {
 					told = append(told, e.Message)
 				}
 			}))
-			if err != nil || result.Verdict != install.VerdictInstalled || len(result.Plan.Missing) != 1 {
+			if err != nil || result.Verdict != model.VerdictInstalled || len(result.Plan.Missing) != 1 {
 				t.Fatalf("verdict %s, missing %q: %v", result.Verdict, result.Plan.Missing, err)
 			}
 			if waited := proxy.installs[0].Sub(began); waited < within || waited > within+10*time.Minute {

@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -31,7 +32,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
-	if result, err := client.Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "r"}}); err != nil || result.Verdict != install.VerdictInstalled {
+	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}
 	found, err := client.FindToDelete(t.Context(), install.Target{Spec: cluster})
@@ -49,7 +50,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if hosts, err := client.ListHosts(t.Context(), envs[0].ID); err != nil || len(hosts) != 1 || hosts[0].ClusterID != "" {
 		t.Errorf("the pool has %+v: %v", hosts, err)
 	}
-	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); install.CodeOf(err) != install.CodeNotFound {
+	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.CodeOf(err) != model.CodeNotFound {
 		t.Errorf("the cluster: %v", err)
 	}
 }

@@ -23,15 +23,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func faultOf(t *testing.T, err error) *install.Fault {
+func faultOf(t *testing.T, err error) *model.Fault {
 	t.Helper()
-	var fault *install.Fault
+	var fault *model.Fault
 	if !errors.As(err, &fault) {
 		t.Fatalf("%v is no *install.Fault", err)
 	}
@@ -42,7 +42,7 @@ func faultOf(t *testing.T, err error) *install.Fault {
 // done to what, why it failed and what to do.
 func TestFaults(t *testing.T) {
 	type want struct {
-		code                 install.Code
+		code                 model.Code
 		permanent, ambiguous bool
 		text, next           string
 	}
@@ -50,42 +50,42 @@ func TestFaults(t *testing.T) {
 		answer http.HandlerFunc
 		want   want
 	}{
-		"service shape":   {with(400, `{"kind":"Error","id":400,"href":"","code":"400","reason":"Invalid NTP source: x"}`), want{install.CodeInput, true, false, "Invalid NTP source: x (400)", "change the file"}},
-		"framework shape": {with(400, `{"code":400,"message":"name in body is required"}`), want{install.CodeInput, true, false, "name in body is required (400)", "change the file"}},
-		"unknown key":     {with(400, `{"code":"400","reason":"json: unknown field \"publish\""}`), want{install.CodeInput, true, false, "unknown field", "leave publish out of the file"}},
-		"unknown field":   {with(400, `{"code":400,"message":"parsing body failed, because json: unknown field \"ntp_sources\""}`), want{install.CodeFailure, true, false, "unknown field", "too old to know spec.network.ntp (it calls it ntp_sources)"}},
-		"plain to TLS":    {with(400, "Client sent an HTTP request to an HTTPS server.\n"), want{install.CodeFailure, true, false, "HTTPS server. (400)", "use https:// in --service-url"}},
-		"plain to nginx":  {with(400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"), want{install.CodeFailure, true, false, "HTTPS port (400)", "use https:// in --service-url"}},
-		"not a service":   {with(404, "404 page not found\n"), want{install.CodeFailure, true, false, "there is no assisted-service at http://", "check --service-url"}},
-		"unauthorized":    {with(401, `{"code":401,"message":"unauthenticated for invalid credentials"}`), want{install.CodeAuth, true, false, "unauthenticated", "--offline-token-file"}},
-		"forbidden":       {with(403, `{"code":403,"message":"no access"}`), want{install.CodeAuth, true, false, "no access (403)", "a user who may"}},
-		"not found":       {with(404, `{"code":"404","reason":"Object Not Found"}`), want{install.CodeNotFound, true, false, "Object Not Found (404)", "get clusters"}},
-		"wrong state":     {with(409, `{"code":"409","reason":"no condition found to run transition"}`), want{install.CodeFailure, false, false, "no condition", ""}},
-		"wrong disk":      {with(409, `{"code":"409","reason":"Requested installation disk is not part of the host's valid disks"}`), want{install.CodeFailure, true, false, "valid disks (409)", ""}},
-		"bad name":        {with(422, `{"code":"422","reason":"should not include a space"}`), want{install.CodeInput, true, false, "space (422)", ""}},
-		"refused by 500":  {with(500, `{"code":"500","reason":"bundle not found"}`), want{install.CodeFailure, false, false, "bundle not found (500)", "in a while"}},
-		"500 of a proxy":  {with(502, "<html><head><title>502 Bad\n Gateway</title></head></html>"), want{install.CodeFailure, false, true, "502 Bad Gateway (502)", "in a while"}},
-		"empty 503":       {with(503, ""), want{install.CodeFailure, false, true, "Service Unavailable (503)", ""}},
-		"not implemented": {with(501, `{"code":"501","reason":"not here"}`), want{install.CodeFailure, true, false, "not here (501)", ""}},
-		"login page":      {with(200, "<!DOCTYPE html><title>Log in</title>"), want{install.CodeFailure, false, true, "/api/assisted-install: the answer is a web page, not the service's: Log in", "check --service-url"}},
-		"plain text":      {with(201, "ok"), want{install.CodeFailure, false, true, "not JSON", ""}},
+		"service shape":   {with(400, `{"kind":"Error","id":400,"href":"","code":"400","reason":"Invalid NTP source: x"}`), want{model.CodeInput, true, false, "Invalid NTP source: x (400)", "change the file"}},
+		"framework shape": {with(400, `{"code":400,"message":"name in body is required"}`), want{model.CodeInput, true, false, "name in body is required (400)", "change the file"}},
+		"unknown key":     {with(400, `{"code":"400","reason":"json: unknown field \"publish\""}`), want{model.CodeInput, true, false, "unknown field", "leave publish out of the file"}},
+		"unknown field":   {with(400, `{"code":400,"message":"parsing body failed, because json: unknown field \"ntp_sources\""}`), want{model.CodeFailure, true, false, "unknown field", "too old to know spec.network.ntp (it calls it ntp_sources)"}},
+		"plain to TLS":    {with(400, "Client sent an HTTP request to an HTTPS server.\n"), want{model.CodeFailure, true, false, "HTTPS server. (400)", "use https:// in --service-url"}},
+		"plain to nginx":  {with(400, "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"), want{model.CodeFailure, true, false, "HTTPS port (400)", "use https:// in --service-url"}},
+		"not a service":   {with(404, "404 page not found\n"), want{model.CodeFailure, true, false, "there is no assisted-service at http://", "check --service-url"}},
+		"unauthorized":    {with(401, `{"code":401,"message":"unauthenticated for invalid credentials"}`), want{model.CodeAuth, true, false, "unauthenticated", "--offline-token-file"}},
+		"forbidden":       {with(403, `{"code":403,"message":"no access"}`), want{model.CodeAuth, true, false, "no access (403)", "a user who may"}},
+		"not found":       {with(404, `{"code":"404","reason":"Object Not Found"}`), want{model.CodeNotFound, true, false, "Object Not Found (404)", "get clusters"}},
+		"wrong state":     {with(409, `{"code":"409","reason":"no condition found to run transition"}`), want{model.CodeFailure, false, false, "no condition", ""}},
+		"wrong disk":      {with(409, `{"code":"409","reason":"Requested installation disk is not part of the host's valid disks"}`), want{model.CodeFailure, true, false, "valid disks (409)", ""}},
+		"bad name":        {with(422, `{"code":"422","reason":"should not include a space"}`), want{model.CodeInput, true, false, "space (422)", ""}},
+		"refused by 500":  {with(500, `{"code":"500","reason":"bundle not found"}`), want{model.CodeFailure, false, false, "bundle not found (500)", "in a while"}},
+		"500 of a proxy":  {with(502, "<html><head><title>502 Bad\n Gateway</title></head></html>"), want{model.CodeFailure, false, true, "502 Bad Gateway (502)", "in a while"}},
+		"empty 503":       {with(503, ""), want{model.CodeFailure, false, true, "Service Unavailable (503)", ""}},
+		"not implemented": {with(501, `{"code":"501","reason":"not here"}`), want{model.CodeFailure, true, false, "not here (501)", ""}},
+		"login page":      {with(200, "<!DOCTYPE html><title>Log in</title>"), want{model.CodeFailure, false, true, "/api/assisted-install: the answer is a web page, not the service's: Log in", "check --service-url"}},
+		"plain text":      {with(201, "ok"), want{model.CodeFailure, false, true, "not JSON", ""}},
 		"redirect": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://login.example.com/?token=abcdefgh")
 			w.WriteHeader(302)
-		}, want{install.CodeFailure, false, true, "sends elsewhere, to https://login.example.com/?token=[redacted]", "--service-url"}},
-		"connection reset": {reset, want{install.CodeFailure, false, true, "", ""}},
+		}, want{model.CodeFailure, false, true, "sends elsewhere, to https://login.example.com/?token=[redacted]", "--service-url"}},
+		"connection reset": {reset, want{model.CodeFailure, false, true, "", ""}},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "500")
 			w.WriteHeader(201)
 			_, _ = io.WriteString(w, `{"id":`)
-		}, want{install.CodeFailure, false, true, "broke off", "in a while"}},
-		"secret in the text": {with(400, `{"code":"400","reason":"bad https://h/x?api_key=eyJhbGciOi.x.y and Bearer abcdefghijk"}`), want{install.CodeInput, true, false, "api_key=[redacted] and Bearer [redacted] (400)", ""}},
+		}, want{model.CodeFailure, false, true, "broke off", "in a while"}},
+		"secret in the text": {with(400, `{"code":"400","reason":"bad https://h/x?api_key=eyJhbGciOi.x.y and Bearer abcdefghijk"}`), want{model.CodeInput, true, false, "api_key=[redacted] and Bearer [redacted] (400)", ""}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			f.on("POST /v2/clusters", test.answer)
-			err := f.plane(t).Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster, Name: "lab"})
+			err := f.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.RegisterCluster, Name: "lab"})
 			fault := faultOf(t, err)
 			got := want{fault.Code, fault.Permanent, fault.Ambiguous, "", ""}
 			if w := (want{test.want.code, test.want.permanent, test.want.ambiguous, "", ""}); got != w {
@@ -152,9 +152,9 @@ func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
 	p := f.plane(t)
 	for _, err := range []error{
 		p.DeleteInfraEnv(t.Context(), infraEnvID, install.DeleteOptions{}),
-		p.Act(t.Context(), desired(t), install.Action{Kind: model.StartInstall, Target: clusterID}),
+		p.Act(t.Context(), desired(t), model.Action{Kind: model.StartInstall, Target: clusterID}),
 	} {
-		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next.String(), "file") {
+		if fault := faultOf(t, err); fault.Code != model.CodeFailure || !fault.Permanent || strings.Contains(fault.Next.String(), "file") {
 			t.Errorf("got %+v", fault)
 		}
 	}
@@ -241,7 +241,7 @@ func TestRefusedConnection(t *testing.T) {
 	f := newFake(t)
 	p := f.plane(t)
 	f.Close()
-	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster}))
+	fault := faultOf(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.RegisterCluster}))
 	if fault.Ambiguous || fault.Permanent || !strings.Contains(fault.Next.String(), "check that the service runs") {
 		t.Errorf("got %+v", fault)
 	}
@@ -324,11 +324,11 @@ func otherCA(t *testing.T) []byte {
 func TestServiceURL(t *testing.T) {
 	for _, text := range []string{"", "api.example.com", "ftp://x", "https://", "https://user:geheim@x", "https://x:y"} {
 		_, err := New(Config{URL: text})
-		if err == nil || install.CodeOf(err) != install.CodeUsage || strings.Contains(err.Error(), "geheim") {
+		if err == nil || model.CodeOf(err) != model.CodeUsage || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); install.CodeOf(err) != install.CodeUsage {
+	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); model.CodeOf(err) != model.CodeUsage {
 		t.Error(err)
 	}
 }
@@ -359,7 +359,7 @@ func TestRefusalOfWhatOnlyAHubCanDo(t *testing.T) {
 		p.DeleteHost(t.Context(), infraEnvID, clusterID, install.DeleteOptions{RemoveNode: true}),
 		p.ReleaseCluster(t.Context(), clusterID),
 	} {
-		if fault := faultOf(t, err); fault.Code != install.CodeUsage || !fault.Permanent {
+		if fault := faultOf(t, err); fault.Code != model.CodeUsage || !fault.Permanent {
 			t.Errorf("got %+v", fault)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
@@ -106,12 +106,12 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 		}
 		w.log.due = false
 	}
-	return p.probePools(ctx, w, func(*install.InfraEnv) bool { return true })
+	return p.probePools(ctx, w, func(*model.InfraEnv) bool { return true })
 }
 
 // probePools asks for what happens to hosts that belong to no cluster yet: it is
 // logged with their InfraEnv only. How many events there are says enough.
-func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.InfraEnv) bool) error {
+func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*model.InfraEnv) bool) error {
 	for _, env := range w.pools() {
 		if w.log.silent || !asked(&env) {
 			continue
@@ -180,7 +180,7 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 
 // withoutEvents goes on without an event log that may not be read.
 func (p *Plane) withoutEvents(w *watch, err error) error {
-	if install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err) {
+	if model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err) {
 		return err
 	}
 	w.log.begun, w.log.silent = true, true
@@ -317,7 +317,7 @@ func (a *attempts) unprepared(e install.ServiceEvent) {
 	a.hosts[e.HostID] = strings.TrimSuffix(strings.TrimPrefix(why, "("), ")")
 }
 
-func (w *watch) recordPreparations(c *install.Cluster) {
+func (w *watch) recordPreparations(c *model.Cluster) {
 	a := preparationsOf(w.log.preparations)
 	c.Preparation.FailedAt, c.Preparation.Hosts = a.failed, a.hosts
 	if !c.InstallStarted.After(a.cancelled) {
@@ -340,7 +340,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 			w.log.remember(inOrder(page.Events)...)
 		}
 	}
-	if err != nil && (install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err)) {
+	if err != nil && (model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err)) {
 		return err
 	}
 	w.log.recalled = true
@@ -348,7 +348,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 }
 
 // attempted says whether a cluster that can be installed was, or is being, prepared.
-func attempted(c *install.Cluster) bool {
+func attempted(c *model.Cluster) bool {
 	switch c.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:
 		return !c.InstallStarted.IsZero()

@@ -8,6 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -36,7 +37,7 @@ func Example_install() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	if err := installCluster(ctx, file, simulated.URL(), folder, passing); err != nil {
-		fmt.Println(err, install.NextOf(err))
+		fmt.Println(err, model.NextOf(err))
 	}
 	// Output: compact is installed
 }
@@ -54,7 +55,7 @@ func installCluster(ctx context.Context, file, serviceURL, folder string, passin
 	}
 	client := install.New(service, install.WithFiles(install.NewFiles(folder)), install.WithClock(passing),
 		install.WithEvents(func(e install.Event) { fmt.Fprintln(os.Stderr, e.Message) }))
-	if _, err := client.Run(ctx, &install.Desired{Spec: cluster}); err != nil {
+	if _, err := client.Run(ctx, &model.Desired{Spec: cluster}); err != nil {
 		return err // why it is not installed: see install.CodeOf and install.NextOf
 	}
 	fmt.Println(cluster.Metadata.Name, "is installed")

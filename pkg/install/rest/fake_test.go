@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -206,7 +206,7 @@ func infraEnvJSON(changes map[string]any) map[string]any {
 	return e
 }
 
-func desired(t *testing.T) *install.Desired {
+func desired(t *testing.T) *model.Desired {
 	t.Helper()
 	const text = `
 apiVersion: oaictl.io/v1alpha1
@@ -234,7 +234,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &install.Desired{Spec: c, Options: install.Options{Run: "r1"}}
+	return &model.Desired{Spec: c, Options: model.Options{Run: "r1"}}
 }
 
 // background is a context for tests that pass functions around.

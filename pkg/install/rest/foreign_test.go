@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -45,19 +45,19 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 				c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 				c.Spec.BaseDomain = "example.com"
 				client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0), install.WithEvents(report))
-				_, err := client.Run(t.Context(), &install.Desired{Spec: c, Options: install.Options{Run: "r1"}})
+				_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
 				after := w.clock.Now().Sub(began)
 				if len(warnings) != 1 || !strings.Contains(warnings[0], w.URL) || !strings.Contains(warnings[0], test.want) ||
 					!strings.Contains(warnings[0], "--service-url") {
 					t.Errorf("told: %q", warnings)
 				}
 				if brief {
-					if !again || model.CodeOf(err) != install.CodeTimeout {
+					if !again || model.CodeOf(err) != model.CodeTimeout {
 						t.Errorf("it answers again: %v, and the run ends after %s with %v", again, after, err)
 					}
 					return
 				}
-				if model.CodeOf(err) != install.CodeFailure || after < 10*time.Minute || after > 40*time.Minute {
+				if model.CodeOf(err) != model.CodeFailure || after < 10*time.Minute || after > 40*time.Minute {
 					t.Errorf("ends with %d after %s", model.CodeOf(err), after)
 				}
 				for _, want := range []string{w.URL, test.want, "the installation goes on without oaictl"} {
@@ -65,7 +65,7 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 						t.Errorf("%v lacks %q", err, want)
 					}
 				}
-				next := install.NextOf(err).String()
+				next := model.NextOf(err).String()
 				if !strings.Contains(next, "--service-url "+w.URL) || !strings.Contains(next, "run the same command again") {
 					t.Errorf("next: %s", next)
 				}
@@ -94,8 +94,8 @@ func TestForeignAnswersAfterSilence(t *testing.T) {
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 	c.Spec.BaseDomain = "example.com"
 	client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0))
-	_, err := client.Run(t.Context(), &install.Desired{Spec: c, Options: install.Options{Run: "r1"}})
-	if after := w.clock.Now().Sub(began); model.CodeOf(err) != install.CodeTimeout || after < 2*time.Hour {
+	_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
+	if after := w.clock.Now().Sub(began); model.CodeOf(err) != model.CodeTimeout || after < 2*time.Hour {
 		t.Errorf("the run ends with %v after %s", err, after)
 	}
 }

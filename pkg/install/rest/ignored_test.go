@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -33,8 +34,8 @@ func TestIgnoredValidationsConverge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &install.Desired{Spec: cluster})
-		if err != nil || result.Verdict != install.VerdictInstalled {
+		result, err := install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster})
+		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Fatalf("run %d: verdict %q, error %v", run, result.Verdict, err)
 		}
 		if len(result.Plan.Warnings) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -34,7 +35,7 @@ spec:
 // its hosts are added; a further run writes nothing. An owner who is known by a mark
 // alone takes no record that another process left without one.
 func TestAddNodesToAnImportedCluster(t *testing.T) {
-	for name, options := range map[string]install.Options{
+	for name, options := range map[string]model.Options{
 		"by its name": {AddNodes: true},
 		"by its mark": {AddNodes: true, Exact: true, Run: "r1"},
 	} {
@@ -42,7 +43,7 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 	}
 }
 
-func addToImported(t *testing.T, options install.Options) {
+func addToImported(t *testing.T, options model.Options) {
 	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
@@ -69,13 +70,13 @@ func addToImported(t *testing.T, options install.Options) {
 		t.Fatal(err)
 	}
 	count.take()
-	desired := &install.Desired{Spec: cluster, Options: options}
+	desired := &model.Desired{Spec: cluster, Options: options}
 	result, err := install.New(plane(), install.WithClock(clock), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, install.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
 	}
 	slices.Sort(result.Plan.Added)
-	if result.Verdict != install.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
+	if result.Verdict != model.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
 		t.Errorf("verdict %s, added %v", result.Verdict, result.Plan.Added)
 	}
 	_, _, by := count.take()
@@ -87,7 +88,7 @@ func addToImported(t *testing.T, options install.Options) {
 		t.Errorf("requests %v", by)
 	}
 	found, err := plane().ListClusters(t.Context())
-	owned := slices.DeleteFunc(slices.Clone(found), func(c install.Cluster) bool { return !c.Owned })
+	owned := slices.DeleteFunc(slices.Clone(found), func(c model.Cluster) bool { return !c.Owned })
 	if err != nil || len(found) != 1+imports || len(owned) != 1 || owned[0].Run != options.Run {
 		t.Errorf("clusters %+v: %v", found, err)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -17,7 +17,7 @@ import (
 type setUp struct {
 	*rest.Plane
 	clock   clock.Clock
-	desired *install.Desired
+	desired *model.Desired
 }
 
 // simulatedRuns are runs of the same file on one service, a mark each.
@@ -39,26 +39,26 @@ func simulatedRuns(t *testing.T, marks ...string) []setUp {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs = append(runs, setUp{plane, fast, &install.Desired{Spec: loadExample(t, "sno"), Options: install.Options{Run: mark}}})
+		runs = append(runs, setUp{plane, fast, &model.Desired{Spec: loadExample(t, "sno"), Options: model.Options{Run: mark}}})
 	}
 	return runs
 }
 
 // plan looks and decides once.
-func (s setUp) plan(t *testing.T) install.Plan {
+func (s setUp) plan(t *testing.T) model.Plan {
 	t.Helper()
 	file := s.desired.Spec
-	observed, err := s.Observe(t.Context(), install.Query{Name: file.Metadata.Name, BaseDomain: file.Spec.BaseDomain, Run: s.desired.Options.Run, Detail: true}, nil)
+	observed, err := s.Observe(t.Context(), model.Query{Name: file.Metadata.Name, BaseDomain: file.Spec.BaseDomain, Run: s.desired.Options.Run, Detail: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.Decide(s.desired, observed, install.Memory{}, s.clock.Now())
+	return install.Decide(s.desired, observed, model.Memory{}, s.clock.Now())
 }
 
 // carryOut does what a plan asks the service for, and gives the kinds.
-func (s setUp) carryOut(t *testing.T, plan install.Plan) []install.Kind {
+func (s setUp) carryOut(t *testing.T, plan model.Plan) []model.Kind {
 	t.Helper()
-	var done []install.Kind
+	var done []model.Kind
 	for _, action := range plan.Actions {
 		if err := s.Act(t.Context(), s.desired, action); err != nil {
 			t.Fatalf("%s: %v", action.Key, err)
@@ -153,7 +153,7 @@ func TestEventsOfSeveralSeverities(t *testing.T) {
 func TestSameInfraEnvTwice(t *testing.T) {
 	t.Parallel()
 	runs := simulatedRuns(t, "first", "second")
-	registers := func(plan install.Plan) bool {
+	registers := func(plan model.Plan) bool {
 		for _, action := range plan.Actions {
 			if action.Kind == model.RegisterInfraEnv {
 				return true
@@ -161,7 +161,7 @@ func TestSameInfraEnvTwice(t *testing.T) {
 		}
 		return false
 	}
-	var first install.Plan
+	var first model.Plan
 	for range 10 {
 		if first = runs[0].plan(t); registers(first) {
 			break

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
@@ -54,7 +55,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		bound[i].ThisRun = p.made[bound[i].ID]
 	}
 	p.mu.Unlock()
-	slices.SortFunc(bound, func(a, b install.InfraEnv) int {
+	slices.SortFunc(bound, func(a, b model.InfraEnv) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	if err := p.findReserved(ctx, w); err != nil {
@@ -65,7 +66,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		w.request(overdue, hostList)
 	}
 	// Before the pools' hosts are read: what happens from now on shows in the count.
-	return p.probePools(ctx, w, func(env *install.InfraEnv) bool {
+	return p.probePools(ctx, w, func(env *model.InfraEnv) bool {
 		_, known := w.log.pools[env.ID]
 		return !known
 	})
@@ -73,7 +74,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 
 // isOrphan says whether an InfraEnv is of no use any more: its cluster was deleted, and
 // it has no hosts. A service does not delete it with the cluster, and binds it to no other.
-func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, error) {
+func (p *Plane) isOrphan(ctx context.Context, env *model.InfraEnv) (bool, error) {
 	switch _, err := p.getCluster(ctx, env.ClusterID); {
 	case transport.Gone(err):
 	case transport.Permanent(err):
@@ -97,12 +98,12 @@ func ofCluster(name, cluster string) bool {
 	return found && err == nil
 }
 
-func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]model.InfraEnv, error) {
 	r := transport.Request{Op: "list InfraEnvs of", On: cmp.Or(clusterID, "the service"), Method: http.MethodGet, Path: "/v2/infra-envs"}
 	if clusterID != "" {
 		r.Query = map[string][]string{"cluster_id": {clusterID}}
 	}
-	return transport.ListOf(ctx, p.conn, r, func(wire *objects.InfraEnv) (install.InfraEnv, bool) {
+	return transport.ListOf(ctx, p.conn, r, func(wire *objects.InfraEnv) (model.InfraEnv, bool) {
 		return p.tables.InfraEnvOf(wire), wire.ID != nil
 	})
 }
@@ -135,7 +136,7 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 		}
 		filter := install.EventFilter{InfraEnvID: env.ID, Message: imageUpdatedText, Newest: true, Limit: 1}
 		page, err := p.Events(ctx, filter, 0)
-		if err != nil && (install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err)) {
+		if err != nil && (model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err)) {
 			return err
 		}
 		date := imageDate{updated: env.Image.Created}
@@ -150,7 +151,7 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 	return nil
 }
 
-func (w *watch) questionable(env *install.InfraEnv) bool {
+func (w *watch) questionable(env *model.InfraEnv) bool {
 	if !env.Owned {
 		return false // somebody else sees to it
 	}
@@ -162,7 +163,7 @@ func (w *watch) questionable(env *install.InfraEnv) bool {
 	return false
 }
 
-func (w *watch) datedInfraEnvs() []install.InfraEnv {
+func (w *watch) datedInfraEnvs() []model.InfraEnv {
 	out := slices.Clone(w.infraEnvs)
 	for i := range out {
 		image := &out[i].Image

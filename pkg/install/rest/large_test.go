@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestInstallAnswersWithAllThatHostsSaid starts an install of hundreds of hosts,
@@ -30,7 +29,7 @@ func TestInstallAnswersWithAllThatHostsSaid(t *testing.T) {
 	plane := f.plane(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := plane.Act(t.Context(), desired(t), install.Action{Kind: model.StartInstall, Target: clusterID}); err != nil {
+	if err := plane.Act(t.Context(), desired(t), model.Action{Kind: model.StartInstall, Target: clusterID}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -86,7 +85,7 @@ func TestAnswersOfNoService(t *testing.T) {
 		_, lists := p.ListClusters(t.Context())
 		_, envs := p.ListInfraEnvs(t.Context(), "")
 		_, one := p.getCluster(t.Context(), clusterID)
-		made := p.Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster, Name: "lab"})
+		made := p.Act(t.Context(), desired(t), model.Action{Kind: model.RegisterCluster, Name: "lab"})
 		for _, err := range []error{lists, envs, one, made} {
 			if fault := faultOf(t, err); !strings.Contains(fault.Next.String(), "--service-url "+f.URL) && !strings.Contains(err.Error(), "is not what the service sends") {
 				t.Errorf("%s: %v; Next: %s", answer, err, fault.Next)

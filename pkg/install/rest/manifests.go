@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -81,7 +82,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 }
 
 // uploadManifest sends a manifest; the service overwrites one of the same name.
-func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) uploadManifest(ctx context.Context, desired *model.Desired, action model.Action) error {
 	all := desired.Spec.ManifestFiles()
 	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
 	if i < 0 {
@@ -95,7 +96,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	return nil
 }
 
-func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) removeManifest(ctx context.Context, _ *model.Desired, action model.Action) error {
 	folder, name, _ := strings.Cut(action.Name, "/")
 	err := p.conn.Do(ctx, transport.Request{
 		Op: "remove manifest", On: action.Name, Method: http.MethodDelete, Path: "/v2/clusters/{cluster_id}/manifests",
@@ -108,7 +109,7 @@ func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action i
 	return err
 }
 
-func (p *Plane) uploaded(query install.Query, id, name, sum string) {
+func (p *Plane) uploaded(query model.Query, id, name, sum string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, key := range []string{watchKey(query), id} {
@@ -149,7 +150,7 @@ func (p *Plane) importAs(ctx context.Context, i Import) (string, error) {
 
 // importCluster makes a record of the installed cluster of the file. What goes with
 // it is sent once the record is there: the request takes no more.
-func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+func (p *Plane) importCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	c := desired.Spec
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
 		return plane.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
@@ -165,7 +166,7 @@ func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, act
 }
 
 // ImportedClusters are the records of the cluster that calls itself so.
-func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error) {
+func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]model.Cluster, error) {
 	found, err := transport.ListOf(ctx, p.conn, transport.Request{
 		Op: "find imported cluster", On: openShiftID, Method: http.MethodGet, Path: "/v2/clusters",
 		Query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
@@ -173,7 +174,7 @@ func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]ins
 	if err != nil {
 		return nil, err
 	}
-	var out []install.Cluster
+	var out []model.Cluster
 	for i := range found {
 		if found[i].IsInstalled(openShiftID) {
 			out = append(out, *p.tables.ClusterOf(&found[i], ""))

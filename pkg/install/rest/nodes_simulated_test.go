@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -33,19 +34,19 @@ func TestAddNodesOfAFile(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = service.Close() })
 	wire := &wireCount{}
-	run := func(desired *install.Desired) install.Result {
+	run := func(desired *model.Desired) install.Result {
 		t.Helper()
 		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
 		if err != nil {
 			t.Fatal(err)
 		}
 		result, err := install.New(plane, install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
-		if err != nil || result.Verdict != install.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, install.NextOf(err))
+		if err != nil || result.Verdict != model.VerdictInstalled {
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
 		}
 		return result
 	}
-	found := run(&install.Desired{Spec: cluster, Options: install.Options{Run: "first"}}).Observed.Cluster
+	found := run(&model.Desired{Spec: cluster, Options: model.Options{Run: "first"}}).Observed.Cluster
 	if full := found.Name + "." + found.BaseDomain; full != nodes.Existing() {
 		t.Fatalf("the cluster is %s, and the example adds to %s", full, nodes.Existing())
 	}
@@ -59,7 +60,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 		}
 	}()
 	wire.take()
-	desired := &install.Desired{Spec: at, Options: install.Options{AddNodes: true}}
+	desired := &model.Desired{Spec: at, Options: model.Options{AddNodes: true}}
 	result := run(desired)
 	slices.Sort(result.Plan.Added)
 	if got := strings.Join(result.Plan.Added, " "); got != "worker-2 worker-3" || len(result.Plan.Warnings) > 0 {
@@ -73,7 +74,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if _, writes, _ := wire.take(); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}
-	if end := run(&install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}); len(end.Plan.Added) > 0 {
+	if end := run(&model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}}); len(end.Plan.Added) > 0 {
 		t.Errorf("a file that does not name %v says that they were added", end.Plan.Added)
 	}
 }

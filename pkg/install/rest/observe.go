@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -49,7 +48,7 @@ const (
 //
 // Observed shares maps and inner slices with later observations: they are not
 // to be changed.
-func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
+func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observed) (*model.Observed, error) {
 	w := p.watchOf(query)
 	if err := w.hold(ctx); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 }
 
 // refresh brings the watch up to date: first which cluster is meant, then what is due of it.
-func (p *Plane) refresh(ctx context.Context, w *watch, query install.Query) error {
+func (p *Plane) refresh(ctx context.Context, w *watch, query model.Query) error {
 	if query.Detail {
 		w.request(overdue, clusterList, clusterRecord, hostList, infraEnvList, manifestList)
 		w.inventory = map[string]bool{}
@@ -219,7 +218,7 @@ func (w *watch) refreshDue() {
 	if now.Sub(w.lastRead.hosts) >= every {
 		w.request(wanted, hostList)
 	}
-	if slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.Image.State == model.ImagePending }) {
+	if slices.ContainsFunc(w.infraEnvs, func(e model.InfraEnv) bool { return e.Image.State == model.ImagePending }) {
 		w.request(wanted, infraEnvList)
 	}
 }
@@ -253,7 +252,7 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	return nil
 }
 
-func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
+func (p *Plane) ignoreValidations(ctx context.Context, _ *model.Desired, action model.Action) error {
 	var ignored spec.IgnoreValidations
 	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)

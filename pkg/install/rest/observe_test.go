@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // world is a small cluster behind a fake service.
@@ -110,9 +109,9 @@ func (w *world) say(name, message string, host int, do func()) {
 	w.events = append(w.events, event)
 }
 
-func lab() install.Query { return install.Query{Name: "lab", BaseDomain: "example.com", Run: "r1"} }
+func lab() model.Query { return model.Query{Name: "lab", BaseDomain: "example.com", Run: "r1"} }
 
-func observe(t *testing.T, p *Plane, query install.Query) *install.Observed {
+func observe(t *testing.T, p *Plane, query model.Query) *model.Observed {
 	t.Helper()
 	observed, err := p.Observe(t.Context(), query, nil)
 	if err != nil {
@@ -468,8 +467,8 @@ func TestAnswersWithoutACluster(t *testing.T) {
 			w := newWorld(t, 0)
 			w.on("GET /v2/clusters/"+clusterID, with(200, answer))
 			_, err := w.plane(t).Observe(t.Context(), lab(), nil)
-			if err == nil || !strings.HasPrefix(err.Error(), "read cluster "+clusterID+": ") || !strings.Contains(err.Error(), want) || install.NextOf(err) == "" {
-				t.Errorf("%v (next: %q), want %q", err, install.NextOf(err), want)
+			if err == nil || !strings.HasPrefix(err.Error(), "read cluster "+clusterID+": ") || !strings.Contains(err.Error(), want) || model.NextOf(err) == "" {
+				t.Errorf("%v (next: %q), want %q", err, model.NextOf(err), want)
 			}
 		})
 	}
@@ -535,7 +534,7 @@ func TestKeptClusterIsNotTakenByName(t *testing.T) {
 func TestNoCluster(t *testing.T) {
 	w := newWorld(t, 1)
 	p := w.plane(t)
-	if o := observe(t, p, install.Query{ID: "55555555-5555-5555-5555-555555555555"}); o.Cluster != nil {
+	if o := observe(t, p, model.Query{ID: "55555555-5555-5555-5555-555555555555"}); o.Cluster != nil {
 		t.Error("a cluster out of nothing")
 	}
 	if o := observe(t, p, lab()); o.Cluster == nil {
@@ -575,7 +574,7 @@ func TestStale(t *testing.T) {
 	}
 	w.answers = map[string]http.HandlerFunc{"GET /v2/events": with(401, "")}
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if _, err := p.Observe(t.Context(), lab(), nil); install.CodeOf(err) != install.CodeAuth {
+	if _, err := p.Observe(t.Context(), lab(), nil); model.CodeOf(err) != model.CodeAuth {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

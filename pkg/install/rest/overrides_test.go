@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -33,9 +33,9 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desired := &install.Desired{Spec: cluster}
+	desired := &model.Desired{Spec: cluster}
 	result, err := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{})).Run(t.Context(), desired)
-	if err != nil || result.Verdict != install.VerdictInstalled {
+	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)
 	}
 	if _, _, by := wire.take(); by["PATCH infra-envs/*"] != 0 {
@@ -45,14 +45,14 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 		t.Errorf("told of %+v", result.Plan.Warnings)
 	}
 	env := result.Observed.InfraEnvs[0]
-	err = plane.Act(t.Context(), desired, install.Action{
+	err = plane.Act(t.Context(), desired, model.Action{
 		Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
-		Settings: install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
+		Settings: model.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, err := plane.Observe(t.Context(), install.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil)
+	observed, err := plane.Observe(t.Context(), model.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,7 +29,7 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = service.Close() })
 	wire := &wireCount{}
-	run := func(desired *install.Desired) install.Result {
+	run := func(desired *model.Desired) install.Result {
 		t.Helper()
 		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
 		if err != nil {
@@ -36,23 +37,23 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 		}
 		wire.take()
 		result, err := install.New(plane, install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
-		if err != nil || result.Verdict != install.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, install.NextOf(err))
+		if err != nil || result.Verdict != model.VerdictInstalled {
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
 		}
 		for i := range cluster.Spec.Hosts {
 			want := &cluster.Spec.Hosts[i]
-			at := slices.IndexFunc(result.Observed.Hosts, func(h install.Host) bool { return h.Hostname == want.Name })
+			at := slices.IndexFunc(result.Observed.Hosts, func(h model.Host) bool { return h.Hostname == want.Name })
 			if at < 0 {
 				t.Fatalf("there is no host %s", want.Name)
 			}
-			env := result.Observed.InfraEnvs[slices.IndexFunc(result.Observed.InfraEnvs, func(e install.InfraEnv) bool { return e.ID == result.Observed.Hosts[at].InfraEnvID })]
+			env := result.Observed.InfraEnvs[slices.IndexFunc(result.Observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == result.Observed.Hosts[at].InfraEnvID })]
 			if own := want.Match.InfraEnv; own != "" && env.Name != own || own == "" && env.Name != cluster.Metadata.Name || !env.Owned {
 				t.Errorf("%s came from the InfraEnv %s, which is ours: %v", want.Name, env.Name, env.Owned)
 			}
 		}
 		return result
 	}
-	run(&install.Desired{Spec: cluster, Options: install.Options{Run: "first"}})
+	run(&model.Desired{Spec: cluster, Options: model.Options{Run: "first"}})
 	if _, _, by := wire.take(); by["POST infra-envs"] != 3 {
 		t.Errorf("requests %v", by)
 	}
@@ -65,7 +66,7 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	desired := &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}
+	desired := &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}}
 	if result := run(desired); !slices.Equal(result.Plan.Added, []string{"worker-0"}) {
 		t.Errorf("added %v", result.Plan.Added)
 	}

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -21,9 +20,9 @@ func TestPullSecretOfOneInfraEnv(t *testing.T) {
 		spec.Host{Name: "own", Match: spec.Match{InfraEnv: "own-env"}, Discovery: &spec.HostDiscovery{PullSecret: spec.SourceOf(spec.NewSecret("its own"))}},
 		spec.Host{Name: "plain", Match: spec.Match{InfraEnv: "plain-env"}, Discovery: &spec.HostDiscovery{KernelArgs: []string{"a"}}})
 	for env, want := range map[string]string{"lab": d.Spec.PullSecret().Reveal(), "plain-env": d.Spec.PullSecret().Reveal(), "own-env": "its own"} {
-		for _, action := range []install.Action{
+		for _, action := range []model.Action{
 			{Kind: model.RegisterInfraEnv, Name: env, Target: clusterID},
-			{Kind: model.UpdateInfraEnv, Name: env, Target: infraEnvID, Settings: install.Settings{setting.PullSecret: setting.ValueOf("resend")}},
+			{Kind: model.UpdateInfraEnv, Name: env, Target: infraEnvID, Settings: model.Settings{setting.PullSecret: setting.ValueOf("resend")}},
 		} {
 			if err := p.Act(t.Context(), d, action); err != nil {
 				t.Fatal(err)

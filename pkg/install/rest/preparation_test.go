@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func (w *world) becomes(status string) {
@@ -177,7 +176,7 @@ func TestBackFromAPreparation(t *testing.T) {
 		p.stale(lab(), clusterID, clusterRecord)
 		got := observe(t, p, lab())
 		if got.Cluster.State != model.ClusterReady || got.Cluster.Preparation.Cancelled.IsZero() ||
-			slices.ContainsFunc(got.Hosts, func(h install.Host) bool { return h.State == model.HostReady }) {
+			slices.ContainsFunc(got.Hosts, func(h model.Host) bool { return h.State == model.HostReady }) {
 			t.Errorf("%s: cluster %s, %+v, hosts %+v", name, got.Cluster.State, got.Cluster.Preparation, got.Hosts)
 		}
 	}

@@ -9,15 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // find says which cluster the query means: by id, else the oldest of the name
 // and base domain that oaictl made, or the one to be adopted.
-func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
+func (p *Plane) find(ctx context.Context, w *watch, query model.Query) error {
 	if query.ID != "" && w.id == "" {
 		w.adopt(query.ID)
 	}
@@ -40,8 +39,8 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 	return p.choose(ctx, w, query, found)
 }
 
-func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []objects.Cluster) error {
-	var same []install.ClusterRef
+func (p *Plane) choose(ctx context.Context, w *watch, query model.Query, found []objects.Cluster) error {
+	var same []model.ClusterRef
 	w.names = make(map[string]string, len(found))
 	for i := range found {
 		ref := objects.RefOf(&found[i], query.Run)
@@ -50,10 +49,10 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 			same = append(same, ref)
 		}
 	}
-	slices.SortFunc(same, func(a, b install.ClusterRef) int {
+	slices.SortFunc(same, func(a, b model.ClusterRef) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
-	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && !c.IsKept() })
+	meant := slices.IndexFunc(same, func(c model.ClusterRef) bool { return c.Owned && !c.IsKept() })
 	if query.Exact {
 		meant = proven(query, same)
 	}
@@ -64,7 +63,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		}
 	}
 	if query.Adopt != "" && !query.Exact {
-		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
+		meant = slices.IndexFunc(same, func(c model.ClusterRef) bool { return c.ID == query.Adopt })
 	}
 	w.others = nil
 	w.unproven = query.Exact && meant < 0 && slices.ContainsFunc(found, func(c objects.Cluster) bool { return c.ID.String() == query.Adopt })
@@ -99,8 +98,8 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 
 // proven is the index of the record that carries the mark of the owner who asks, -1 for none. Of several it is the
 // one whose id is noted, else the oldest.
-func proven(query install.Query, same []install.ClusterRef) int {
-	noted := slices.IndexFunc(same, func(c install.ClusterRef) bool { return query.Proves(c) && c.ID == query.Adopt })
+func proven(query model.Query, same []model.ClusterRef) int {
+	noted := slices.IndexFunc(same, func(c model.ClusterRef) bool { return query.Proves(c) && c.ID == query.Adopt })
 	if noted >= 0 {
 		return noted
 	}
@@ -111,7 +110,7 @@ func proven(query install.Query, same []install.ClusterRef) int {
 // and that is empty, -1 for none: an import takes no mark with it, so that a run
 // that was broken off in between leaves one. With an exact query it has to be one that
 // this process imported for the same mark: what the record says proves nothing.
-func (p *Plane) unmarked(ctx context.Context, query install.Query, same []install.ClusterRef, found []objects.Cluster) (int, error) {
+func (p *Plane) unmarked(ctx context.Context, query model.Query, same []model.ClusterRef, found []objects.Cluster) (int, error) {
 	for i, ref := range same {
 		imported := slices.ContainsFunc(found, func(c objects.Cluster) bool {
 			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.IsInstalled(query.Imported)
@@ -212,7 +211,7 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
-	w.keepHosts(read, func(h *install.Host) bool { return h.ClusterID == w.id })
+	w.keepHosts(read, func(h *model.Host) bool { return h.ClusterID == w.id })
 	for _, env := range w.pools() {
 		pool, err := p.listPool(ctx, env.ID)
 		if err != nil {
@@ -220,8 +219,8 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 		}
 		pool = w.concerned(env.ID, pool)
 		w.keepElsewhere(env.ID, pool)
-		pool = slices.DeleteFunc(pool, func(h install.Host) bool { return h.ClusterID != "" })
-		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
+		pool = slices.DeleteFunc(pool, func(h model.Host) bool { return h.ClusterID != "" })
+		w.keepHosts(pool, func(h *model.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
 	}
 	w.lastRead.hosts = w.now()
 	if err := p.readInventories(ctx, w); err != nil {
@@ -264,7 +263,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 }
 
 // withoutStages are hosts that are being installed without known stages, and their InfraEnvs.
-func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
+func (w *watch) withoutStages() (hosts []model.Host, envs []string) {
 	for _, h := range w.hosts {
 		switch h.State {
 		case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
@@ -279,7 +278,7 @@ func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 			envs = append(envs, h.InfraEnvID)
 		}
 	}
-	slices.SortFunc(hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(hosts, func(a, b model.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.Sort(envs)
 	return hosts, envs
 }
@@ -316,7 +315,7 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
-	w.keepHosts(read, func(h *install.Host) bool { return h.ClusterID == w.id })
+	w.keepHosts(read, func(h *model.Host) bool { return h.ClusterID == w.id })
 	for _, id := range ids {
 		delete(w.inventory, id) // whoever has none now is asked again at the next change
 	}
@@ -332,22 +331,22 @@ func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) e
 	return nil
 }
 
-func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Host, error) {
+func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (model.Host, error) {
 	var wire objects.Host
 	err := p.conn.Do(ctx, transport.Request{
 		Op: "read host", On: id, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
 		In: map[string]string{"infra_env_id": infraEnvID, "host_id": id},
 	}, &wire)
 	if err != nil {
-		return install.Host{}, err
+		return model.Host{}, err
 	}
 	if wire.ID == nil {
-		return install.Host{}, p.conn.Incomplete("read host", id)
+		return model.Host{}, p.conn.Incomplete("read host", id)
 	}
 	return p.tables.HostOf(&wire), nil
 }
 
-func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]install.Host, error) {
+func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]model.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/hosts",
 		In:    map[string]string{"cluster_id": clusterID},
@@ -355,15 +354,15 @@ func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool)
 	})
 }
 
-func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]model.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of InfraEnv", On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts",
 		In: map[string]string{"infra_env_id": infraEnvID},
 	})
 }
 
-func (p *Plane) hostsOf(ctx context.Context, r transport.Request) ([]install.Host, error) {
-	return transport.ListOf(ctx, p.conn, r, func(wire *objects.Host) (install.Host, bool) {
+func (p *Plane) hostsOf(ctx context.Context, r transport.Request) ([]model.Host, error) {
+	return transport.ListOf(ctx, p.conn, r, func(wire *objects.Host) (model.Host, bool) {
 		return p.tables.HostOf(wire), wire.ID != nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // recordClock knows how far the dates of the service's records are ahead of the Date headers of
@@ -44,8 +45,8 @@ func (c *recordClock) seen(date, answered, before time.Time) {
 }
 
 // clusterChanged and hostChanged learn from a record and the one that it replaces, nil for none.
-func (w *watch) clusterChanged(old, read *install.Cluster) {
-	latest := func(c *install.Cluster) time.Time {
+func (w *watch) clusterChanged(old, read *model.Cluster) {
+	latest := func(c *model.Cluster) time.Time {
 		return latestOf(c.Created, c.StatusSince, c.InstallStarted, c.InstallCompleted, c.Progress.FinalizingSince)
 	}
 	before := time.Time{}
@@ -55,8 +56,8 @@ func (w *watch) clusterChanged(old, read *install.Cluster) {
 	w.records.seen(latest(read), w.now(), before)
 }
 
-func (w *watch) hostChanged(old, read *install.Host) {
-	latest := func(h *install.Host) time.Time {
+func (w *watch) hostChanged(old, read *model.Host) {
+	latest := func(h *model.Host) time.Time {
 		return latestOf(h.Registered, h.CheckedIn, h.Since, h.Progress.Since, h.Progress.Updated)
 	}
 	before := time.Time{}

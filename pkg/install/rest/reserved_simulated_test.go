@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -37,7 +37,7 @@ func TestInstallWithAReservedHost(t *testing.T) {
 		}
 		return plane
 	}
-	if err := newPlane().Act(t.Context(), &install.Desired{Spec: cluster}, install.Action{Kind: model.RegisterInfraEnv, Name: "rack"}); err != nil {
+	if err := newPlane().Act(t.Context(), &model.Desired{Spec: cluster}, model.Action{Kind: model.RegisterInfraEnv, Name: "rack"}); err != nil {
 		t.Fatal(err)
 	}
 	pool := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}}}
@@ -53,12 +53,12 @@ func TestInstallWithAReservedHost(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	run := func(desired *install.Desired) (install.Result, []string) {
+	run := func(desired *model.Desired) (install.Result, []string) {
 		t.Helper()
 		wire.take()
 		result, err := install.New(newPlane(), install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
-		if err != nil || result.Verdict != install.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, install.NextOf(err))
+		if err != nil || result.Verdict != model.VerdictInstalled {
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
 		}
 		_, writes, _ := wire.take()
 		for _, write := range writes {
@@ -68,9 +68,9 @@ func TestInstallWithAReservedHost(t *testing.T) {
 		}
 		return result, writes
 	}
-	desired := &install.Desired{Spec: cluster, Options: install.Options{Run: "first"}}
+	desired := &model.Desired{Spec: cluster, Options: model.Options{Run: "first"}}
 	result, _ := run(desired)
-	if at := slices.IndexFunc(result.Observed.Hosts, func(h install.Host) bool { return h.ID == ids[0] }); at < 0 || result.Observed.Hosts[at].State != model.HostInstalled || result.Observed.Hosts[at].Hostname == "cp-2" {
+	if at := slices.IndexFunc(result.Observed.Hosts, func(h model.Host) bool { return h.ID == ids[0] }); at < 0 || result.Observed.Hosts[at].State != model.HostInstalled || result.Observed.Hosts[at].Hostname == "cp-2" {
 		t.Errorf("hosts %+v", result.Observed.Hosts)
 	}
 	if _, writes := run(desired); len(writes) > 0 {

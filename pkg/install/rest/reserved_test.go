@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const rackID = "33333333-3333-3333-3333-333333333333"
@@ -107,7 +106,7 @@ func TestBindReservedHost(t *testing.T) {
 	p := w.plane(t)
 	observe(t, p, d.Query())
 	w.took()
-	action := install.Action{Kind: model.BindHost, Target: hostID(1), InfraEnv: rackID, Name: "cp-1", Settings: install.Settings{"role": `"control-plane"`}}
+	action := model.Action{Kind: model.BindHost, Target: hostID(1), InfraEnv: rackID, Name: "cp-1", Settings: model.Settings{"role": `"control-plane"`}}
 	if err := p.Act(t.Context(), d, action); err != nil {
 		t.Fatal(err)
 	}

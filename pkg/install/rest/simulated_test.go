@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -60,21 +60,21 @@ type memoryFiles struct {
 	saved map[string][]byte
 }
 
-func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]install.SavedResult, error) {
+func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept := map[string]install.SavedResult{}
+	kept := map[string]model.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.SavedResult{Digest: setting.Digest(data), Private: true}
+		kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: true}
 	}
 	return kept, nil
 }
 
-func (f *memoryFiles) Claim(context.Context, install.ClusterRef, func(string) ([]byte, error)) (string, error) {
+func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
 	return "", nil
 }
 
-func (f *memoryFiles) Save(_ context.Context, _ install.ClusterRef, name string, data []byte) (string, error) {
+func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.saved == nil {
@@ -121,11 +121,11 @@ func TestInstallOnTheSimulator(t *testing.T) {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
 				}))
-				return installer.Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: mark}})
+				return installer.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: mark}})
 			}
 			began := fast.Now()
 			result, err := run("first-run")
-			if err != nil || result.Verdict != install.VerdictInstalled {
+			if err != nil || result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %q, error %v", result.Verdict, err)
 			}
 			minutes := fast.Now().Sub(began).Minutes()
@@ -147,7 +147,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 				t.Errorf("the install call came %s after ready", late)
 			}
 			wire.take()
-			if result, err = run("second-run"); err != nil || result.Verdict != install.VerdictInstalled {
+			if result, err = run("second-run"); err != nil || result.Verdict != model.VerdictInstalled {
 				t.Fatalf("second run: verdict %q, error %v", result.Verdict, err)
 			}
 			if _, writes, _ = wire.take(); len(writes) != 0 {
@@ -189,7 +189,7 @@ func readyToInstall(t *testing.T, url string, c clock.Clock, id string) time.Dur
 }
 
 // stagesSeen says which host has not come to the end of its stages, "" if none.
-func stagesSeen(o *install.Observed) string {
+func stagesSeen(o *model.Observed) string {
 	for _, h := range o.Hosts {
 		if len(h.Progress.Stages) == 0 || h.Progress.Stage != h.Progress.Stages[len(h.Progress.Stages)-1] {
 			return h.Hostname + " is at " + h.Progress.Stage
@@ -198,8 +198,8 @@ func stagesSeen(o *install.Observed) string {
 	return ""
 }
 
-func (*memoryFiles) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
+func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
 
-func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
 	return nil, nil
 }

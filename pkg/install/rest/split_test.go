@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -76,7 +76,7 @@ func TestManyStaticNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desired := &install.Desired{Spec: manyHosts(t, 800), Options: install.Options{Run: "one"}}
+	desired := &model.Desired{Spec: manyHosts(t, 800), Options: model.Options{Run: "one"}}
 	planned, err := install.InfraEnvPlans(desired.Spec, nil)
 	if err != nil || len(planned) < 2 {
 		t.Fatalf("%d InfraEnvs are planned: %v", len(planned), err)
@@ -104,7 +104,7 @@ func TestManyStaticNetworks(t *testing.T) {
 }
 
 // tooMany registers one InfraEnv for the hosts of all plans, and a quarter more.
-func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned []install.InfraEnvPlan) {
+func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []install.InfraEnvPlan) {
 	t.Helper()
 	var all []setting.StaticNetwork
 	for _, p := range planned {
@@ -122,7 +122,7 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned 
 			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []spec.NIC{mac}})
 		}
 	}
-	one := install.Action{Kind: model.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
+	one := model.Action{Kind: model.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
 	one.Settings[setting.StaticNetworks] = setting.ValueOf(all)
 	if err := plane.Act(t.Context(), desired, one); err == nil || !strings.Contains(err.Error(), "over the maximum allowable size") {
 		t.Errorf("one InfraEnv for %d hosts: %v", len(all), err)

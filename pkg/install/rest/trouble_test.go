@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -95,8 +96,8 @@ func TestInstallInBadWeather(t *testing.T) {
 		t.Fatal(err)
 	}
 	installer := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
-	result, err := installer.Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "bad-weather"}})
-	if err != nil || result.Verdict != install.VerdictInstalled {
+	result, err := installer.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "bad-weather"}})
+	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)
 	}
 	t.Logf("%d requests were spoiled", w.spoiled)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -23,16 +24,16 @@ import (
 
 // ListClusters lists the clusters that the user may see, by name and age,
 // without their hosts and manifests.
-func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
+func (p *Plane) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 	found, err := p.listClusters(ctx, "list", "clusters")
 	if err != nil {
 		return nil, err
 	}
-	out := make([]install.Cluster, 0, len(found))
+	out := make([]model.Cluster, 0, len(found))
 	for i := range found {
 		out = append(out, *p.tables.ClusterOf(&found[i], ""))
 	}
-	slices.SortFunc(out, func(a, b install.Cluster) int {
+	slices.SortFunc(out, func(a, b model.Cluster) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return out, nil
@@ -40,29 +41,29 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
-func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
+func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]model.InfraEnv, error) {
 	out, err := p.listInfraEnvs(ctx, clusterID)
-	slices.SortFunc(out, func(a, b install.InfraEnv) int {
+	slices.SortFunc(out, func(a, b model.InfraEnv) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return out, err
 }
 
 // ListHosts lists the hosts of an InfraEnv, bound or not.
-func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
+func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]model.Host, error) {
 	out, err := p.listPool(ctx, infraEnvID)
-	slices.SortFunc(out, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b model.Host) int { return strings.Compare(a.ID, b.ID) })
 	return out, err
 }
 
 // ClusterByNameOrID finds one cluster by its id, its name, or NAME.DOMAIN. None
 // and several are faults with CodeNotFound, the latter naming the ids.
-func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
+func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error) {
 	found, err := p.listClusters(ctx, "find cluster", text)
 	if err != nil {
-		return install.ClusterRef{}, err
+		return model.ClusterRef{}, err
 	}
-	var same []install.ClusterRef
+	var same []model.ClusterRef
 	for i := range found {
 		ref := objects.RefOf(&found[i], "")
 		if strings.EqualFold(ref.ID, text) {
@@ -72,19 +73,19 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			same = append(same, ref)
 		}
 	}
-	return plane.Only("cluster", text, notFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, notFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
 
 // InfraEnvByNameOrID finds one InfraEnv by its id or name. None and several are
 // faults with CodeNotFound, the latter naming the ids.
-func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
+func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error) {
 	found, err := p.listInfraEnvs(ctx, "")
 	if err != nil {
-		return install.InfraEnv{}, err
+		return model.InfraEnv{}, err
 	}
-	var same []install.InfraEnv
+	var same []model.InfraEnv
 	for _, env := range found {
 		if strings.EqualFold(env.ID, text) {
 			return env, nil
@@ -93,12 +94,12 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
 }
 
-func notFound(kind, on string, next install.Advice) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
+func notFound(kind, on string, next model.Advice) *model.Fault {
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
 	}
 }
 
@@ -141,15 +142,15 @@ func (p *Plane) ReleaseCluster(_ context.Context, clusterID string) error {
 }
 
 func notHere(op, on, why string) error {
-	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
+	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
 }
 
 // MayDelete refuses none: the service deletes whatever the user may change.
-func (p *Plane) MayDelete(install.ClusterRef) error { return nil }
+func (p *Plane) MayDelete(model.ClusterRef) error { return nil }
 
 // ClusterLeft finds nothing: a service deletes a cluster at once, or not.
-func (p *Plane) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, notFound("cluster", text, "{get clusters}")
+func (p *Plane) ClusterLeft(_ context.Context, text string) (model.ClusterRef, error) {
+	return model.ClusterRef{}, notFound("cluster", text, "{get clusters}")
 }
 
 // CheckRelease leaves it to the service, which says so when it registers the cluster.
@@ -164,8 +165,8 @@ func (p *Plane) Close() {}
 // BindHost gives a host of an InfraEnv that is bound to no cluster to one. The
 // service takes hosts that are known-unbound; their agents start anew.
 func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error {
-	defer p.stale(install.Query{}, clusterID, hostList) // once more: an observation may have run meanwhile
-	p.stale(install.Query{}, clusterID, hostList)
+	defer p.stale(model.Query{}, clusterID, hostList) // once more: an observation may have run meanwhile
+	p.stale(model.Query{}, clusterID, hostList)
 	return p.conn.Do(ctx, transport.Request{
 		Op: "bind host", On: hostID, Method: http.MethodPost, Path: hostPath + "/actions/bind",
 		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, Body: map[string]any{"cluster_id": clusterID},
@@ -204,8 +205,8 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	}
 	content := data.Bytes()
 	if reason := notCredential(content); reason != "" {
-		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "download " + name + " of cluster", On: clusterID,
+		return nil, &model.Fault{
+			Code: model.CodeFailure, Op: "download " + name + " of cluster", On: clusterID,
 			Err: errors.New(reason), Next: "run the same command again in a while",
 		}
 	}

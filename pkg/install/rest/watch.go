@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
@@ -54,19 +53,19 @@ type watch struct {
 	ref         string   // name or id of a further InfraEnv, "" for none
 	alone       []string // names of InfraEnvs that serve one host each
 	reserved    reservations
-	overridden  []install.Setting // of InfraEnvs, that the query's overrides stand in for
-	asksIgnored bool              // the query asks which validations may fail
-	cluster     *install.Cluster
-	others      []install.ClusterRef
-	infraEnvs   []install.InfraEnv
-	orphans     []install.InfraEnv
-	hosts       map[string]install.Host
-	elsewhere   map[string][]install.Host // hosts of pools that other clusters have, by InfraEnv
-	names       map[string]string         // of the service's clusters, by id
-	inventory   map[string]bool           // hosts whose inventory has to be read again
-	staged      map[string]bool           // hosts whose stages were asked for
-	polled      bool                      // somebody has said how often is looked
-	soon        bool                      // something is about to change
+	overridden  []model.Setting // of InfraEnvs, that the query's overrides stand in for
+	asksIgnored bool            // the query asks which validations may fail
+	cluster     *model.Cluster
+	others      []model.ClusterRef
+	infraEnvs   []model.InfraEnv
+	orphans     []model.InfraEnv
+	hosts       map[string]model.Host
+	elsewhere   map[string][]model.Host // hosts of pools that other clusters have, by InfraEnv
+	names       map[string]string       // of the service's clusters, by id
+	inventory   map[string]bool         // hosts whose inventory has to be read again
+	staged      map[string]bool         // hosts whose stages were asked for
+	polled      bool                    // somebody has said how often is looked
+	soon        bool                    // something is about to change
 	manifests   map[string]string
 	ignored     setting.Value // which validations may fail, "" where that is not known
 	log         eventLog
@@ -95,7 +94,7 @@ func (w *watch) forActions() (id string, kept map[string][]string) {
 func (p *Plane) newWatch() *watch {
 	w := &watch{
 		slot: make(chan struct{}, 1), time: transport.NewServiceClock(p.conn.Clock()),
-		hosts: map[string]install.Host{}, inventory: map[string]bool{}, staged: map[string]bool{}, uploads: map[string]string{},
+		hosts: map[string]model.Host{}, inventory: map[string]bool{}, staged: map[string]bool{}, uploads: map[string]string{},
 	}
 	w.budget = transport.NewBudget(p.perMinute, p.burst, p.conn.Clock().Now())
 	w.due[clusterList] = overdue
@@ -105,7 +104,7 @@ func (p *Plane) newWatch() *watch {
 // watchKey is what a query finds its watch by: the name does not change over a
 // run, the id becomes known in its course. Owners who are known by their marks
 // share no watch: each sees its own cluster of the name.
-func watchKey(query install.Query) string {
+func watchKey(query model.Query) string {
 	switch {
 	case query.Name == "":
 		return query.ID
@@ -118,7 +117,7 @@ func watchKey(query install.Query) string {
 const forgetAfter = time.Hour
 
 // watchOf is the watch for a query, and drops those that nobody asks for.
-func (p *Plane) watchOf(query install.Query) *watch {
+func (p *Plane) watchOf(query model.Query) *watch {
 	key := watchKey(query)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +146,7 @@ func (w *watch) idle(now time.Time) bool {
 }
 
 // stale has the watches of a cluster, by query or id, read what a write touched.
-func (p *Plane) stale(query install.Query, id string, parts ...part) {
+func (p *Plane) stale(query model.Query, id string, parts ...part) {
 	p.mu.Lock()
 	var found []*watch
 	for _, key := range []string{watchKey(query), id} {
@@ -210,7 +209,7 @@ func (w *watch) restart(parts ...part) {
 
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.orphans, w.manifests, w.ignored = "", nil, nil, nil, nil, ""
-	w.hosts, w.inventory, w.staged = map[string]install.Host{}, map[string]bool{}, map[string]bool{}
+	w.hosts, w.inventory, w.staged = map[string]model.Host{}, map[string]bool{}, map[string]bool{}
 	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
 	w.restart(clusterList)
 }
@@ -235,9 +234,9 @@ func (w *watch) now() time.Time {
 }
 
 // observation is what is known, for the caller to keep.
-func (w *watch) observation() *install.Observed {
+func (w *watch) observation() *model.Observed {
 	w.at = w.now()
-	out := &install.Observed{At: w.at.Add(w.records.ahead), Skew: w.records.ahead, Others: slices.Clone(w.others)}
+	out := &model.Observed{At: w.at.Add(w.records.ahead), Skew: w.records.ahead, Others: slices.Clone(w.others)}
 	if w.cluster == nil {
 		out.Unproven = w.unproven
 		return out
@@ -246,7 +245,7 @@ func (w *watch) observation() *install.Observed {
 	for i := range out.InfraEnvs {
 		out.InfraEnvs[i].Overridden = w.overridden
 	}
-	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b model.Host) int { return strings.Compare(a.ID, b.ID) })
 	for i := range out.Hosts {
 		out.Hosts[i].Reserved = w.reserved.of(&out.Hosts[i])
 	}
@@ -285,7 +284,7 @@ func (w *watch) publishForActions() {
 
 // keepHosts puts what was read of hosts in the place of what is known, where
 // among says which hosts the answer was about.
-func (w *watch) keepHosts(read []install.Host, among func(*install.Host) bool) {
+func (w *watch) keepHosts(read []model.Host, among func(*model.Host) bool) {
 	seen := make(map[string]bool, len(read))
 	for i := range read {
 		seen[read[i].ID] = true
@@ -301,7 +300,7 @@ func (w *watch) keepHosts(read []install.Host, among func(*install.Host) bool) {
 }
 
 // keepHost merges one host: answers without inventory do not take it away.
-func (w *watch) keepHost(read install.Host) {
+func (w *watch) keepHost(read model.Host) {
 	old, known := w.hosts[read.ID]
 	if known {
 		w.hostChanged(&old, &read)
@@ -336,16 +335,16 @@ func (w *watch) keepHost(read install.Host) {
 // nameByMachine gives a host that was given no name the one that its machine
 // reports: the service goes by it, and shows it in every answer but the list of
 // a cluster's hosts.
-func nameByMachine(h install.Host) install.Host {
+func nameByMachine(h model.Host) model.Host {
 	if _, named := h.Settings[setting.Hostname]; !named && h.Inventory.Hostname != "" {
 		h.Settings[setting.Hostname] = setting.ValueOf(h.Inventory.Hostname)
 	}
 	return h
 }
 
-func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
+func (w *watch) keepElsewhere(infraEnvID string, pool []model.Host) {
 	if w.elsewhere == nil {
-		w.elsewhere = map[string][]install.Host{}
+		w.elsewhere = map[string][]model.Host{}
 	}
 	w.elsewhere[infraEnvID] = nil
 	for i := range pool {
@@ -356,20 +355,20 @@ func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
 }
 
 // boundElsewhere are those hosts, sorted by id, with the names of the clusters.
-func (w *watch) boundElsewhere() []install.HostElsewhere {
-	var out []install.HostElsewhere
+func (w *watch) boundElsewhere() []model.HostElsewhere {
+	var out []model.HostElsewhere
 	for _, env := range slices.Concat(w.infraEnvs, w.reserved.envs) {
 		for _, host := range w.elsewhere[env.ID] {
 			host.Reserved = w.reserved.of(&host)
-			out = append(out, install.HostElsewhere{Host: host, ClusterName: w.names[host.ClusterID]})
+			out = append(out, model.HostElsewhere{Host: host, ClusterName: w.names[host.ClusterID]})
 		}
 	}
-	slices.SortFunc(out, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b model.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 
 // settled says whether a host in this state has sent its inventory.
-func settled(state install.HostState) bool {
+func settled(state model.HostState) bool {
 	switch state {
 	case model.HostDiscovering, model.HostDisconnected, model.HostBinding, model.HostReleasing, model.HostResetting, model.HostUnbound:
 		return false

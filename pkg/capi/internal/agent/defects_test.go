@@ -25,6 +25,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestRightsAreThoseThatAreUsed has the role write to Machines, whose hook is set by each reconcile, and hold
@@ -120,8 +121,8 @@ func TestFailedWritesAreTriedAgain(t *testing.T) {
 		r := &agent.MachineReconciler{
 			Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c}, Recorder: events.NewFakeRecorder(100),
 			Installations: installation.New(installation.Config{
-				Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
-				Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+				Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
+				Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
 					return nil, installation.ErrNotYet
 				},
 			}),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 
@@ -62,24 +62,24 @@ type service struct {
 	install.Backend
 
 	mu       sync.Mutex
-	observed *install.Observed
-	hosts    map[string][]install.Host // by InfraEnv
-	acted    []install.Action
-	act      func(install.Action) error
+	observed *model.Observed
+	hosts    map[string][]model.Host // by InfraEnv
+	acted    []model.Action
+	act      func(model.Action) error
 }
 
-func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.observed == nil {
-		return &install.Observed{At: clock.Real().Now()}, nil
+		return &model.Observed{At: clock.Real().Now()}, nil
 	}
 	copied := *s.observed
 	copied.At = clock.Real().Now()
 	return &copied, nil
 }
 
-func (s *service) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+func (s *service) Act(_ context.Context, _ *model.Desired, action model.Action) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.acted = append(s.acted, action)
@@ -91,21 +91,21 @@ func (s *service) Act(_ context.Context, _ *install.Desired, action install.Acti
 
 func (s *service) Close() {}
 
-func (s *service) ListInfraEnvs(context.Context, string) ([]install.InfraEnv, error) {
-	return []install.InfraEnv{{ID: "id-of-other", Name: "rack"}, {ID: "id-of-rack", Name: "rack"}}, nil
+func (s *service) ListInfraEnvs(context.Context, string) ([]model.InfraEnv, error) {
+	return []model.InfraEnv{{ID: "id-of-other", Name: "rack"}, {ID: "id-of-rack", Name: "rack"}}, nil
 }
 
-func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {
+func (s *service) ListHosts(_ context.Context, id string) ([]model.Host, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]install.Host{}, s.hosts[id]...), nil
+	return append([]model.Host{}, s.hosts[id]...), nil
 }
 
 // actions are those of a kind that the service was asked for.
-func (s *service) actions(kind install.Kind) []install.Action {
+func (s *service) actions(kind model.Kind) []model.Action {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var of []install.Action
+	var of []model.Action
 	for _, a := range s.acted {
 		if a.Kind == kind {
 			of = append(of, a)
@@ -169,31 +169,31 @@ func describe(object interface{ GetConditions() []metav1.Condition }) string {
 }
 
 // hostOfPool is a host of a service that can be bound.
-func hostOfPool(id, arch string) install.Host {
-	return install.Host{
+func hostOfPool(id, arch string) model.Host {
+	return model.Host{
 		ID: id, InfraEnvID: "id-of-rack", Hostname: "host-of-" + id, State: model.HostUnbound, Status: "known-unbound", Role: model.RoleAuto,
-		Inventory: install.Inventory{
-			Known: true, CPUs: 8, MemoryBytes: 32 << 30, Arch: arch, Manufacturer: "Example Inc", Disks: []install.Disk{{ID: "disk", SizeBytes: 500e9, Eligible: true, Type: "SSD"}},
-			Interfaces: []install.Interface{{Name: "eth0", Up: true, Addresses: []string{"192.0.2.20/24"}}},
+		Inventory: model.Inventory{
+			Known: true, CPUs: 8, MemoryBytes: 32 << 30, Arch: arch, Manufacturer: "Example Inc", Disks: []model.Disk{{ID: "disk", SizeBytes: 500e9, Eligible: true, Type: "SSD"}},
+			Interfaces: []model.Interface{{Name: "eth0", Up: true, Addresses: []string{"192.0.2.20/24"}}},
 		},
 	}
 }
 
 // installed is a service with an installed cluster of the name c, and what is desired of it: nothing.
-func installed(namespace string) (*service, func(context.Context, installation.Key, *install.Observed) (*install.Desired, error)) {
-	s := &service{observed: &install.Observed{Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: namespace + "/c", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts,
+func installed(namespace string) (*service, func(context.Context, installation.Key, *model.Observed) (*model.Desired, error)) {
+	s := &service{observed: &model.Observed{Cluster: &model.Cluster{
+		ClusterRef: model.ClusterRef{ID: namespace + "/c", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts,
 	}}}
-	return s, func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+	return s, func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
 		one := 3
 		cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "c"}}
 		cluster.Spec.BaseDomain, cluster.Spec.Topology.ControlPlane = "example.com", &one
-		return &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true, Unattended: true}}, nil
+		return &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true, Unattended: true}}, nil
 	}
 }
 
 // change changes a host of the service.
-func (s *service) change(id string, change func(*install.Host)) {
+func (s *service) change(id string, change func(*model.Host)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, hosts := range s.hosts {

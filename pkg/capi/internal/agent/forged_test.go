@@ -8,12 +8,12 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestForgedAgentMachinesAreNotBelieved: over REST, a user who writes the ids of a host into an AgentMachine does not get that
@@ -40,7 +40,7 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 			if test.cluster != "" {
 				host.State, host.Status = model.HostAdded, "added-to-existing-cluster"
 			}
-			m.service.hosts = map[string][]install.Host{test.env: {host}}
+			m.service.hosts = map[string][]model.Host{test.env: {host}}
 			if !test.wrote {
 				m.machine.Spec.ProviderID = ""
 				if err := m.client.Update(t.Context(), m.machine); err != nil {
@@ -122,7 +122,7 @@ func TestOthersTakeNoHost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			m.service.hosts = map[string][]install.Host{"rack": {func() install.Host {
+			m.service.hosts = map[string][]model.Host{"rack": {func() model.Host {
 				host := hostOfPool("moved", "x86_64")
 				host.InfraEnvID = "rack"
 				return host
@@ -153,7 +153,7 @@ func TestPoolsAreOpened(t *testing.T) {
 		"whose id is written up": {pools: machines.Pools{"ns": {"ID-OF-RACK"}}, ref: "id-of-rack", hosts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := &service{hosts: map[string][]install.Host{"id-of-rack": {hostOfPool("a", "x86_64")}, "id-of-other": {hostOfPool("b", "x86_64")}}}
+			service := &service{hosts: map[string][]model.Host{"id-of-rack": {hostOfPool("a", "x86_64")}, "id-of-other": {hostOfPool("b", "x86_64")}}}
 			p := &agent.ServicePool{Service: func(string) (install.Backend, error) { return service, nil }, Pools: test.pools}
 			infra := &agentv1.AgentCluster{Spec: agentv1.AgentClusterSpec{InfraEnvRefs: []agentv1.InfraEnvReference{{Name: test.ref}}}}
 			var hosts []pool.Host

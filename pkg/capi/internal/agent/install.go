@@ -9,13 +9,12 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Reasons of AgentSpecSynced where it is not the service that gives them.
@@ -45,8 +44,8 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 }
 
 // scopes are those of the plan that the AgentMachine's reconciler acts on.
-func (s *scope) scopes() []install.Scope {
-	return []install.Scope{model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+func (s *scope) scopes() []model.Scope {
+	return []model.Scope{model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
 }
 
 // isOurs reports whether a host is bound to the machine's cluster, as far as it is known which that is.
@@ -118,7 +117,7 @@ func (s *scope) showPlan() {
 }
 
 // isAbout reports whether something in a plan is about the machine.
-func (s *scope) isAbout(scope install.Scope, hosts []string) bool {
+func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 	for _, name := range hosts {
 		if name == s.machine.Name {
 			return true

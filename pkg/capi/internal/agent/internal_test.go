@@ -22,11 +22,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestReadBootstrap takes Ignition that merges one config, of any version 3, and says what is wrong with
@@ -119,7 +118,7 @@ func TestDrainIsSeenInAllConditions(t *testing.T) {
 }
 
 // shown is the scope of a machine that is installed, with a plan.
-func shown(plan install.Plan) *scope {
+func shown(plan model.Plan) *scope {
 	s := &scope{
 		MachineReconciler: &MachineReconciler{Pool: &HubPool{}, Recorder: events.NewFakeRecorder(100)},
 		object:            &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "infra"}},
@@ -141,7 +140,7 @@ func shown(plan install.Plan) *scope {
 // TestRequestsThatWaitForAPersonAreShown names the command that answers them, and the machine is not ready
 // before.
 func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
-	s := shown(install.Plan{Blockers: []install.Blocker{
+	s := shown(model.Plan{Blockers: []model.Blocker{
 		{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m --allow-address m=192.0.2.9}"},
 		{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"},
 	}})
@@ -153,7 +152,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 			t.Errorf("%s is %s: %s", kind, c.Status, c.Message)
 		}
 	}
-	s = shown(install.Plan{Waits: []install.Wait{{Scope: model.NodeScope("m"), Who: model.WhoUser, For: "somebody to approve", Next: "{approve m}"}}})
+	s = shown(model.Plan{Waits: []model.Wait{{Scope: model.NodeScope("m"), Who: model.WhoUser, For: "somebody to approve", Next: "{approve m}"}}})
 	s.show()
 	if c := conditions.Get(s.object, agentv1.CertificateRequestPendingCondition); c.Message != "waiting for somebody to approve: oaictl approve m" {
 		t.Errorf("%+v", c)
@@ -163,7 +162,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 // TestReadyRegressesAloud takes Ready back where a machine that was installed is not well any more, tells it
 // on the Machine, and never takes back that it was handed over.
 func TestReadyRegressesAloud(t *testing.T) {
-	s := shown(install.Plan{})
+	s := shown(model.Plan{})
 	s.show()
 	s.summarize()
 	if c := conditions.Get(s.object, clusterv1.ReadyCondition); c.Status != metav1.ConditionTrue {
@@ -194,7 +193,7 @@ func TestReadyRegressesAloud(t *testing.T) {
 func TestLongMessagesAreCut(t *testing.T) {
 	const most = 32768 // as the kinds have it
 	long := strings.Repeat("the disk is too small; ", 2000)
-	s := shown(install.Plan{})
+	s := shown(model.Plan{})
 	s.host.Conditions[1] = metav1.Condition{Type: hubapi.ConditionValidated, Status: "True", Reason: "ValidationsPassing", Message: long}
 	s.show()
 	s.nodeTrouble(long)
@@ -270,7 +269,7 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithObjects(u).Build()
-	hub, s := &HubPool{Client: c, Live: c}, shown(install.Plan{})
+	hub, s := &HubPool{Client: c, Live: c}, shown(model.Plan{})
 	s.infra = &agentv1.AgentCluster{Status: agentv1.AgentClusterStatus{ClusterDeploymentRef: agentv1.ClusterDeploymentReference{Namespace: "ns", Name: "hc"}}}
 	if err := s.attach(t.Context(), hub, bootstrapData{pool: "new"}); err != nil {
 		t.Fatal(err)
@@ -328,7 +327,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 
 // TestBlockersOfTheHostAreShown shows what stands in the way of a host, with what to do about it.
 func TestBlockersOfTheHostAreShown(t *testing.T) {
-	s := shown(install.Plan{Blockers: []install.Blocker{{Scope: model.ScopeCluster, Hosts: []string{"m", "other"}, Message: "two hosts have one name", Remedy: "rename one"}}})
+	s := shown(model.Plan{Blockers: []model.Blocker{{Scope: model.ScopeCluster, Hosts: []string{"m", "other"}, Message: "two hosts have one name", Remedy: "rename one"}}})
 	s.host.Installed, s.host.State = false, model.HostBlocked
 	s.show()
 	if c := conditions.Get(s.object, agentv1.AgentValidatedCondition); c.Status != metav1.ConditionFalse || c.Message != "two hosts have one name: rename one" {

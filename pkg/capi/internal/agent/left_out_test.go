@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -49,28 +49,28 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := install.Options{LeftOut: []spec.Host{{Name: "m", Match: spec.Match{Agent: "env/moved"}}}}
+	options := model.Options{LeftOut: []spec.Host{{Name: "m", Match: spec.Match{Agent: "env/moved"}}}}
 	long := clock.Real().Now().Add(-time.Hour)
-	host := install.Host{
-		ID: "moved", InfraEnvID: "env", ClusterID: "id", Reserved: "env/moved", Hostname: "h", State: model.HostBlocked, Registered: long, Since: long, Inventory: install.Inventory{Known: true},
-		Validations: []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
+	host := model.Host{
+		ID: "moved", InfraEnvID: "env", ClusterID: "id", Reserved: "env/moved", Hostname: "h", State: model.HostBlocked, Registered: long, Since: long, Inventory: model.Inventory{Known: true},
+		Validations: []model.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
 	}
-	other := install.Host{
+	other := model.Host{
 		ID: "other", InfraEnvID: "other", ClusterID: "id", Hostname: "other", State: model.HostReady, Role: model.RoleControlPlane, Registered: long, Since: long,
-		Inventory: install.Inventory{Known: true}, Settings: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("other")},
+		Inventory: model.Inventory{Known: true}, Settings: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("other")},
 	}
 	service := m.service
-	service.observed = &install.Observed{
-		Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "id", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterBlocked, Settings: setting.OfCluster(wanted)},
-		InfraEnvs: []install.InfraEnv{{
-			ID: "other", Name: "other", ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: install.Image{State: model.ImageReady, Created: long},
+	service.observed = &model.Observed{
+		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "id", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterBlocked, Settings: setting.OfCluster(wanted)},
+		InfraEnvs: []model.InfraEnv{{
+			ID: "other", Name: "other", ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: model.Image{State: model.ImageReady, Created: long},
 		}},
 	}
-	shows := func(h install.Host) {
-		service.observed.Hosts, service.hosts = []install.Host{h, other}, map[string][]install.Host{"env": {h}}
+	shows := func(h model.Host) {
+		service.observed.Hosts, service.hosts = []model.Host{h, other}, map[string][]model.Host{"env": {h}}
 	}
 	shows(host)
-	service.act = func(a install.Action) error {
+	service.act = func(a model.Action) error {
 		if a.Kind == model.ReturnHost {
 			host.ClusterID, host.State, host.Status, host.Validations = "", model.HostUnbound, "known-unbound", nil
 			shows(host)
@@ -78,9 +78,9 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 		return nil
 	}
 	m.Installations = installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
-		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-			return &install.Desired{Spec: wanted, Options: options}, nil
+		Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
+		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+			return &model.Desired{Spec: wanted, Options: options}, nil
 		},
 	})
 	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}

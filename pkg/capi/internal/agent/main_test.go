@@ -52,6 +52,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // management is the management cluster of all tests of this package, each of which has namespaces of its
@@ -91,7 +92,7 @@ type setup struct {
 	managers    int    // how many managers run at once; 1 where it is 0
 	rest        bool   // hosts are a service's, and not a hub's
 	service     *service
-	desire      func(context.Context, installation.Key, *install.Observed) (*install.Desired, error)
+	desire      func(context.Context, installation.Key, *model.Observed) (*model.Desired, error)
 	watchFilter string
 	// Of a whole installation:
 	connect func(namespace string) (install.Backend, error) // nil: service
@@ -172,7 +173,7 @@ func open(t *testing.T, s setup) *site {
 		s.connect = func(string) (install.Backend, error) { return x.service, nil }
 	}
 	if s.desire == nil {
-		s.desire = func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+		s.desire = func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
 			return nil, installation.ErrNotYet
 		}
 	}
@@ -277,7 +278,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	woken := make(chan event.TypedGenericEvent[wake], 1024)
 	set := installation.New(installation.Config{
 		Connect: s.connect, Desire: s.desire, Clock: s.clock,
-		Wake: func(cluster installation.Key, scopes []install.Scope) {
+		Wake: func(cluster installation.Key, scopes []model.Scope) {
 			woken <- event.TypedGenericEvent[wake]{Object: wake{cluster, scopes}}
 		},
 	})
@@ -287,7 +288,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 		of = &agent.ServicePool{Service: set.Service, Pools: s.pools(x)}
 	}
 	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest, Agents: s.agentsNamespace(x)}
-	listen := func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
+	listen := func(requests func(context.Context, installation.Key, []model.Scope) []reconcile.Request) source.Source {
 		return source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w wake) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) }))
 	}
 	wiring := agent.Wiring{Woken: listen, Options: controller.Options{MaxConcurrentReconciles: 10, SkipNameValidation: ptr.To(true)}, WatchFilter: s.watchFilter}
@@ -313,7 +314,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 // wake is a change of an installation.
 type wake struct {
 	cluster installation.Key
-	scopes  []install.Scope
+	scopes  []model.Scope
 }
 
 func (s setup) agentsNamespace(x *site) string {

@@ -14,11 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // agentChanges lets changes of an Agent pass that say something new to who chooses or shows it. Its
@@ -75,7 +74,7 @@ func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) [
 }
 
 // OfInstallation are the AgentMachines whose hosts or nodes a change of an installation concerns.
-func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []install.Scope) []reconcile.Request {
+func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []model.Scope) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, scope := range scopes {
 		if scope == installation.ScopeState {

@@ -17,13 +17,13 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // moved is an AgentMachine, with its Machine and its Cluster, as a move makes it: without its status.
@@ -59,7 +59,7 @@ func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
 	service, desire := installed("ns")
 	service.observed.Spoke = &install.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
 	set := installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
+		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
 	})
 	if _, err := set.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil { // as the control plane does
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (m *moved) drain() {
 }
 
 // is has the service's cluster be in a state.
-func (m *moved) is(state install.ClusterState) {
+func (m *moved) is(state model.ClusterState) {
 	m.t.Helper()
 	m.service.observed.Cluster.State = state
 	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
@@ -120,7 +120,7 @@ func (m *moved) installs() {
 	m.t.Helper()
 	host := hostOfPool("moved", "x86_64")
 	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostInstalling, "installing"
-	m.service.hosts = map[string][]install.Host{"rack": {host}}
+	m.service.hosts = map[string][]model.Host{"rack": {host}}
 	m.is(model.ClusterInstalling)
 }
 
@@ -195,7 +195,7 @@ func TestMachinesThatWereMovedKeepTheirHostsOfAService(t *testing.T) {
 	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	host := hostOfPool("moved", "x86_64")
 	host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
-	m.service.hosts = map[string][]install.Host{"rack": {host, hostOfPool("free", "x86_64")}}
+	m.service.hosts = map[string][]model.Host{"rack": {host, hostOfPool("free", "x86_64")}}
 	m.reconcile()
 	if ready := conditionOf(m.infra, clusterv1.ReadyCondition); ready.Status != metav1.ConditionTrue || m.infra.Status.AgentRef == nil || m.infra.Status.AgentRef.Name != "moved" {
 		t.Errorf("it is %s", describe(m.infra))
@@ -303,7 +303,7 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 				m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 				host := hostOfPool("moved", "x86_64")
 				host.InfraEnvID, host.ClusterID, host.State, host.Status = "rack", "ns/c", model.HostAdded, "added-to-existing-cluster"
-				m.service.hosts = map[string][]install.Host{"rack": {host}}
+				m.service.hosts = map[string][]model.Host{"rack": {host}}
 				m.reconcile()
 				if test.hook != "" {
 					m.machine.Annotations[test.hook] = ""
@@ -358,7 +358,7 @@ func TestNodesAreDrainedOnceTheyAreInstalled(t *testing.T) {
 		}
 	}
 	says("WaitingForInstallComplete", false, 0)
-	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
+	m.service.change("moved", func(h *model.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
 	m.is(model.ClusterAddingHosts)
 	says("WaitingForDrain", false, 0)      // Cluster API does not know its node
 	m.machine.Status.NodeRef.Name = "node" // which it finds after it came to the other hook
@@ -394,7 +394,7 @@ func TestNodesThatAreNewAreKept(t *testing.T) {
 		}
 	}
 	says("WaitingForInstallComplete", 0)
-	m.service.change("moved", func(h *install.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
+	m.service.change("moved", func(h *model.Host) { h.Progress.Stage = "Done"; h.State, h.Status = model.HostInstalled, "installed" })
 	says("WaitingForMachine", 0)
 	m.delete()
 	m.is(model.ClusterAddingHosts)

@@ -15,14 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -374,11 +373,11 @@ func (s *scope) returnHost(ctx context.Context) error {
 	if s.machine != nil {
 		name = s.machine.Name
 	}
-	action := install.Action{
+	action := model.Action{
 		Key: string(model.HostScope(name)) + "/return", Scope: model.HostScope(name), Kind: model.ReturnHost, Name: name, Target: s.host.Name,
 		InfraEnv: s.infraEnvID(), Reason: "its Machine is being deleted", Destructive: true,
 	}
-	if err := service.Act(ctx, s.desired(), action); err != nil && install.CodeOf(err) != install.CodeNotFound {
+	if err := service.Act(ctx, s.desired(), action); err != nil && model.CodeOf(err) != model.CodeNotFound {
 		return fmt.Errorf("give the host of AgentMachine %s back: %w", s.object.Name, err)
 	}
 	s.Installations.Changed(s.key)
@@ -386,12 +385,12 @@ func (s *scope) returnHost(ctx context.Context) error {
 }
 
 // desired is what the service is told of the cluster that the host leaves, whose objects may be gone.
-func (s *scope) desired() *install.Desired {
+func (s *scope) desired() *model.Desired {
 	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
 		return view.Desired
 	}
 	cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: s.key.Name}}
-	return &install.Desired{Spec: cluster, Options: install.Options{Adopt: s.host.Cluster}}
+	return &model.Desired{Spec: cluster, Options: model.Options{Adopt: s.host.Cluster}}
 }
 
 // infraEnvID is the id of the InfraEnv that the host came from; on a hub NAMESPACE/NAME.

@@ -16,10 +16,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // handOver has the Agent of a machine be installed and part of the cluster c, and waits for its machine to
@@ -44,7 +42,7 @@ func (x *site) handOver(t *testing.T, name string) string {
 func (x *site) unbinds(t *testing.T, state string) {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()
-	x.service.act = func(a install.Action) error {
+	x.service.act = func(a model.Action) error {
 		if a.Kind == model.ReturnHost {
 			x.reports(t, a.Target, func(agent *agentinstall.Agent) {
 				agent.Spec.ClusterDeploymentName, agent.Status.DebugInfo.State = nil, state

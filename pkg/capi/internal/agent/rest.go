@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // ServicePool is the hosts of an assisted-service without a hub: those of the InfraEnvs that the
@@ -63,7 +64,7 @@ func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agen
 // their names.
 func (p *ServicePool) opened(ctx context.Context, service install.Backend, namespace string, refs []agentv1.InfraEnvReference) ([]string, error) {
 	var ids []string
-	var named []install.InfraEnv
+	var named []model.InfraEnv
 	for _, ref := range refs {
 		if p.Pools.Has(namespace, ref.Name) {
 			ids = append(ids, ref.Name)
@@ -74,9 +75,9 @@ func (p *ServicePool) opened(ctx context.Context, service install.Backend, names
 			if err != nil {
 				return nil, fmt.Errorf("find the InfraEnv %s: %w", ref.Name, err)
 			}
-			named = slices.DeleteFunc(all, func(e install.InfraEnv) bool { return !p.Pools.Has(namespace, e.ID) })
+			named = slices.DeleteFunc(all, func(e model.InfraEnv) bool { return !p.Pools.Has(namespace, e.ID) })
 		}
-		at := slices.IndexFunc(named, func(e install.InfraEnv) bool { return e.Name == ref.Name })
+		at := slices.IndexFunc(named, func(e model.InfraEnv) bool { return e.Name == ref.Name })
 		if at < 0 {
 			return nil, fmt.Errorf("the InfraEnv %s is no pool that is opened to namespace %s: the administrator of the providers opens it with --pool %[2]s=ID (variable OAICTL_POOL of the component files)", ref.Name, namespace)
 		}
@@ -87,7 +88,7 @@ func (p *ServicePool) opened(ctx context.Context, service install.Backend, names
 
 func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]pool.Host, error) {
 	list, err := service.ListHosts(ctx, infraEnv)
-	if err != nil && install.CodeOf(err) != install.CodeNotFound { // one that is gone has no hosts
+	if err != nil && model.CodeOf(err) != model.CodeNotFound { // one that is gone has no hosts
 		return nil, fmt.Errorf("list the hosts of InfraEnv %s: %w", infraEnv, err)
 	}
 	hosts := make([]pool.Host, 0, len(list))

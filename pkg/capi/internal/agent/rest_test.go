@@ -10,10 +10,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // rack is a Cluster whose machines are taken from the InfraEnv rack of a service.
@@ -27,7 +26,7 @@ func TestHostsOfAServiceAreTaken(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")
 	service.observed.Cluster.ID = "cluster-1"
-	service.hosts = map[string][]install.Host{"id-of-rack": {hostOfPool("host-1", "x86_64"), hostOfPool("host-2", "x86_64"), hostOfPool("host-arm", "arm64")}, "id-of-other": {hostOfPool("host-9", "x86_64")}}
+	service.hosts = map[string][]model.Host{"id-of-rack": {hostOfPool("host-1", "x86_64"), hostOfPool("host-2", "x86_64"), hostOfPool("host-arm", "arm64")}, "id-of-other": {hostOfPool("host-9", "x86_64")}}
 	x := open(t, setup{rest: true, service: service, desire: desire})
 	x.addCluster(t, x.namespace, "c", rack)
 	of := map[string]string{}
@@ -56,7 +55,7 @@ func TestHostsOfAServiceAreTaken(t *testing.T) {
 		return c.Message == "none of 3 hosts of InfraEnv rack fits: 2 reserved for another machine (host-of-host-1, host-of-host-2), 1 of another architecture (host-of-host-arm)", c.Message
 	})
 	name := of["host-1"]
-	service.change("host-1", func(h *install.Host) {
+	service.change("host-1", func(h *model.Host) {
 		h.ClusterID, h.State, h.Status = "cluster-1", model.HostAdded, "added-to-existing-cluster"
 	})
 	x.patch(t, x.machine(t, x.namespace, name), `{"metadata": {"annotations": {"test": "look again"}}}`)
@@ -66,7 +65,7 @@ func TestHostsOfAServiceAreTaken(t *testing.T) {
 		return machine.Spec.ProviderID == "agent://host-1" && len(machine.Status.Addresses) == 3, describe(x.machine(t, x.namespace, name))
 	})
 	service.mu.Lock()
-	service.act = func(a install.Action) error {
+	service.act = func(a model.Action) error {
 		for i := range service.hosts["id-of-rack"] {
 			if h := &service.hosts["id-of-rack"][i]; a.Kind == model.ReturnHost && h.ID == a.Target {
 				h.ClusterID, h.State, h.Status = "", model.HostReleasing, "unbinding-pending-user-action"
@@ -88,12 +87,12 @@ func TestBoundHostsOfAServiceAreExchanged(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")
 	service.observed.Cluster.ID = "cluster-1"
-	service.hosts = map[string][]install.Host{"id-of-rack": {hostOfPool("host-1", "x86_64"), hostOfPool("host-2", "x86_64")}}
+	service.hosts = map[string][]model.Host{"id-of-rack": {hostOfPool("host-1", "x86_64"), hostOfPool("host-2", "x86_64")}}
 	x := open(t, setup{rest: true, service: service, desire: desire})
 	x.addCluster(t, x.namespace, "c", rack)
 	x.addMachine(t, x.namespace, "c", "m")
 	first := x.reserved(t, x.namespace, "m")
-	service.change(first, func(h *install.Host) { h.ClusterID, h.State, h.Status = "cluster-2", model.HostReady, "known" })
+	service.change(first, func(h *model.Host) { h.ClusterID, h.State, h.Status = "cluster-2", model.HostReady, "known" })
 	x.patch(t, x.machine(t, x.namespace, "m"), `{"metadata": {"annotations": {"test": "look again"}}}`)
 	eventually(t, "another host", func() (bool, string) {
 		host := x.reserved(t, x.namespace, "m")

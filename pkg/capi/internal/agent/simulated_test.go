@@ -20,7 +20,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
@@ -28,6 +27,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -77,7 +77,7 @@ func openPooled(t *testing.T) *pooled {
 		connect: func(namespace string) (install.Backend, error) {
 			return hubplane.New(hubplane.Config{Kube: p.Config, Namespace: namespace, Clock: p.time})
 		},
-		desire: func(ctx context.Context, key installation.Key, observed *install.Observed) (*install.Desired, error) {
+		desire: func(ctx context.Context, key installation.Key, observed *model.Observed) (*model.Desired, error) {
 			list := &agentv1.AgentMachineList{}
 			if err := p.client.List(ctx, list, client.InNamespace(key.Namespace)); err != nil {
 				return nil, err
@@ -102,7 +102,7 @@ func openPooled(t *testing.T) *pooled {
 				wanted[text] = poolCluster(ctx, t, hosts...)
 			}
 			isInstalled := observed != nil && observed.Cluster != nil && observed.Cluster.State.Installed()
-			return &install.Desired{Spec: wanted[text], Options: install.Options{AddNodes: isInstalled, Unattended: true}}, nil
+			return &model.Desired{Spec: wanted[text], Options: model.Options{AddNodes: isInstalled, Unattended: true}}, nil
 		},
 	})
 	objects, err := dynamic.NewForConfig(p.Config)

@@ -12,19 +12,18 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // wishesOf are what the spec of an AgentMachine asks of a host.
 func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
-	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: install.Role(from.Role)}
+	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: model.Role(from.Role)}
 	if from.AgentLabelSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(from.AgentLabelSelector)
 		if err != nil {
@@ -67,7 +66,7 @@ func (s *scope) wishes(asked desired.Demands) (pool.Wishes, error) {
 	return w, nil
 }
 
-func roleOf(machine *clusterv1.Machine) install.Role {
+func roleOf(machine *clusterv1.Machine) model.Role {
 	switch {
 	case machines.IsControlPlane(machine):
 		return model.RoleControlPlane

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestHostsAreWhatTheClusterAsksFor: the first machines of a control plane, of whose installation nothing is known yet, get
@@ -83,7 +84,7 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 			r := &agent.MachineReconciler{
 				Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c}, Recorder: events.NewFakeRecorder(100), Source: source,
 				Installations: installation.New(installation.Config{
-					Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {}, Desire: source.Desire,
+					Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {}, Desire: source.Desire,
 				}),
 			}
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)}); err != nil {

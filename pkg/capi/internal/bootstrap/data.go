@@ -17,12 +17,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -100,7 +99,7 @@ func (s *scope) emptySecret(ctx context.Context) error {
 const held = "the machine joins once the cluster is installed"
 
 // image is the InfraEnv of the machine, once its image can be booted; else the condition says why not.
-func (s *scope) image() (*install.InfraEnv, bool) {
+func (s *scope) image() (*model.InfraEnv, bool) {
 	env := s.view.InfraEnv(s.config.Name)
 	switch {
 	case s.isHeld() && !s.hasBooted():
@@ -122,7 +121,7 @@ func (s *scope) hasBooted() bool {
 }
 
 // madeOf stands for what a data Secret is made of.
-func madeOf(env *install.InfraEnv, added userdata.Config) (string, error) {
+func madeOf(env *model.InfraEnv, added userdata.Config) (string, error) {
 	data, err := json.Marshal(struct {
 		ID      string
 		Created time.Time

@@ -20,6 +20,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // deletionTakes is how long a reconcile waits for the service to let go of something; it comes back then.
@@ -78,18 +79,18 @@ func (s *scope) letGo(ctx context.Context) error {
 // deleteInfraEnv deletes an InfraEnv with its hosts.
 func deleteInfraEnv(ctx context.Context, service install.Backend, id string) error {
 	hosts, err := service.ListHosts(ctx, id)
-	if install.CodeOf(err) == install.CodeNotFound {
+	if model.CodeOf(err) == model.CodeNotFound {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("list the hosts of InfraEnv %s: %w", id, err)
 	}
 	for i := range hosts {
-		if err := service.DeleteHost(ctx, id, hosts[i].ID, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
+		if err := service.DeleteHost(ctx, id, hosts[i].ID, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
 			return fmt.Errorf("delete the record of host %s: %w", hosts[i].ID, err)
 		}
 	}
-	if err := service.DeleteInfraEnv(ctx, id, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
+	if err := service.DeleteInfraEnv(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
 		return fmt.Errorf("delete InfraEnv %s: %w", id, err)
 	}
 	return nil
@@ -127,7 +128,7 @@ func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
 }
 
 // lastInfraEnv is the InfraEnv of the config as it was last observed; nil where none was.
-func (s *scope) lastInfraEnv() *install.InfraEnv {
+func (s *scope) lastInfraEnv() *model.InfraEnv {
 	view := s.Installations.Last(s.key)
 	if view == nil {
 		return nil

@@ -7,12 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // showHost writes down what the plan says of the InfraEnv and the host. acted is why the last action
@@ -150,7 +149,7 @@ func (s *scope) showInfraEnv(acted error) {
 
 // imageTrouble is why the machine cannot boot its discovery image, and whether that passes by itself; no reason where
 // it can.
-func (s *scope) imageTrouble(env *install.InfraEnv, acted error) (reason, message string, passes bool) {
+func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message string, passes bool) {
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.InfraEnvScope(s.config.Name) {
 			return bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy), false

@@ -15,33 +15,32 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well whatever discovery image there is now, or
 // whether there is any, as after a move; and none is given another one.
 func TestLiveISOOfAMachineThatRuns(t *testing.T) {
 	for name, test := range map[string]struct {
-		service  func(*install.Observed)
+		service  func(*model.Observed)
 		provider string
 		ready    metav1.ConditionStatus
 	}{
-		"it waits in the discovery system": {func(o *install.Observed) {
+		"it waits in the discovery system": {func(o *model.Observed) {
 			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterDiscovering, model.HostReady, ""
 		}, "", metav1.ConditionFalse},
-		"it has rebooted": {func(o *install.Observed) {
+		"it has rebooted": {func(o *model.Observed) {
 			o.Cluster.State, o.Hosts[0].State, o.Hosts[0].Progress.Stage = model.ClusterInstalling, model.HostInstalling, "Rebooting"
 		}, "", metav1.ConditionTrue},
-		"it is installed": {func(*install.Observed) {}, "metal3://ns/host/infra", metav1.ConditionTrue},
-		"it was moved":    {func(o *install.Observed) { o.Hosts, o.InfraEnvs = nil, nil }, "metal3://ns/host/infra", metav1.ConditionTrue},
+		"it is installed": {func(*model.Observed) {}, "metal3://ns/host/infra", metav1.ConditionTrue},
+		"it was moved":    {func(o *model.Observed) { o.Hosts, o.InfraEnvs = nil, nil }, "metal3://ns/host/infra", metav1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := startLiveISO(t, func(o map[string]client.Object) { o["Machine"].(*clusterv1.Machine).Spec.ProviderID = test.provider })
-			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
+			b.service.observed.Hosts = []model.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: model.HostProgress{Stage: "Done"}}}
 			b.service.observed.Cluster.State = model.ClusterInstalled
 			test.service(&b.service.observed)
 			if b.service.observed.InfraEnvs == nil {
@@ -193,7 +192,7 @@ func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
 			}}, test.change...)...)
 			b.refuses = test.refuses
 			b.service.observed.Cluster.State = model.ClusterInstalled
-			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: install.HostProgress{Stage: "Done"}}}
+			b.service.observed.Hosts = []model.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalled, Progress: model.HostProgress{Stage: "Done"}}}
 			if err := b.reconcile(); !errors.Is(err, test.refuses) {
 				t.Fatal(err)
 			}
@@ -239,7 +238,7 @@ func TestMachinesAreDetachedWhateverIsWanted(t *testing.T) {
 	b := startLiveISO(t)
 	b.refuses, b.observes = &installation.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true
 	b.service.observed.Cluster.State = model.ClusterInstalling
-	b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalling, Progress: install.HostProgress{Stage: "Rebooting"}}}
+	b.service.observed.Hosts = []model.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalling, Progress: model.HostProgress{Stage: "Rebooting"}}}
 	b.mustReconcile()
 	host := &unstructured.Unstructured{}
 	host.SetAPIVersion("metal3.io/v1alpha1")

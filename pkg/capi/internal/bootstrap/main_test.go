@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
@@ -33,6 +32,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -61,24 +61,24 @@ func (still) Now() time.Time { return made.Add(time.Hour) }
 type service struct {
 	install.Backend
 
-	observed install.Observed
-	hosts    map[string][]install.Host // of InfraEnvs
-	fails    error                     // of deletions
-	lists    error                     // of lists of InfraEnvs
-	mute     bool                      // lists of hosts are not answered
+	observed model.Observed
+	hosts    map[string][]model.Host // of InfraEnvs
+	fails    error                   // of deletions
+	lists    error                   // of lists of InfraEnvs
+	mute     bool                    // lists of hosts are not answered
 	deleted  []string
 }
 
-func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	shown := s.observed
 	shown.InfraEnvs, shown.Hosts = slices.Clone(shown.InfraEnvs), slices.Clone(shown.Hosts)
 	return &shown, nil
 }
 
 // Act forgets hosts, and does nothing else.
-func (s *service) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+func (s *service) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 	if a.Kind == model.RemoveHost {
-		s.observed.Hosts = slices.DeleteFunc(s.observed.Hosts, func(h install.Host) bool { return h.ID == a.Target })
+		s.observed.Hosts = slices.DeleteFunc(s.observed.Hosts, func(h model.Host) bool { return h.ID == a.Target })
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (s *service) DownloadInfraEnvFile(_ context.Context, id, file string, out i
 	return err
 }
 
-func (s *service) ListInfraEnvs(_ context.Context, cluster string) ([]install.InfraEnv, error) {
+func (s *service) ListInfraEnvs(_ context.Context, cluster string) ([]model.InfraEnv, error) {
 	if s.lists != nil {
 		return nil, s.lists
 	}
-	return slices.DeleteFunc(slices.Clone(s.observed.InfraEnvs), func(e install.InfraEnv) bool { return e.ClusterID != cluster }), nil
+	return slices.DeleteFunc(slices.Clone(s.observed.InfraEnvs), func(e model.InfraEnv) bool { return e.ClusterID != cluster }), nil
 }
 
-func (s *service) ListHosts(ctx context.Context, id string) ([]install.Host, error) {
+func (s *service) ListHosts(ctx context.Context, id string) ([]model.Host, error) {
 	if s.mute {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -105,7 +105,7 @@ func (s *service) ListHosts(ctx context.Context, id string) ([]install.Host, err
 	if hosts, there := s.hosts[id]; there {
 		return hosts, nil
 	}
-	return nil, &install.Fault{Code: install.CodeNotFound, On: id}
+	return nil, &model.Fault{Code: model.CodeNotFound, On: id}
 }
 
 func (s *service) DeleteHost(_ context.Context, env, id string, _ install.DeleteOptions) error {
@@ -127,9 +127,9 @@ type bench struct {
 	service    *service
 	set        *installation.Set
 	wanted     *spec.Cluster
-	options    install.Options // of what is desired
-	refuses    error           // why nothing is desired
-	observes   bool            // what there is can be observed all the same
+	options    model.Options // of what is desired
+	refuses    error         // why nothing is desired
+	observes   bool          // what there is can be observed all the same
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
 	// patched is told of objects that the reconciler has patched, and what came of it, which it may make something else.
@@ -162,12 +162,12 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	for _, c := range change {
 		c(objects)
 	}
-	b := &bench{t: t, service: &service{hosts: map[string][]install.Host{}}}
-	b.service.observed = install.Observed{
+	b := &bench{t: t, service: &service{hosts: map[string][]model.Host{}}}
+	b.service.observed = model.Observed{
 		At:      made.Add(time.Hour),
-		Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "id", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterDiscovering},
-		InfraEnvs: []install.InfraEnv{{
-			ID: "env", Name: "boot", ClusterID: "id", Owned: true, Image: install.Image{State: model.ImageReady, URL: "http://images/1", Created: made},
+		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "id", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterDiscovering},
+		InfraEnvs: []model.InfraEnv{{
+			ID: "env", Name: "boot", ClusterID: "id", Owned: true, Image: model.Image{State: model.ImageReady, URL: "http://images/1", Created: made},
 		}},
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(cluster, machine, config)
@@ -183,13 +183,13 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 	b.wanted = wanted
 	b.set = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
-		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
 			if b.refuses != nil && !b.observes {
 				return nil, b.refuses
 			}
-			return &install.Desired{Spec: b.wanted, Options: b.options}, b.refuses
+			return &model.Desired{Spec: b.wanted, Options: b.options}, b.refuses
 		},
-		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
+		Clock: still{clock.Real()}, Wake: func(installation.Key, []model.Scope) {},
 	})
 	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Live: b.client, Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
 	return b

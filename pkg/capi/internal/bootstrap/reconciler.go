@@ -23,14 +23,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Reconciler reconciles OpenshiftAssistedConfigs.
@@ -60,7 +59,7 @@ type scope struct {
 	key     installation.Key
 	way     machines.Way
 	view    *installation.View
-	host    *install.Host
+	host    *model.Host
 	news    []string // conditions whose messages tell of what a person has to see to
 }
 
@@ -201,11 +200,11 @@ const unmadeAgain = time.Minute
 
 // scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool
 // are its AgentMachine's.
-func (s *scope) scopes() []install.Scope {
+func (s *scope) scopes() []model.Scope {
 	if s.way == machines.Pool {
 		return nil
 	}
-	return []install.Scope{model.InfraEnvScope(s.config.Name), model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+	return []model.Scope{model.InfraEnvScope(s.config.Name), model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
 }
 
 // noView says why there is no installation to look at. What the service answers is tried again; what

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -31,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -69,7 +69,7 @@ func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
 	for name, use := range map[string]func(*bench, *clusterv1.Machine){
 		"nobody yet": func(*bench, *clusterv1.Machine) {},
 		"its host has registered": func(b *bench, _ *clusterv1.Machine) {
-			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m"}}
+			b.service.observed.Hosts = []model.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m"}}
 		},
 		"it has a provider id":    func(_ *bench, m *clusterv1.Machine) { m.Spec.ProviderID = "metal3://m" },
 		"it has been provisioned": func(_ *bench, m *clusterv1.Machine) { m.Status.Initialization.InfrastructureProvisioned = ptr.To(true) },
@@ -142,7 +142,7 @@ func TestSecretOfAnotherProjectIsTakenOver(t *testing.T) {
 	for name, test := range map[string]struct {
 		labels map[string]string
 		booted bool
-		image  install.ImageState
+		image  model.ImageState
 	}{
 		"it has booted":                           {nil, true, model.ImageReady},
 		"it has booted, and there is no image":    {nil, true, model.ImagePending},
@@ -272,7 +272,7 @@ func TestConfigsThatWait(t *testing.T) {
 // TestWhatStandsInTheWayOfAnInfraEnvIsShown: that of a machine that is to join is not made while its cluster or its host
 // is in doubt, which its config says, and looks at again.
 func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
-	for want, options := range map[string]install.Options{
+	for want, options := range map[string]model.Options{
 		"m may be part of the control plane that was installed":                                                                 {AddNodes: true},
 		"does not take the credentials of Secret lab-kubeconfig: Unauthorized: put a kubeconfig of the cluster's administrator": {AddNodes: true, AcceptControlPlane: true},
 	} {
@@ -328,7 +328,7 @@ func TestDeletion(t *testing.T) {
 					test.change(o)
 				}
 			})
-			b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+			b.service.hosts["env"] = []model.Host{{ID: "host", InfraEnvID: "env"}}
 			if test.service != nil {
 				test.service(b.service)
 			}
@@ -365,7 +365,7 @@ func TestDeletionThatHangsSaysWhy(t *testing.T) {
 					config.Finalizers, config.DeletionTimestamp = []string{bootstrapv1.ConfigFinalizer}, ptr.To(metav1.NewTime(made))
 					config.Status.InfraEnvRef = &bootstrapv1.ObjectReference{Name: "env"}
 				})
-				b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+				b.service.hosts["env"] = []model.Host{{ID: "host", InfraEnvID: "env"}}
 				test.service(b.service)
 				for range 3 {
 					if err := b.reconcile(); !errors.Is(err, test.err) {
@@ -431,7 +431,7 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 			})
 			b.reconciler.OnHub = name != "over REST"
 			b.service.observed.InfraEnvs[0].ClusterID = "ns/lab"
-			b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+			b.service.hosts["env"] = []model.Host{{ID: "host", InfraEnvID: "env"}}
 			if test.service != nil {
 				test.service(b.service)
 			}
@@ -451,13 +451,13 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 // TestRunningNodesAreReadyWhateverTheirImage: a hub makes images anew, or cannot any more, which is no matter of a
 // machine that boots from its disk; one that is yet to boot an image waits for it.
 func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
-	images := map[string]*install.Image{
+	images := map[string]*model.Image{
 		"it is made anew":      {State: model.ImagePending},
 		"it can not be made":   {State: model.ImageFailed, Info: "the pull secret is not valid"},
 		"there is no InfraEnv": nil,
 	}
 	for name, machine := range map[string]struct {
-		state install.HostState // "" for no host
+		state model.HostState // "" for no host
 		stage string
 		node  bool
 		runs  bool
@@ -478,9 +478,9 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 			})
 			b.service.observed.Cluster.State = model.ClusterInstalling
 			if machine.state != "" {
-				b.service.observed.Hosts = []install.Host{{
+				b.service.observed.Hosts = []model.Host{{
 					ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: machine.state, Role: model.RoleControlPlane,
-					Registered: made, Since: made, Progress: install.HostProgress{Stage: machine.stage},
+					Registered: made, Since: made, Progress: model.HostProgress{Stage: machine.stage},
 				}}
 			}
 			shows := func(kind string, status metav1.ConditionStatus, reason string) {
@@ -498,7 +498,7 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 				switch env := env; {
 				case image != nil:
 					env.Image = *image
-					b.service.observed.InfraEnvs = []install.InfraEnv{env}
+					b.service.observed.InfraEnvs = []model.InfraEnv{env}
 				case machine.node:
 					b.service.observed.InfraEnvs = nil
 				default:
@@ -569,11 +569,11 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 	now := &moved{Clock: clock.Real(), now: made}
 	b := start(t)
 	b.reconciler.Status = status.New(now)
-	host := &install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Role: model.RoleControlPlane, Registered: made, Since: made}
+	host := &model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Role: model.RoleControlPlane, Registered: made, Since: made}
 	reconcile := func(later time.Duration, beginning string) {
 		t.Helper()
 		now.now = now.now.Add(later)
-		b.service.observed.Hosts = []install.Host{*host}
+		b.service.observed.Hosts = []model.Host{*host}
 		b.mustReconcile()
 		if got := conditions.GetMessage(b.config(), bootstrapv1.HostValidatedCondition); !strings.HasPrefix(got, beginning) {
 			t.Errorf("after %s more it says %q, not %q", later, got, beginning)
@@ -582,7 +582,7 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 	fails := func(checks ...string) {
 		host.State, host.Validations = model.HostBlocked, nil
 		for _, check := range checks {
-			host.Validations = append(host.Validations, install.Validation{ID: check, Category: "hardware", Status: "failure", Message: "no " + check})
+			host.Validations = append(host.Validations, model.Validation{ID: check, Category: "hardware", Status: "failure", Message: "no " + check})
 		}
 	}
 	fails("has-min-memory", "has-min-cpu-cores")
@@ -604,9 +604,9 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 // TestFirstMinuteOfAHost: what fails of a host that has just registered is told once it has lasted, and somebody
 // comes back for that.
 func TestFirstMinuteOfAHost(t *testing.T) {
-	failing := []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too slow"}}
+	failing := []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too slow"}}
 	for name, test := range map[string]struct {
-		state  install.HostState
+		state  model.HostState
 		since  time.Duration // before the look; 0 for not known
 		status metav1.ConditionStatus
 		reason string
@@ -620,7 +620,7 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t)
-			host := install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: test.state, Role: model.RoleControlPlane, Registered: made}
+			host := model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: test.state, Role: model.RoleControlPlane, Registered: made}
 			if test.since > 0 {
 				host.Since = b.service.observed.At.Add(-test.since)
 			}
@@ -630,7 +630,7 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 			if test.state == model.HostBlocked {
 				host.Validations = failing
 			}
-			b.service.observed.Hosts = []install.Host{host}
+			b.service.observed.Hosts = []model.Host{host}
 			result, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
 			if err != nil {
 				t.Fatal(err)
@@ -652,23 +652,23 @@ func TestMachineWhoseInstallationFails(t *testing.T) {
 	const why = "failed after 3 attempts: coreos-installer failed"
 	const remedy = "; once that is cured, delete its Machine, and another one takes its place"
 	for name, test := range map[string]struct {
-		cluster install.ClusterState
-		host    install.Host
+		cluster model.ClusterState
+		host    model.Host
 		node    bool
 		reason  string
 		message string // "" for any
 	}{
-		"while the cluster goes on": {model.ClusterInstalling, install.Host{State: model.HostFailed, StatusInfo: why}, false, bootstrapv1.InstallationFailedReason, why + remedy},
+		"while the cluster goes on": {model.ClusterInstalling, model.Host{State: model.HostFailed, StatusInfo: why}, false, bootstrapv1.InstallationFailedReason, why + remedy},
 		"nothing is said of why": {
-			model.ClusterInstalling, install.Host{State: model.HostFailed, Progress: install.HostProgress{Stage: "Writing image to disk"}}, false,
+			model.ClusterInstalling, model.Host{State: model.HostFailed, Progress: model.HostProgress{Stage: "Writing image to disk"}}, false,
 			bootstrapv1.InstallationFailedReason, "Failed: Writing image to disk" + remedy,
 		},
-		"while it was added":        {model.ClusterAddingHosts, install.Host{State: model.HostFailed, StatusInfo: why, Day2: true}, false, bootstrapv1.InstallationFailedReason, why + remedy},
-		"with the whole cluster":    {model.ClusterFailed, install.Host{State: model.HostFailed, StatusInfo: "Host is part of a cluster that failed to install"}, false, bootstrapv1.InstallationFailedReason, "Host is part of a cluster that failed to install"},
-		"the whole is cancelled":    {model.ClusterCancelled, install.Host{State: model.HostCancelled, StatusInfo: "Installation was cancelled by user"}, false, bootstrapv1.InstallationFailedReason, "Installation was cancelled by user"},
-		"it is a node all the same": {model.ClusterInstalling, install.Host{State: model.HostFailed, StatusInfo: why}, true, "", ""},
-		"the service resets it":     {model.ClusterDiscovering, install.Host{State: model.HostResetting}, false, "", ""},
-		"it installs":               {model.ClusterInstalling, install.Host{State: model.HostInstalling}, false, "", ""},
+		"while it was added":        {model.ClusterAddingHosts, model.Host{State: model.HostFailed, StatusInfo: why, Day2: true}, false, bootstrapv1.InstallationFailedReason, why + remedy},
+		"with the whole cluster":    {model.ClusterFailed, model.Host{State: model.HostFailed, StatusInfo: "Host is part of a cluster that failed to install"}, false, bootstrapv1.InstallationFailedReason, "Host is part of a cluster that failed to install"},
+		"the whole is cancelled":    {model.ClusterCancelled, model.Host{State: model.HostCancelled, StatusInfo: "Installation was cancelled by user"}, false, bootstrapv1.InstallationFailedReason, "Installation was cancelled by user"},
+		"it is a node all the same": {model.ClusterInstalling, model.Host{State: model.HostFailed, StatusInfo: why}, true, "", ""},
+		"the service resets it":     {model.ClusterDiscovering, model.Host{State: model.HostResetting}, false, "", ""},
+		"it installs":               {model.ClusterInstalling, model.Host{State: model.HostInstalling}, false, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, func(o map[string]client.Object) {
@@ -678,12 +678,12 @@ func TestMachineWhoseInstallationFails(t *testing.T) {
 			})
 			recorder := events.NewFakeRecorder(10)
 			b.reconciler.Recorder = recorder
-			b.options = install.Options{AddNodes: true, AcceptControlPlane: true}
+			b.options = model.Options{AddNodes: true, AcceptControlPlane: true}
 			b.service.observed.Cluster.State = test.cluster
 			host := test.host
 			host.ID, host.InfraEnvID, host.ClusterID, host.Hostname, host.Role = "h", "env", "id", "m", model.RoleWorker
 			host.Registered, host.Since = made, made
-			b.service.observed.Hosts = []install.Host{host}
+			b.service.observed.Hosts = []model.Host{host}
 			b.mustReconcile()
 			for _, kind := range []string{bootstrapv1.HostValidatedCondition, clusterv1.ReadyCondition} {
 				c := conditions.Get(b.config(), kind)
@@ -718,16 +718,16 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{ID: other, Name: other, ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: install.Image{State: model.ImageReady, Created: made}})
+	o.InfraEnvs = append(o.InfraEnvs, model.InfraEnv{ID: other, Name: other, ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: model.Image{State: model.ImageReady, Created: made}})
 	registered := o.At.Add(-5 * time.Minute)
-	o.Hosts = []install.Host{
+	o.Hosts = []model.Host{
 		{
 			ID: other, InfraEnvID: other, ClusterID: "id", Hostname: other, State: model.HostReady, Role: model.RoleControlPlane, Registered: registered, Since: registered,
-			Inventory: install.Inventory{Known: true}, Settings: install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(other)},
+			Inventory: model.Inventory{Known: true}, Settings: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(other)},
 		},
 		{
-			ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: model.HostBlocked, Registered: registered, Since: registered, Inventory: install.Inventory{Known: true},
-			Validations: []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
+			ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: model.HostBlocked, Registered: registered, Since: registered, Inventory: model.Inventory{Known: true},
+			Validations: []model.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
 		},
 	}
 	says := func(reason string, texts ...string) {
@@ -758,7 +758,7 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 	b.options.LeftOut, o.Cluster.State = nil, model.ClusterAddingHosts
 	b.wanted.Spec.Hosts = append(b.wanted.Spec.Hosts, spec.Host{Name: "m", Role: spec.Worker, Match: spec.Match{InfraEnv: "boot"}})
 	says(bootstrapv1.HostLeftOutReason, "it has 4 GiB")
-	o.Hosts = append(o.Hosts, install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Day2: true, State: model.HostReady, Registered: o.At, Since: o.At})
+	o.Hosts = append(o.Hosts, model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Day2: true, State: model.HostReady, Registered: o.At, Since: o.At})
 	b.mustReconcile()
 	if c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition); c.Status != metav1.ConditionTrue {
 		t.Errorf("it has registered again, and %+v", c)

@@ -9,11 +9,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestRequestsThatWaitForAPersonAreShown: with the command that answers them, and apart from what is wrong with the
@@ -21,14 +20,14 @@ import (
 func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
 	s := &scope{
-		Reconciler: &Reconciler{Recorder: recorder}, way: machines.UserData, host: &install.Host{ID: "h", State: model.HostInstalled},
+		Reconciler: &Reconciler{Recorder: recorder}, way: machines.UserData, host: &model.Host{ID: "h", State: model.HostInstalled},
 		config:  &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "boot"}},
 		machine: &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}},
 	}
-	show := func(blockers ...install.Blocker) *metav1.Condition {
+	show := func(blockers ...model.Blocker) *metav1.Condition {
 		t.Helper()
 		before := s.config.DeepCopy()
-		s.view = &installation.View{Observed: &install.Observed{}, Plan: install.Plan{Blockers: blockers}}
+		s.view = &installation.View{Observed: &model.Observed{}, Plan: model.Plan{Blockers: blockers}}
 		s.showHost(nil)
 		s.summarize()
 		s.report(before)
@@ -40,8 +39,8 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 			t.Errorf("%s is %+v; want %s %q", kind, c, status, message)
 		}
 	}
-	request := install.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m}"}
-	other := install.Blocker{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"}
+	request := model.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m}"}
+	other := model.Blocker{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"}
 	if c := show(other); c != nil || len(recorder.Events) > 0 {
 		t.Errorf("without a request: %+v, and %d events", c, len(recorder.Events))
 	}
@@ -59,7 +58,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 		t.Error("it is not told once on the config and once on the Machine")
 	}
 
-	show(install.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "NodeNotReady", Message: "the node is not well"})
+	show(model.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "NodeNotReady", Message: "the node is not well"})
 	is(bootstrapv1.CertificateRequestPendingCondition, metav1.ConditionFalse, "")
 	is(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, "the node is not well")
 }

@@ -14,12 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
@@ -97,12 +96,12 @@ func (s *scope) clusterID(ctx context.Context) (string, error) {
 
 // records are the records of a service that are proven to be of the control plane's cluster. It is an error that the record
 // is there whose id is noted, and is not proven to be: nothing is done to that.
-func (s *scope) records(ctx context.Context) ([]install.Cluster, error) {
+func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	mark, err := s.Keys.Mark(ctx, s.cluster)
 	if err != nil {
 		return nil, err
 	}
-	query := install.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[desired.AnnotationRun])}
+	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[desired.AnnotationRun])}
 	noted := s.plane.Annotations[desired.AnnotationClusterID]
 	if query.Run == "" && query.FormerRun == "" && noted == "" {
 		return nil, nil // nothing was ever registered for it
@@ -115,8 +114,8 @@ func (s *scope) records(ctx context.Context) ([]install.Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for the cluster of control plane %s in the service: %w", s.plane.Name, err)
 	}
-	isThere := slices.ContainsFunc(all, func(c install.Cluster) bool { return c.ID == noted })
-	own := slices.DeleteFunc(all, func(c install.Cluster) bool { return !query.Proves(c.ClusterRef) })
+	isThere := slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == noted })
+	own := slices.DeleteFunc(all, func(c model.Cluster) bool { return !query.Proves(c.ClusterRef) })
 	if len(own) == 0 && isThere {
 		return nil, errors.New(s.unproven(mark))
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -147,8 +148,8 @@ func TestOneOfTwoHasTheName(t *testing.T) {
 // unregistered is a service that knows no cluster.
 type unregistered struct{ install.Backend }
 
-func (unregistered) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
-	return &install.Observed{At: clock.Real().Now()}, nil
+func (unregistered) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
+	return &model.Observed{At: clock.Real().Now()}, nil
 }
 
 // TestKeyThatCouldNotBeMade: where the key could not be written by which the record is known, nothing is registered, and it is
@@ -173,8 +174,8 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 	s.Keys = &ownership.Keys{Cached: s.Client, Live: s.Client}
 	s.Installations = installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
-		Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-			return &install.Desired{Spec: wanted}, nil
+		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+			return &model.Desired{Spec: wanted}, nil
 		},
 	})
 	if err := s.install(t.Context()); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
@@ -186,12 +187,12 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 type records struct {
 	install.Backend
 
-	clusters []install.Cluster
+	clusters []model.Cluster
 	deleted  []string
 	refuses  error // to delete any
 }
 
-func (r *records) ListClusters(context.Context) ([]install.Cluster, error) { return r.clusters, nil }
+func (r *records) ListClusters(context.Context) ([]model.Cluster, error) { return r.clusters, nil }
 
 func (r *records) DeleteCluster(_ context.Context, id string, _ install.DeleteOptions) error {
 	r.deleted = append(r.deleted, id)
@@ -279,8 +280,8 @@ func TestDeletionThatIsRefused(t *testing.T) {
 		refuses error
 		says    string // "" where nothing holds it up
 	}{
-		"it is gone":                {refuses: &install.Fault{Code: install.CodeNotFound, Status: 404, Permanent: true, Err: errors.New("there is none")}},
-		"somebody has protected it": {refuses: &install.Fault{Code: install.CodeFailure, Permanent: true, Err: errors.New("it is protected"), Next: "kubectl annotate it"}, says: "it is protected: kubectl annotate it"},
+		"it is gone":                {refuses: &model.Fault{Code: model.CodeNotFound, Status: 404, Permanent: true, Err: errors.New("there is none")}},
+		"somebody has protected it": {refuses: &model.Fault{Code: model.CodeFailure, Permanent: true, Err: errors.New("it is protected"), Next: "kubectl annotate it"}, says: "it is protected: kubectl annotate it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := deleting(t, &records{refuses: test.refuses}, true)
@@ -300,8 +301,8 @@ func TestDeletionThatIsRefused(t *testing.T) {
 // mark of an earlier release. A note alone does not make another record its own. Where the record is there that is noted, and does not
 // carry the mark, the control plane stays, and says what to do.
 func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
-	record := func(id, run string, owned bool) install.Cluster {
-		return install.Cluster{ClusterRef: install.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com", Run: run, Owned: owned}}
+	record := func(id, run string, owned bool) model.Cluster {
+		return model.Cluster{ClusterRef: model.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com", Run: run, Owned: owned}}
 	}
 	const former, person, other = "abcdefghijkl", "0123456789ab", "capi_other"
 	for name, test := range map[string]struct {
@@ -322,7 +323,7 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 		"an id that is not there":          {id: "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := &records{clusters: []install.Cluster{
+			service := &records{clusters: []model.Cluster{
 				record("by-hand", "", false), record("without", "", true), record("person", person, true), record("other", other, true), record("former", former, true),
 			}}
 			s := deleting(t, service, false)
@@ -378,7 +379,7 @@ func TestClusterOfACopyStays(t *testing.T) {
 		"of its mark, in another namespace":      {other: other("elsewhere", desired.AnnotationRun, "abcdefghijkl")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab", Name: "lab", Run: "abcdefghijkl", Owned: true}}}}
+			service := &records{clusters: []model.Cluster{{ClusterRef: model.ClusterRef{ID: "ns/lab", Name: "lab", Run: "abcdefghijkl", Owned: true}}}}
 			s := deleting(t, service, test.onHub, test.other)
 			s.annotate(desired.AnnotationRun, "abcdefghijkl")
 			if !test.unnoted {

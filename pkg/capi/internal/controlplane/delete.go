@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // deletionTakes is how long a reconcile waits for the service to let go of a cluster; it comes back then.
@@ -94,10 +95,10 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the cluster %s in the service: %w", id, err)
 	}
-	if slices.ContainsFunc(all, func(c install.Cluster) bool { return c.ID == id && desired.CheckIdentity(s.plane, &c) != nil }) {
+	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && desired.CheckIdentity(s.plane, &c) != nil }) {
 		return nil
 	}
-	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
+	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
 		return fmt.Errorf("delete the cluster %s in the service: %w", id, err)
 	}
 	return nil
@@ -122,7 +123,7 @@ func (s *scope) deleteRecords(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && install.CodeOf(err) != install.CodeNotFound {
+		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
 			return fmt.Errorf("delete the cluster %s in the service: %w", own[i].ID, err)
 		}
 	}

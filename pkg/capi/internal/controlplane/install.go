@@ -16,13 +16,12 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // ReasonInvalid is the reason of a condition where only a change of the objects helps.
@@ -225,7 +224,7 @@ func (s *scope) showInstall() {
 	}
 }
 
-func (s *scope) showPercent(cluster *install.Cluster) {
+func (s *scope) showPercent(cluster *model.Cluster) {
 	percent := int32(cluster.Progress.Percent)
 	if cluster.State.Installed() {
 		percent = 100

@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // MachineEtcdMemberRemoved is a condition of a Machine that is being deleted: whether its member of etcd is
@@ -113,7 +113,7 @@ func (s *scope) phase() lifecycle.Phase {
 	if view == nil {
 		view = s.Installations.Last(s.key())
 	}
-	state := install.ClusterState(s.plane.Status.Installation.State)
+	state := model.ClusterState(s.plane.Status.Installation.State)
 	if view != nil && view.Observed.Cluster != nil {
 		state = view.Observed.Cluster.State
 	}

@@ -36,11 +36,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // copies is a service that has a kubeconfig.
@@ -401,11 +401,11 @@ func authority(t *testing.T) string {
 // TestIdentityIsKept: a record of another cluster than the one that was installed is left alone: it is not noted, its
 // kubeconfig not handed out, and it is not deleted with the Cluster.
 func TestIdentityIsKept(t *testing.T) {
-	service := &records{clusters: []install.Cluster{{ClusterRef: install.ClusterRef{ID: "ns/lab"}, OpenShiftID: "another"}}}
+	service := &records{clusters: []model.Cluster{{ClusterRef: model.ClusterRef{ID: "ns/lab"}, OpenShiftID: "another"}}}
 	s := deleting(t, service, true)
 	s.annotate("oaictl.io/openshift-id", "this")
 	s.annotate("oaictl.io/cluster-id", "ns/lab")
-	view := &installation.View{Observed: &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}
+	view := &installation.View{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}
 	if err := s.isAnother(view); !installation.IsRefusal(err) {
 		t.Errorf("it says %v", err)
 	}

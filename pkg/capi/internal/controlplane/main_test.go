@@ -54,6 +54,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -96,7 +97,7 @@ type site struct {
 	told      sync.Map // errors of the reconciler
 
 	mu        sync.Mutex
-	state     install.ClusterState
+	state     model.ClusterState
 	serves    bool              // the service hands out a kubeconfig while it installs
 	answers   error             // of the API server of the cluster, when it is asked whether it is ready; nil to ask it
 	registers bool              // the cluster is to be registered first
@@ -166,7 +167,7 @@ func kinds(t *testing.T) []*unstructured.Unstructured {
 
 // open has a cluster with so many control plane nodes be installed, and the reconciler run with the rights
 // that it has in a release.
-func open(t *testing.T, nodes int, state install.ClusterState) *site {
+func open(t *testing.T, nodes int, state model.ClusterState) *site {
 	t.Helper()
 	x := &site{
 		Management: management.Start(t), t: t, clock: clock.Scaled(speed), written: &writes{}, running: &sync.WaitGroup{}, state: state,
@@ -273,11 +274,11 @@ func (x *site) manage() {
 	set := installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Desire: x.desire, Clock: x.clock,
 		Nodes: func(installation.Key) install.Nodes {
-			return node.New(node.Config{Clock: x.clock, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+			return node.New(node.Config{Clock: x.clock, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) {
 				return x.kubeconfig(), "kubeconfig", nil
 			}})
 		},
-		Wake: func(cluster installation.Key, _ []install.Scope) {
+		Wake: func(cluster installation.Key, _ []model.Scope) {
 			woken <- event.TypedGenericEvent[installation.Key]{Object: cluster}
 		},
 	})
@@ -342,7 +343,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 
 // desire is what is desired of a cluster: to look at one that is installed, or else to register it, which takes a
 // whole file.
-func (x *site) desire(ctx context.Context, _ installation.Key, _ *install.Observed) (*install.Desired, error) {
+func (x *site) desire(ctx context.Context, _ installation.Key, _ *model.Observed) (*model.Desired, error) {
 	x.mu.Lock()
 	registers := x.registers
 	x.mu.Unlock()
@@ -354,12 +355,12 @@ kind: Cluster
 metadata: {name: lab}
 spec: {openshift: {version: `+version+`}, baseDomain: example.com, pullSecret: {env: PULL}, acceptUnknownHosts: true, network: {vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}}
 `), env)
-		return &install.Desired{Spec: cluster}, err
+		return &model.Desired{Spec: cluster}, err
 	}
 	three := 3
 	cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "lab"}}
 	cluster.Spec.BaseDomain, cluster.Spec.Topology.ControlPlane = "example.com", &three
-	return &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true, WatchEtcd: true, Unattended: true}}, nil
+	return &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true, WatchEtcd: true, Unattended: true}}, nil
 }
 
 // raw is an object of a text.

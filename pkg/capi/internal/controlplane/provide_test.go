@@ -21,10 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // service plays a service that shows the cluster in a state, and is asked for nothing else.
@@ -34,13 +34,13 @@ type service struct {
 }
 
 // Observe is of install.Service.
-func (s service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := &install.Observed{At: s.clock.Now()}
+	o := &model.Observed{At: s.clock.Now()}
 	if s.state != "" {
-		o.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "lab-id", Name: "lab", BaseDomain: "example.com", Owned: true}, State: s.state, OpenShiftID: s.id(),
+		o.Cluster = &model.Cluster{
+			ClusterRef: model.ClusterRef{ID: "lab-id", Name: "lab", BaseDomain: "example.com", Owned: true}, State: s.state, OpenShiftID: s.id(),
 			Kubeconfig: s.state.Installed(), NoIngress: s.serves, Version: version,
 		}
 	}
@@ -48,7 +48,7 @@ func (s service) Observe(context.Context, install.Query, *install.Observed) (*in
 }
 
 // Act is of install.Service.
-func (s service) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+func (s service) Act(_ context.Context, _ *model.Desired, action model.Action) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if action.Scope == model.ScopeCluster {
@@ -63,7 +63,7 @@ func (s service) Credential(context.Context, string, string) ([]byte, error) {
 }
 
 // ListClusters is of install.Backend.
-func (s service) ListClusters(context.Context) ([]install.Cluster, error) { return nil, nil }
+func (s service) ListClusters(context.Context) ([]model.Cluster, error) { return nil, nil }
 
 // DeleteCluster is of install.Backend.
 func (s service) DeleteCluster(context.Context, string, install.DeleteOptions) error { return nil }

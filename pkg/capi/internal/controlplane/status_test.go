@@ -28,7 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
@@ -36,6 +35,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // observed is a control plane that wants 4.21.0 with v1.34.1, and what is observed of its cluster, whose control plane
@@ -51,7 +51,7 @@ func observed() (*scope, *install.Spoke) {
 		Nodes:     []model.Node{node("a", "master", "v1.34.1+abc"), node("b", "control-plane", "v1.33.9"), node("c", "master", "v1.34.1+abc"), node("w", "worker", "v1.32.1")},
 		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
 	}
-	view := &installation.View{Observed: &install.Observed{Cluster: &install.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}
+	view := &installation.View{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}
 	return &scope{
 		Reconciler: &Reconciler{}, plane: plane, view: view,
 		cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
@@ -63,7 +63,7 @@ func observed() (*scope, *install.Spoke) {
 func TestVersionsAreThoseThatRun(t *testing.T) {
 	s, spoke := observed()
 	cluster := s.view.Observed.Cluster
-	for _, state := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterFailed} {
+	for _, state := range []model.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterFailed} {
 		cluster.State = state
 		if s.show(); len(s.plane.Status.Versions) > 0 || s.plane.Status.Version != "" || s.plane.Status.DistributionVersion != "" {
 			t.Errorf("%s: %+v", state, s.plane.Status)
@@ -294,7 +294,7 @@ func TestStatusOfMany(t *testing.T) {
 	var updates []string
 	for i := range 300 {
 		message := fmt.Sprintf("host-%d.rack.example.com: %s", i, strings.Repeat("its disk is too small. ", 10))
-		s.view.Plan.Blockers = append(s.view.Plan.Blockers, install.Blocker{Message: message})
+		s.view.Plan.Blockers = append(s.view.Plan.Blockers, model.Blocker{Message: message})
 		s.machines = append(s.machines, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("m-%d", i)}})
 		setOn(s.machines[i], clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, strings.Repeat(message, 1000))
 		setOn(s.machines[i], clusterv1.MachineReadyCondition, metav1.ConditionFalse, clusterv1.NotReadyReason, strings.Repeat(message, 1000))
@@ -329,7 +329,7 @@ func TestRecordDeletedWhileItInstalls(t *testing.T) {
 	if s.showInstall(); s.phase() != lifecycle.Installing || s.plane.Status.Installation.Percentage == nil {
 		t.Errorf("after one look the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
 	}
-	s.view.Plan.Blockers = []install.Blocker{{Reason: model.ReasonClusterDeleted, Message: "somebody deleted the cluster meanwhile"}}
+	s.view.Plan.Blockers = []model.Blocker{{Reason: model.ReasonClusterDeleted, Message: "somebody deleted the cluster meanwhile"}}
 	if s.showInstall(); s.phase() != lifecycle.Before || s.plane.Status.Installation.State != "" || s.plane.Status.Installation.Percentage != nil {
 		t.Errorf("the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // ofAnother is what another provider makes on the hub for a control plane.
@@ -83,8 +84,8 @@ func TestClusterOfAnotherProviderIsTakenOver(t *testing.T) {
 	r := &controlplane.Reconciler{
 		Client: user, Live: user, Clock: x.clock, Recorder: events.NewFakeRecorder(100), OnHub: true, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock),
 		Installations: installation.New(installation.Config{
-			Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Clock: x.clock, Wake: func(installation.Key, []install.Scope) {},
-			Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+			Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Clock: x.clock, Wake: func(installation.Key, []model.Scope) {},
+			Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
 				return nil, installation.ErrNotYet
 			},
 		}),

@@ -12,9 +12,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // enoughAtOnce is the upgrade concurrency that is proposed, as the template of a topology has it.

@@ -10,10 +10,9 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -22,7 +21,7 @@ import (
 func TestMismatchIsTakenBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
-		state  install.ClusterState
+		state  model.ClusterState
 		stays  bool
 	}{
 		"before the installation": {reason: controlplanev1.VersionMismatchReason, state: model.ClusterReady},
@@ -85,7 +84,7 @@ func TestOfOneRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := observed()
-			s.view.Desired = &install.Desired{}
+			s.view.Desired = &model.Desired{}
 			s.Versions = &upgrade.Mapping{Clock: clock.Real()}
 			s.ReadRelease = func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
 				return upgrade.Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -49,7 +49,7 @@ func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (stri
 
 // CheckIdentity refuses a cluster of the service that calls itself otherwise than the one that the control plane has had
 // installed: it only has its name, on a hub say to which the control plane was moved.
-func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *install.Cluster) error {
+func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *model.Cluster) error {
 	was := plane.Annotations[AnnotationOpenShiftID]
 	if was == "" || is.OpenShiftID == "" || strings.EqualFold(was, is.OpenShiftID) {
 		return nil
@@ -109,7 +109,7 @@ type Machine struct {
 
 // Desire is what a Cluster shall become, given the last observation of it. It is what
 // installation.Config.Desire wants: where that cannot be told of one that is in the service, it can be observed.
-func (s *Source) Desire(ctx context.Context, key installation.Key, observed *install.Observed) (*install.Desired, error) {
+func (s *Source) Desire(ctx context.Context, key installation.Key, observed *model.Observed) (*model.Desired, error) {
 	c, err := s.Read(ctx, key)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (s *Source) Desire(ctx context.Context, key installation.Key, observed *ins
 }
 
 // toObserve is a Cluster as far as that is needed to observe what there is of it.
-func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *install.Observed) *install.Desired {
+func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *model.Observed) *model.Desired {
 	part := takePart(c, observed)
 	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
 	out.Spec.BaseDomain, out.Spec.OpenShift.Arch = c.ControlPlane.Spec.Config.BaseDomain, archOf(c)
@@ -155,7 +155,7 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *install.Ob
 			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.SourceOf(spec.NewSecret(kubeconfig))}
 		}
 	}
-	return &install.Desired{Spec: out, Options: s.options(c, part, observed)}
+	return &model.Desired{Spec: out, Options: s.options(c, part, observed)}
 }
 
 // Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
@@ -260,7 +260,7 @@ func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 // Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose
 // fields are those of the objects. Of one that is installed, what is wrong with single Machines is an
 // *installation.Partial beside the desired state: the others are looked after.
-func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed) (*install.Desired, error) {
+func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (*model.Desired, error) {
 	if observed != nil && observed.Cluster != nil {
 		if err := CheckIdentity(c.ControlPlane, observed.Cluster); err != nil {
 			return nil, err
@@ -308,7 +308,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 			out.Spec.Hosts[i].Hostname = "" // and not the one that is filled in
 		}
 	}
-	of := &install.Desired{Spec: out, Options: s.options(c, part, observed)}
+	of := &model.Desired{Spec: out, Options: s.options(c, part, observed)}
 	if len(left) > 0 {
 		return of, &installation.Partial{Hosts: left}
 	}
@@ -316,7 +316,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 }
 
 // options are how the cluster is known, and what is done to it.
-func (s *Source) options(c *Cluster, part part, observed *install.Observed) install.Options {
+func (s *Source) options(c *Cluster, part part, observed *model.Observed) model.Options {
 	adopt, run, former := c.ControlPlane.Annotations[AnnotationClusterID], c.ControlPlane.Annotations[AnnotationRun], ""
 	if part.installed && observed != nil && observed.Cluster == nil && !observed.Unproven {
 		adopt = "" // the service has no record of it
@@ -332,7 +332,7 @@ func (s *Source) options(c *Cluster, part part, observed *install.Observed) inst
 			unwanted[m.Name] = "its Machine is being deleted"
 		}
 	}
-	return install.Options{
+	return model.Options{
 		LeftOut: leftOut, Unwanted: unwanted, Adopt: adopt, Run: run, FormerRun: former, Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},

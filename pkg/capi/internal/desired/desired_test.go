@@ -18,12 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -188,10 +187,10 @@ func TestWhatIsAdditionalTakesNothingAway(t *testing.T) {
 	certificate := func(of string) string { return "# " + of + "\n" + strings.TrimSpace(string(text)) }
 	for name, test := range map[string]struct {
 		objects  func(*testing.T) []client.Object
-		observed *install.Observed
+		observed *model.Observed
 	}{
 		"before":     {objects, nil},
-		"afterwards": {moved, &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}},
+		"afterwards": {moved, &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}},
 	} {
 		for ntp, change := range map[string]func(*controlplanev1.OpenshiftAssistedControlPlaneConfigSpec){
 			"additional time servers": func(*controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {},
@@ -287,10 +286,10 @@ func TestInstalled(t *testing.T) {
 			m.Spec.ProviderID = "metal3://ns/host/" + m.Name
 		}
 	}
-	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
-		observed.InfraEnvs = append(observed.InfraEnvs, install.InfraEnv{ID: "ns/" + name, Name: name + "-config"})
-		observed.Hosts = append(observed.Hosts, install.Host{ID: name, InfraEnvID: "ns/" + name, ClusterID: "ns/edge", State: model.HostInstalled})
+		observed.InfraEnvs = append(observed.InfraEnvs, model.InfraEnv{ID: "ns/" + name, Name: name + "-config"})
+		observed.Hosts = append(observed.Hosts, model.Host{ID: name, InfraEnvID: "ns/" + name, ClusterID: "ns/edge", State: model.HostInstalled})
 	}
 	d, err := sourceOf(t, list).Desire(t.Context(), lab, observed)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // host is a Machine as one of the cluster's hosts. cluster is what is desired of them all, and have the host that it is
 // in the service, nil where it has not registered. ownName says that it keeps the hostname that it has by itself.
-func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
+func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine, have *model.Host) (host spec.Host, ownName bool, err error) {
 	host = knownHost(c, m)
 	if m.Config == nil {
 		return host, true, nil
@@ -108,7 +108,7 @@ func roleOf(m Machine) spec.Role {
 // its InfraEnv and of the host. It is "" for none, and for a Machine that boots its own image. A user who may write
 // AgentMachines gets by it no Agent of another namespace than Agents are taken from. Over REST the host is of a pool that
 // is opened to the namespace, or of the Cluster's own cluster, as that was observed last.
-func (s *Source) reservation(m *Machine, observed *install.Observed) string {
+func (s *Source) reservation(m *Machine, observed *model.Observed) string {
 	if m.Infrastructure == nil || m.Infrastructure.GetKind() != machines.KindAgentMachine {
 		return ""
 	}
@@ -124,7 +124,7 @@ func (s *Source) reservation(m *Machine, observed *install.Observed) string {
 }
 
 // isMember reports whether a host belongs to the cluster that was observed.
-func isMember(id string, observed *install.Observed) bool {
+func isMember(id string, observed *model.Observed) bool {
 	if observed == nil || observed.Cluster == nil {
 		return false
 	}

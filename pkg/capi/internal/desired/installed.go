@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,14 +31,14 @@ import (
 const AnnotationOpenShiftID = "oaictl.io/openshift-id"
 
 // isInstalled reports whether a cluster is installed, whichever service has done it. One that was, is.
-func isInstalled(c *Cluster, observed *install.Observed) bool {
+func isInstalled(c *Cluster, observed *model.Observed) bool {
 	return c.ControlPlane.Annotations[AnnotationOpenShiftID] != "" || observed != nil && observed.Cluster != nil && observed.Cluster.State.Installed()
 }
 
 // installed is a cluster that is installed already, as far as that concerns hosts that are added: how it is
 // installed is no matter any more. Before a service takes it in that has no record of it, it has to answer,
 // and to be the one that was installed.
-func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Observed) (*spec.Cluster, error) {
+func (s *Source) installed(ctx context.Context, c *Cluster, observed *model.Observed) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
 	imported := &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID]}
 	kubeconfig, err := s.importedKubeconfig(ctx, c)

@@ -24,11 +24,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const openShiftID = "11111111-2222-3333-4444-555555555555"
@@ -63,7 +62,7 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source := sourceOf(t, moved(t))
 			source.Identify = func(context.Context, []byte) (string, error) { return test.is, test.err }
-			d, err := source.Desire(t.Context(), lab, &install.Observed{})
+			d, err := source.Desire(t.Context(), lab, &model.Observed{})
 			if test.ask != nil {
 				if err == nil || !test.ask(err) {
 					t.Errorf("got %v", err)
@@ -89,7 +88,7 @@ func TestOneThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 		source.Identify = func(context.Context, []byte) (string, error) { asked++; return openShiftID, answer }
 		look := func(ctx context.Context, times int) {
 			t.Helper()
-			_, err := source.Desire(ctx, lab, &install.Observed{})
+			_, err := source.Desire(ctx, lab, &model.Observed{})
 			says := err == nil || errors.Is(err, installation.ErrNotYet) && strings.Contains(err.Error(), "no route to host")
 			if (err == nil) != (answer == nil) || !says {
 				t.Errorf("got %v", err)
@@ -165,7 +164,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 		if data, err := source.Kubeconfig(t.Context(), lab); err == nil || !strings.Contains(err.Error(), "the kubeconfig in Secret lab-kubeconfig cannot be used: "+says) {
 			t.Errorf("%s: %s, %v", user, data, err)
 		}
-		if _, err := source.Desire(t.Context(), lab, &install.Observed{}); !errors.Is(err, installation.ErrNotYet) || !strings.Contains(err.Error(), says) {
+		if _, err := source.Desire(t.Context(), lab, &model.Observed{}); !errors.Is(err, installation.ErrNotYet) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: it is not taken in since %v", user, err)
 		}
 	}
@@ -178,7 +177,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 func TestKubeconfigIsReadPastTheCache(t *testing.T) {
 	source := sourceOf(t, moved(t))
 	source.Client = sourceOf(t, objects(t)).Client
-	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
 	d, err := source.Desire(t.Context(), lab, observed)
 	if err != nil || d.Spec.Spec.Import.Kubeconfig.Secret().Reveal() != "{kind: Config}" {
 		t.Errorf("%+v, %v", d, err)
@@ -191,8 +190,8 @@ func TestKubeconfigIsReadPastTheCache(t *testing.T) {
 // TestAnotherOfItsNameIsRefused: a record of the service by the noted id is of another cluster where it calls itself
 // otherwise: it is looked at, and nothing more is wanted of it.
 func TestAnotherOfItsNameIsRefused(t *testing.T) {
-	record := func(is string) *install.Observed {
-		return &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge", Name: "edge"}, State: model.ClusterAddingHosts, OpenShiftID: is}}
+	record := func(is string) *model.Observed {
+		return &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge", Name: "edge"}, State: model.ClusterAddingHosts, OpenShiftID: is}}
 	}
 	source := sourceOf(t, moved(t))
 	if _, err := source.Desire(t.Context(), lab, record("66666666-2222-3333-4444-555555555555")); !installation.IsRefusal(err) || !strings.Contains(err.Error(), "ns/edge is another one") {
@@ -215,8 +214,8 @@ func TestInstalledIsAsItIs(t *testing.T) {
 		}
 	}
 	source := sourceOf(t, two)
-	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
-	for name, seen := range map[string]*install.Observed{"seen": observed, "not seen yet": nil} {
+	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	for name, seen := range map[string]*model.Observed{"seen": observed, "not seen yet": nil} {
 		d, err := source.Desire(t.Context(), lab, seen)
 		if err != nil || !d.Spec.Imported() || d.Options.Adopt != "ns/edge" {
 			t.Errorf("%s: %+v, %v", name, d, err)
@@ -233,8 +232,8 @@ func TestOneMachineIsNotAll(t *testing.T) {
 			c.Spec.NMStateConfigLabelSelector = metav1.LabelSelector{MatchLabels: map[string]string{"rack": "a"}}
 		}
 	}
-	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
-	for name, seen := range map[string]*install.Observed{"seen": observed, "not seen yet": nil} {
+	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
+	for name, seen := range map[string]*model.Observed{"seen": observed, "not seen yet": nil} {
 		d, err := sourceOf(t, list).Desire(t.Context(), lab, seen)
 		left, is := errors.AsType[*installation.Partial](err)
 		if !is || len(left.Hosts) != 1 || !strings.Contains(left.Hosts["w-0"].Error(), "selects 0 NMStateConfigs") {
@@ -286,10 +285,10 @@ func claimed(t *testing.T, id string) []client.Object {
 func TestControlPlanesThatJoinLater(t *testing.T) {
 	list := claimed(t, "ns/edge")
 	list[1].(*controlplanev1.OpenshiftAssistedControlPlane).Spec.Replicas = ptr.To[int32](5)
-	observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "ns/edge"}, State: model.ClusterInstalling}}
+	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterInstalling}}
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
-		observed.InfraEnvs = append(observed.InfraEnvs, install.InfraEnv{ID: "ns/" + name, Name: name + "-config"})
-		observed.Hosts = append(observed.Hosts, install.Host{ID: name, InfraEnvID: "ns/" + name, ClusterID: "ns/edge", State: model.HostInstalling})
+		observed.InfraEnvs = append(observed.InfraEnvs, model.InfraEnv{ID: "ns/" + name, Name: name + "-config"})
+		observed.Hosts = append(observed.Hosts, model.Host{ID: name, InfraEnvID: "ns/" + name, ClusterID: "ns/edge", State: model.HostInstalling})
 	}
 	source := sourceOf(t, list)
 	if d, err := source.Desire(t.Context(), lab, nil); d == nil || !errors.Is(err, installation.ErrNotYet) {
@@ -345,7 +344,7 @@ func TestAnnotationsProveNothingOverREST(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q := d.Query(); !q.Exact || q.Run != mark || q.FormerRun != former || q.Proves(install.ClusterRef{ID: "foreign", Owned: true, Run: "other"}) {
+		if q := d.Query(); !q.Exact || q.Run != mark || q.FormerRun != former || q.Proves(model.ClusterRef{ID: "foreign", Owned: true, Run: "other"}) {
 			t.Errorf("with %s noted, it asks for %+v", noted, q)
 		}
 	}

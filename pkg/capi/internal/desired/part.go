@@ -7,10 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // part is which Machines take part in the installation as it is now.
@@ -34,10 +33,10 @@ const workerWait = 10 * time.Minute
 // that are ready; those that have registered and are not ready are left out. While it runs they are those whose hosts are installed. Afterwards all are again:
 // those that are missing are added. The same objects and the same observation give the same
 // answer, in whichever process.
-func takePart(c *Cluster, observed *install.Observed) part {
+func takePart(c *Cluster, observed *model.Observed) part {
 	var p part
 	known := hostsOf(c, observed)
-	cluster := (*install.Cluster)(nil)
+	cluster := (*model.Cluster)(nil)
 	if observed != nil {
 		cluster = observed.Cluster
 	}
@@ -94,7 +93,7 @@ func takePart(c *Cluster, observed *install.Observed) part {
 }
 
 // isUnwritten reports whether the installation of a host has not begun: nothing is on its disk yet.
-func isUnwritten(host *install.Host) bool {
+func isUnwritten(host *model.Host) bool {
 	switch host.State {
 	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled, model.HostPreparing:
 		return false
@@ -105,27 +104,27 @@ func isUnwritten(host *install.Host) bool {
 // wasInstalled reports whether a Machine whose host the service has no record of was installed: it is a node, or it was
 // moved here, or somebody deleted what the service had of it. A provider id alone does not say so: clouds and Metal3 give
 // it to a machine that is yet to register from its InfraEnv, and nothing of a cluster is installed that has not begun.
-func wasInstalled(m Machine, observed *install.Observed, before bool) bool {
+func wasInstalled(m Machine, observed *model.Observed, before bool) bool {
 	if m.Spec.ProviderID == "" || observed == nil {
 		return false
 	}
 	return m.Status.NodeRef.IsDefined() || !before && !hasInfraEnv(m, observed)
 }
 
-func hasInfraEnv(m Machine, observed *install.Observed) bool {
-	return m.Config != nil && slices.ContainsFunc(observed.InfraEnvs, func(e install.InfraEnv) bool { return e.Name == m.Config.Name })
+func hasInfraEnv(m Machine, observed *model.Observed) bool {
+	return m.Config != nil && slices.ContainsFunc(observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == m.Config.Name })
 }
 
 // isLeft reports whether the host of a Machine of a pool was taken from its cluster, or booted anew, after it was
 // handed over: it waits in the pool, and is not installed once more for the same Machine.
-func isLeft(m Machine, host *install.Host) bool {
+func isLeft(m Machine, host *model.Host) bool {
 	return machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && m.Spec.ProviderID != "" && m.DeletionTimestamp.IsZero() &&
 		host != nil && host.ClusterID == ""
 }
 
 // isLate reports whether workers are waited for no more: the hosts of the control plane have been ready
 // for long enough, and enough workers are ready, but not all. One that has just registered is still checked.
-func isLate(c *Cluster, known map[string]*install.Host, now time.Time) bool {
+func isLate(c *Cluster, known map[string]*model.Host, now time.Time) bool {
 	config := &c.ControlPlane.Spec.Config
 	var since time.Time
 	controlPlane, ready, workers := 0, 0, 0
@@ -168,12 +167,12 @@ func duration(d *metav1.Duration, otherwise time.Duration) time.Duration {
 
 // hostsOf are the observed hosts of a Cluster's Machines, by their names: each is the only one of its
 // InfraEnv, or the Agent that its AgentMachine has reserved.
-func hostsOf(c *Cluster, observed *install.Observed) map[string]*install.Host {
-	known := map[string]*install.Host{}
+func hostsOf(c *Cluster, observed *model.Observed) map[string]*model.Host {
+	known := map[string]*model.Host{}
 	if observed == nil {
 		return known
 	}
-	byID, byEnv, envs := map[string]*install.Host{}, map[string]*install.Host{}, map[string]string{}
+	byID, byEnv, envs := map[string]*model.Host{}, map[string]*model.Host{}, map[string]string{}
 	for i := range observed.InfraEnvs {
 		envs[observed.InfraEnvs[i].ID] = observed.InfraEnvs[i].Name
 	}

@@ -13,12 +13,12 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,13 +27,13 @@ var noon = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 // world is a Cluster of three control plane Machines and some workers, and what the service has of them.
 type world struct {
 	*Cluster
-	observed *install.Observed
+	observed *model.Observed
 }
 
-func newWorld(state install.ClusterState, workers int) *world {
+func newWorld(state model.ClusterState, workers int) *world {
 	w := &world{
 		Cluster:  &Cluster{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "lab"}}, ControlPlane: &controlplanev1.OpenshiftAssistedControlPlane{}, Workers: workers},
-		observed: &install.Observed{At: noon, Cluster: &install.Cluster{State: state}},
+		observed: &model.Observed{At: noon, Cluster: &model.Cluster{State: state}},
 	}
 	for i := range 3 {
 		w.add(fmt.Sprintf("cp-%d", i), true)
@@ -54,13 +54,13 @@ func (w *world) add(name string, controlPlane bool) {
 
 // makesInfraEnv has the InfraEnv be there that the host of a Machine registers from.
 func (w *world) makesInfraEnv(name string) {
-	w.observed.InfraEnvs = append(w.observed.InfraEnvs, install.InfraEnv{ID: "env-" + name, Name: name})
+	w.observed.InfraEnvs = append(w.observed.InfraEnvs, model.InfraEnv{ID: "env-" + name, Name: name})
 }
 
 // registers has the host of a Machine registered, in a state that it reached so long ago.
-func (w *world) registers(name string, state install.HostState, ago time.Duration) {
+func (w *world) registers(name string, state model.HostState, ago time.Duration) {
 	w.makesInfraEnv(name)
-	w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
+	w.observed.Hosts = append(w.observed.Hosts, model.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
 }
 
 // deletes has a Machine be on its way out.
@@ -83,7 +83,7 @@ func (w *world) pooled(name, cluster string) {
 		m.Infrastructure = &unstructured.Unstructured{Object: map[string]any{"kind": machines.KindAgentMachine, "spec": map[string]any{"providerID": m.Spec.ProviderID}}}
 		m.Infrastructure.SetNamespace("lab")
 		m.reserved = "pool/host-" + name
-		w.observed.Hosts = append(w.observed.Hosts, install.Host{ID: "host-" + name, InfraEnvID: "pool", State: model.HostUnbound, ClusterID: cluster})
+		w.observed.Hosts = append(w.observed.Hosts, model.Host{ID: "host-" + name, InfraEnvID: "pool", State: model.HostUnbound, ClusterID: cluster})
 	}
 }
 
@@ -107,7 +107,7 @@ func names(p part) string {
 func TestTakePart(t *testing.T) {
 	const all = "cp-0 cp-1 cp-2 w-0 w-1 "
 	for name, test := range map[string]struct {
-		state   install.ClusterState
+		state   model.ClusterState
 		arrange func(*world)
 		want    string
 		hold    bool
@@ -301,25 +301,25 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 		t.Fatal(err)
 	}
 	long := noon.Add(-time.Hour)
-	observed := &install.Observed{At: noon, Cluster: &install.Cluster{
-		ClusterRef: install.ClusterRef{ID: "c", Name: "edge", BaseDomain: "example.com", Owned: true, Created: long}, State: model.ClusterBlocked, Manifests: map[string]string{},
-		Validations: []install.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}},
+	observed := &model.Observed{At: noon, Cluster: &model.Cluster{
+		ClusterRef: model.ClusterRef{ID: "c", Name: "edge", BaseDomain: "example.com", Owned: true, Created: long}, State: model.ClusterBlocked, Manifests: map[string]string{},
+		Validations: []model.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}},
 	}}
 	for _, file := range d.Spec.ManifestFiles() {
 		observed.Cluster.Manifests[string(file.Folder)+"/"+file.Name] = setting.Digest([]byte(file.Content))
 	}
 	for i := range plans {
 		p := &plans[i]
-		observed.InfraEnvs = append(observed.InfraEnvs, install.InfraEnv{
-			ID: "env-" + p.Name, Name: p.Name, ClusterID: "c", Owned: true, Created: long, Settings: p.Settings, Image: install.Image{State: model.ImageReady, Created: long},
+		observed.InfraEnvs = append(observed.InfraEnvs, model.InfraEnv{
+			ID: "env-" + p.Name, Name: p.Name, ClusterID: "c", Owned: true, Created: long, Settings: p.Settings, Image: model.Image{State: model.ImageReady, Created: long},
 		})
-		host := install.Host{
+		host := model.Host{
 			ID: "host-" + p.Alone, InfraEnvID: "env-" + p.Name, ClusterID: "c", Hostname: p.Alone, State: model.HostReady, Registered: long, Since: noon.Add(-11 * time.Minute),
-			Inventory: install.Inventory{Known: true}, Settings: install.Settings{},
+			Inventory: model.Inventory{Known: true}, Settings: model.Settings{},
 		}
 		if p.Alone == "w-0" && !isReady {
 			host.State = model.HostBlocked
-			host.Validations = []install.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}}
+			host.Validations = []model.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}}
 		}
 		observed.Hosts = append(observed.Hosts, host)
 	}
@@ -331,10 +331,10 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 		if d, err = source.Desire(t.Context(), lab, observed); err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range install.Decide(d, observed, install.Memory{}, noon).Blockers {
+		for _, b := range install.Decide(d, observed, model.Memory{}, noon).Blockers {
 			t.Errorf("it is blocked: %s", b.Message)
 		}
-		plan := install.Decide(d, observed, install.Memory{}, noon)
+		plan := install.Decide(d, observed, model.Memory{}, noon)
 		if len(plan.Actions) == 0 {
 			t.Fatalf("it does nothing, and waits for %+v", plan.Waits)
 		}
@@ -347,7 +347,7 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 				}
 			case model.RemoveHost:
 				done = append(done, string(a.Scope))
-				observed.Hosts = slices.DeleteFunc(observed.Hosts, func(h install.Host) bool { return h.ID == a.Target })
+				observed.Hosts = slices.DeleteFunc(observed.Hosts, func(h model.Host) bool { return h.ID == a.Target })
 				observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
 			case model.StartInstall:
 				if want := []string{"host/w-0"}; !slices.Equal(done, want) || a.Settings[setting.Workers] != setting.ValueOf(0) {
@@ -356,7 +356,7 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 				return
 			default:
 				if observed.Cluster.Settings == nil {
-					observed.Cluster.Settings = install.Settings{}
+					observed.Cluster.Settings = model.Settings{}
 				}
 				maps.Copy(observed.Cluster.Settings, a.Settings)
 			}

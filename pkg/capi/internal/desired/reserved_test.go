@@ -8,7 +8,7 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestReservedHostsAreOfTheNamespaceOfAgents: whatever an AgentMachine says, no Agent is looked at but those that may be
@@ -58,7 +58,7 @@ func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			observed := &install.Observed{Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "own"}}, Hosts: []install.Host{{ID: "host-1", ClusterID: of.cluster}}}
+			observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "own"}}, Hosts: []model.Host{{ID: "host-1", ClusterID: of.cluster}}}
 			for i := range c.Machines {
 				c.Machines[i].reserved = s.reservation(&c.Machines[i], observed)
 			}

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // rounds is how often Act decides anew at most: what it did may make more possible at once.
@@ -16,7 +15,7 @@ const rounds = 6
 // while that makes more of them possible. It returns the view afterwards, as View does, and what was done.
 // An action that fails ends it: the error is its own, and is remembered, so that it is not
 // tried again before its time. Others are looked at by the next call.
-func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*View, []install.Action, error) {
+func (s *Set) Act(ctx context.Context, cluster Key, scopes ...model.Scope) (*View, []model.Action, error) {
 	i, err := s.get(cluster)
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +27,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 		}
 		defer letGo()
 	}
-	var done []install.Action
+	var done []model.Action
 	for range rounds {
 		view, err := i.look(ctx)
 		if err != nil {
@@ -64,7 +63,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 }
 
 // hold keeps others from acting on what begins with the same scope, until it is let go of.
-func (i *installation) hold(ctx context.Context, scope install.Scope) (letGo func(), err error) {
+func (i *installation) hold(ctx context.Context, scope model.Scope) (letGo func(), err error) {
 	i.mu.Lock()
 	if i.acting[scope] == nil {
 		i.acting[scope] = newLock()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Key is the namespace and name of a Cluster.
@@ -33,7 +34,7 @@ type Config struct {
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
 	// beside it that there is no such Cluster any more: it is forgotten then. A desired state beside a
 	// *Partial is whole but for some hosts; beside another error it is only enough to observe by.
-	Desire func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error)
+	Desire func(ctx context.Context, cluster Key, observed *model.Observed) (*model.Desired, error)
 	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
 	// Desire asked each time.
 	Mark func(ctx context.Context, cluster Key) (uint64, error)
@@ -44,7 +45,7 @@ type Config struct {
 	// Forget is told that a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may be nil.
 	Forget func(cluster Key)
 	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
-	Wake func(cluster Key, scopes []install.Scope)
+	Wake func(cluster Key, scopes []model.Scope)
 	// Log has what ends a look at a Cluster that should not: its zero value drops it.
 	Log logr.Logger
 }
@@ -120,16 +121,16 @@ type installation struct {
 
 	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
 	view    *View
-	memory  install.Memory
+	memory  model.Memory
 	changed uint64 // how often something was written, or has changed
 	seen    uint64 // how often it had when the view was made
 	mark    uint64 // of the objects that the view's desired state is of
-	acting  map[install.Scope]lock
+	acting  map[model.Scope]lock
 	leftOut map[string]leftOut // by the names of hosts
 	looked  time.Time          // when that was made, in real time
 	waited  time.Time          // when the installed cluster itself was waited for last
 
-	told map[install.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
+	told map[model.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
 }
 
 // View is the installation of a Cluster as it is now. An installed cluster that did not answer lately is not waited for.
@@ -191,7 +192,7 @@ func (s *Set) get(cluster Key) (*installation, error) {
 	if i == nil {
 		i = &installation{
 			set: s, key: cluster, service: service, looking: newLock(),
-			told: map[install.Scope]uint64{}, acting: map[install.Scope]lock{}, leftOut: map[string]leftOut{},
+			told: map[model.Scope]uint64{}, acting: map[model.Scope]lock{}, leftOut: map[string]leftOut{},
 		}
 		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
 		if s.config.Nodes != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/go-logr/logr/funcr"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // service is one that registers what it is told to, at once.
 type service struct {
 	mu       sync.Mutex
-	cluster  *install.Cluster
-	envs     []install.InfraEnv
-	acts     []install.Action
+	cluster  *model.Cluster
+	envs     []model.InfraEnv
+	acts     []model.Action
 	refuse   error
 	failures int // how many acts fail before one is carried out
 	observed int
@@ -36,18 +36,18 @@ type service struct {
 	closed   atomic.Int32
 }
 
-func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+func (s *service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.observed++
-	o := &install.Observed{At: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC), Cluster: s.cluster, InfraEnvs: slices.Clone(s.envs)}
+	o := &model.Observed{At: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC), Cluster: s.cluster, InfraEnvs: slices.Clone(s.envs)}
 	if s.at != nil {
 		o.At = s.at()
 	}
 	return o, nil
 }
 
-func (s *service) Act(_ context.Context, desired *install.Desired, a install.Action) error {
+func (s *service) Act(_ context.Context, desired *model.Desired, a model.Action) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.acts = append(s.acts, a)
@@ -60,9 +60,9 @@ func (s *service) Act(_ context.Context, desired *install.Desired, a install.Act
 	}
 	switch a.Kind {
 	case model.RegisterCluster:
-		s.cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: a.Name, Owned: true}, State: model.ClusterDiscovering, Settings: a.Settings}
+		s.cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: a.Name, Owned: true}, State: model.ClusterDiscovering, Settings: a.Settings}
 	case model.RegisterInfraEnv:
-		s.envs = append(s.envs, install.InfraEnv{ID: "e-" + a.Name, Name: a.Name, ClusterID: "c", Owned: true, Settings: a.Settings, Image: install.Image{State: model.ImageReady}})
+		s.envs = append(s.envs, model.InfraEnv{ID: "e-" + a.Name, Name: a.Name, ClusterID: "c", Owned: true, Settings: a.Settings, Image: model.Image{State: model.ImageReady}})
 	default:
 		return errors.New("not played")
 	}
@@ -74,7 +74,7 @@ func (s *service) Credential(context.Context, string, string) ([]byte, error) {
 	return nil, errors.New("none")
 }
 
-func (s *service) Changed(install.Query) <-chan struct{} {
+func (s *service) Changed(model.Query) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {
@@ -100,10 +100,10 @@ func (s *service) tells() {
 	s.changed = make(chan struct{})
 }
 
-func (s *service) kinds() []install.Kind {
+func (s *service) kinds() []model.Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var kinds []install.Kind
+	var kinds []model.Kind
 	for _, a := range s.acts {
 		kinds = append(kinds, a.Kind)
 	}
@@ -124,7 +124,7 @@ spec:
   - {name: cp-2, role: control-plane, match: {infraEnv: cp-2}}
 `
 
-func newSet(t *testing.T, s *service, wake func(Key, []install.Scope)) *Set {
+func newSet(t *testing.T, s *service, wake func(Key, []model.Scope)) *Set {
 	t.Helper()
 	env := spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }}
 	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(file), env)
@@ -132,12 +132,12 @@ func newSet(t *testing.T, s *service, wake func(Key, []install.Scope)) *Set {
 		t.Fatal(err)
 	}
 	if wake == nil {
-		wake = func(Key, []install.Scope) {}
+		wake = func(Key, []model.Scope) {}
 	}
 	return New(Config{
 		Connect: func(string) (install.Backend, error) { return backend{Service: s, service: s}, nil },
-		Desire: func(context.Context, Key, *install.Observed) (*install.Desired, error) {
-			return &install.Desired{Spec: cluster}, nil
+		Desire: func(context.Context, Key, *model.Observed) (*model.Desired, error) {
+			return &model.Desired{Spec: cluster}, nil
 		},
 		Clock: clock.Real(), Wake: wake,
 	})
@@ -150,11 +150,11 @@ type backend struct {
 	service *service
 }
 
-func (b backend) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+func (b backend) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
 	return b.Service.Observe(ctx, q, prior)
 }
 
-func (b backend) Act(ctx context.Context, d *install.Desired, a install.Action) error {
+func (b backend) Act(ctx context.Context, d *model.Desired, a model.Action) error {
 	return b.Service.Act(ctx, d, a)
 }
 
@@ -162,8 +162,8 @@ func (b backend) Credential(ctx context.Context, id, name string) ([]byte, error
 	return b.Service.Credential(ctx, id, name)
 }
 
-func (b backend) Changed(q install.Query) <-chan struct{} { return b.service.Changed(q) }
-func (b backend) Close()                                  { b.service.closed.Add(1) }
+func (b backend) Changed(q model.Query) <-chan struct{} { return b.service.Changed(q) }
+func (b backend) Close()                                { b.service.closed.Add(1) }
 
 var lab = Key{Namespace: "ns", Name: "lab"}
 
@@ -226,7 +226,7 @@ func TestActsOnce(t *testing.T) {
 
 // TestRefusalIsRemembered: what was refused for good is not asked for again as long as it is the same.
 func TestRefusalIsRemembered(t *testing.T) {
-	s := &service{refuse: &install.Fault{Code: install.CodeInput, Op: "register", On: "lab", Permanent: true, Err: errors.New("bad")}}
+	s := &service{refuse: &model.Fault{Code: model.CodeInput, Op: "register", On: "lab", Permanent: true, Err: errors.New("bad")}}
 	set := newSet(t, s, nil)
 	if _, _, err := set.Act(t.Context(), lab, model.ScopeCluster); err == nil {
 		t.Fatal("no error")
@@ -244,7 +244,7 @@ func TestFailedActionsAreTriedAgain(t *testing.T) {
 		s := &service{failures: 4, at: time.Now}
 		var set *Set
 		var acting sync.WaitGroup
-		set = newSet(t, s, func(_ Key, scopes []install.Scope) {
+		set = newSet(t, s, func(_ Key, scopes []model.Scope) {
 			acting.Go(func() { _, _, _ = set.Act(context.Background(), lab, scopes...) })
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -271,8 +271,8 @@ func TestFailedActionsAreTriedAgain(t *testing.T) {
 // TestWakes: whom a change concerns is told, and told once.
 func TestWakes(t *testing.T) {
 	s := &service{}
-	told := make(chan []install.Scope, 100)
-	set := newSet(t, s, func(_ Key, scopes []install.Scope) { told <- scopes })
+	told := make(chan []model.Scope, 100)
+	set := newSet(t, s, func(_ Key, scopes []model.Scope) { told <- scopes })
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- set.Start(ctx) }()
@@ -286,7 +286,7 @@ func TestWakes(t *testing.T) {
 		runtime.Gosched()
 	}
 	s.mu.Lock()
-	s.cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterDiscovering}
+	s.cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterDiscovering}
 	s.mu.Unlock()
 	s.tells()
 	if second := <-told; !slices.Contains(second, ScopeState) {
@@ -303,7 +303,7 @@ func TestGoneClustersAreForgotten(t *testing.T) {
 	s, gone := &service{}, atomic.Bool{}
 	set := newSet(t, s, nil)
 	desire := set.config.Desire
-	set.config.Desire = func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, cluster Key, observed *model.Observed) (*model.Desired, error) {
 		if gone.Load() {
 			return nil, fmt.Errorf("there is no Cluster %s: %w", cluster, ErrGone)
 		}
@@ -336,7 +336,7 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	marks := func(ready bool, since time.Time) map[install.Scope]uint64 {
+	marks := func(ready bool, since time.Time) map[model.Scope]uint64 {
 		v, observed := *view, *view.Observed
 		observed.Spoke = &install.Spoke{Nodes: []install.Node{{Name: "cp-0", Ready: ready, Created: since.Add(-time.Minute), ReadySince: since}}}
 		v.Observed = &observed
@@ -451,8 +451,8 @@ func (c *still) Now() time.Time { return c.now }
 // installed by a service that tells of it.
 func TestLasts(t *testing.T) {
 	for _, c := range []struct {
-		state   install.ClusterState
-		verdict install.Verdict
+		state   model.ClusterState
+		verdict model.Verdict
 		told    bool
 		spoke   *install.Spoke
 		want    time.Duration
@@ -467,7 +467,7 @@ func TestLasts(t *testing.T) {
 		{model.ClusterPreparing, model.VerdictWaiting, true, nil, seldom},
 		{model.ClusterReady, model.VerdictWaiting, true, nil, seldom},
 	} {
-		v := View{Observed: &install.Observed{Cluster: &install.Cluster{State: c.state}, Spoke: c.spoke}, Plan: install.Plan{Verdict: c.verdict}}
+		v := View{Observed: &model.Observed{Cluster: &model.Cluster{State: c.state}, Spoke: c.spoke}, Plan: model.Plan{Verdict: c.verdict}}
 		if lasts := v.lasts(c.told); lasts != c.want {
 			t.Errorf("%s, %s, told %v: %s", c.state, c.verdict, c.told, lasts)
 		}
@@ -494,7 +494,7 @@ func TestWaitsEndWithTheirContext(t *testing.T) {
 	}
 	t.Run("a look", func(t *testing.T) {
 		set, looks := newSet(t, &service{}, nil), make(chan struct{}, 1)
-		set.config.Desire = func(ctx context.Context, _ Key, _ *install.Observed) (*install.Desired, error) {
+		set.config.Desire = func(ctx context.Context, _ Key, _ *model.Observed) (*model.Desired, error) {
 			looks <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -536,7 +536,7 @@ type stuck struct {
 	acts chan struct{}
 }
 
-func (s *stuck) Act(ctx context.Context, _ *install.Desired, _ install.Action) error {
+func (s *stuck) Act(ctx context.Context, _ *model.Desired, _ model.Action) error {
 	s.acts <- struct{}{}
 	<-ctx.Done()
 	return ctx.Err()
@@ -549,7 +549,7 @@ func TestPanicsEndNoLoop(t *testing.T) {
 		set := newSet(t, s, nil)
 		set.config.Log = funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{})
 		desire := set.config.Desire
-		set.config.Desire = func(ctx context.Context, key Key, observed *install.Observed) (*install.Desired, error) {
+		set.config.Desire = func(ctx context.Context, key Key, observed *model.Observed) (*model.Desired, error) {
 			if looks.Add(1) == 1 {
 				panic("an object is odd")
 			}
@@ -597,7 +597,7 @@ func TestDesireIsAskedOnceForAMark(t *testing.T) {
 	set := newSet(t, &service{}, nil)
 	desire, asked, mark := set.config.Desire, 0, uint64(1)
 	set.config.Mark = func(context.Context, Key) (uint64, error) { return mark, nil }
-	set.config.Desire = func(ctx context.Context, key Key, observed *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, key Key, observed *model.Observed) (*model.Desired, error) {
 		asked++
 		return desire(ctx, key, observed)
 	}
@@ -631,7 +631,7 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	desire, trouble := set.config.Desire, errors.New("read ConfigMap mirrors: it is not there")
-	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, key Key, o *model.Observed) (*model.Desired, error) {
 		d, _ := desire(ctx, key, o)
 		return d, trouble
 	}
@@ -664,15 +664,15 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 // TestRecordThatIsDeletedIsMadeAnew: where somebody deletes the service's record of an installed cluster, the cluster is
 // taken in once it is sure that the record is gone, as by providers that have just started.
 func TestRecordThatIsDeletedIsMadeAnew(t *testing.T) {
-	s := &service{cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts, OpenShiftID: "id"}}
+	s := &service{cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts, OpenShiftID: "id"}}
 	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
 	set.config.Clock, s.at = now, now.Now
 	desire := set.config.Desire
-	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, key Key, o *model.Observed) (*model.Desired, error) {
 		d, err := desire(ctx, key, o)
 		cluster := *d.Spec
 		cluster.Spec.Import = &spec.Import{ClusterID: "id"}
-		return &install.Desired{Spec: &cluster, Options: install.Options{AddNodes: true, Unattended: true}}, err
+		return &model.Desired{Spec: &cluster, Options: model.Options{AddNodes: true, Unattended: true}}, err
 	}
 	looks := func() *View {
 		now.now = now.now.Add(10 * time.Second)
@@ -691,7 +691,7 @@ func TestRecordThatIsDeletedIsMadeAnew(t *testing.T) {
 		t.Errorf("after one look the plan is %+v", view.Plan)
 	}
 	for range 5 {
-		if view := looks(); slices.ContainsFunc(view.Plan.Actions, func(a install.Action) bool { return a.Kind == model.ImportCluster }) {
+		if view := looks(); slices.ContainsFunc(view.Plan.Actions, func(a model.Action) bool { return a.Kind == model.ImportCluster }) {
 			return
 		}
 	}
@@ -703,7 +703,7 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
 	desire := set.config.Desire
-	set.config.Desire = func(ctx context.Context, key Key, o *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, key Key, o *model.Observed) (*model.Desired, error) {
 		d, _ := desire(ctx, key, o)
 		return d, &Partial{Hosts: map[string]error{"cp-1": errors.New("its selector selects 0 NMStateConfigs")}}
 	}
@@ -714,7 +714,7 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 	if view.InfraEnv("cp-0") == nil || view.InfraEnv("cp-1") != nil {
 		t.Errorf("its InfraEnvs are %+v", view.Observed.InfraEnvs)
 	}
-	said := slices.ContainsFunc(view.Plan.Blockers, func(b install.Blocker) bool {
+	said := slices.ContainsFunc(view.Plan.Blockers, func(b model.Blocker) bool {
 		return b.Scope == model.HostScope("cp-1") && b.Message == "its selector selects 0 NMStateConfigs"
 	})
 	if !said {
@@ -729,7 +729,7 @@ type away struct {
 	answer  chan struct{}
 }
 
-func (a *away) Observe(ctx context.Context, _ *install.Desired, observed *install.Observed) (*install.Spoke, error) {
+func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Observed) (*install.Spoke, error) {
 	select {
 	case a.waiting <- struct{}{}:
 	case <-ctx.Done():
@@ -747,12 +747,12 @@ func (a *away) Changed() <-chan struct{} { return nil }
 
 // TestNobodyWaitsForAClusterThatIsAway but the loop: reconciles go by what is known of it, and see what else changes.
 func TestNobodyWaitsForAClusterThatIsAway(t *testing.T) {
-	s := &service{cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts}}
+	s := &service{cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts}}
 	set, plane := newSet(t, s, nil), &away{waiting: make(chan struct{}), answer: make(chan struct{})}
 	desire := set.config.Desire
-	set.config.Desire = func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error) {
+	set.config.Desire = func(ctx context.Context, cluster Key, observed *model.Observed) (*model.Desired, error) {
 		desired, err := desire(ctx, cluster, observed)
-		desired.Options = install.Options{AddNodes: true, AcceptControlPlane: true}
+		desired.Options = model.Options{AddNodes: true, AcceptControlPlane: true}
 		return desired, err
 	}
 	mark := atomic.Uint64{}

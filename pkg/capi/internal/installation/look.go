@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // freshFor is how long a view is taken for the present where nothing is known to have changed, in real
@@ -73,7 +73,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	i.mu.Lock()
 	view, changed, fresh, away := i.view, i.changed, i.isFresh() && !patient, i.isAway() && !patient
 	i.mu.Unlock()
-	var prior *install.Observed
+	var prior *model.Observed
 	if view != nil {
 		prior = view.Observed
 	}
@@ -119,7 +119,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
 		if desired.Spec.Imported() && view.Deleted() {
 			// Its record was deleted, and not the cluster: it is taken in, as by providers that have just started.
-			i.memory = install.Memory{}
+			i.memory = model.Memory{}
 			i.memory.Seen(observed, now)
 			view.Plan = install.Decide(desired, observed, i.memory, observed.At)
 		}
@@ -137,7 +137,7 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 
 // desire is what a Cluster shall become, and which hosts are left alone. Beside an error it is enough to observe by,
 // or nil.
-func (i *installation) desire(ctx context.Context, observed *install.Observed) (*install.Desired, *Partial, error) {
+func (i *installation) desire(ctx context.Context, observed *model.Observed) (*model.Desired, *Partial, error) {
 	desired, err := i.set.config.Desire(ctx, i.key, observed)
 	if left, is := errors.AsType[*Partial](err); is && desired != nil {
 		return desired, left, nil
@@ -150,20 +150,20 @@ func (p *Partial) leaveAlone(v *View) {
 	if p == nil {
 		return
 	}
-	alone := map[install.Scope]bool{}
+	alone := map[model.Scope]bool{}
 	for name := range p.Hosts {
 		alone[model.HostScope(name)] = true
 		if want := v.Desired.Spec.Host(name); want != nil && want.Match.InfraEnv != "" {
 			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
 		}
 	}
-	v.Plan.Actions = slices.DeleteFunc(v.Plan.Actions, func(a install.Action) bool { return alone[a.Scope] })
-	v.Plan.Blockers = slices.DeleteFunc(v.Plan.Blockers, func(b install.Blocker) bool { return alone[b.Scope] })
+	v.Plan.Actions = slices.DeleteFunc(v.Plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
+	v.Plan.Blockers = slices.DeleteFunc(v.Plan.Blockers, func(b model.Blocker) bool { return alone[b.Scope] })
 	for _, name := range slices.Sorted(maps.Keys(p.Hosts)) {
 		if host := v.Host(name); host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
 			continue // it runs, and needs nothing of that any more
 		}
-		v.Plan.Blockers = append(v.Plan.Blockers, install.Blocker{
+		v.Plan.Blockers = append(v.Plan.Blockers, model.Blocker{
 			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
 			Message: p.Hosts[name].Error(), Hosts: []string{name},
 		})
@@ -171,7 +171,7 @@ func (p *Partial) leaveAlone(v *View) {
 }
 
 // triedOf is what is remembered of the actions of a plan.
-func (i *installation) triedOf(plan install.Plan) map[string]tried {
+func (i *installation) triedOf(plan model.Plan) map[string]tried {
 	of := map[string]tried{}
 	for _, a := range plan.Actions {
 		refused, failed := i.memory.Refused[a.Key]
@@ -184,7 +184,7 @@ func (i *installation) triedOf(plan install.Plan) map[string]tried {
 }
 
 // stillOut are the hosts that were taken out of the cluster and are not back. i.mu is held.
-func (i *installation) stillOut(observed *install.Observed) map[string]leftOut {
+func (i *installation) stillOut(observed *model.Observed) map[string]leftOut {
 	for name, out := range i.leftOut {
 		host := observed.HostByID(out.id)
 		if out.isBack(host) {
@@ -199,7 +199,7 @@ func (i *installation) stillOut(observed *install.Observed) map[string]leftOut {
 
 // differs reports whether what is desired may be other than before: the cluster is at another state, or says that it is
 // another one.
-func differs(before, now *install.Observed) bool {
+func differs(before, now *model.Observed) bool {
 	if before.Cluster == nil || now.Cluster == nil {
 		return before.Cluster != now.Cluster
 	}

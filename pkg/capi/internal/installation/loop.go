@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // How long after a look the next one comes, though nothing is known to have changed: first after a change, at most while
@@ -144,7 +144,7 @@ func (i *installation) turn(ctx context.Context, quiet *time.Duration) {
 		i.set.drop(i) // which ends ctx
 		return
 	case !errors.Is(err, ErrNotYet) && !IsRefusal(err):
-		i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
+		i.set.config.Wake(i.key, []model.Scope{model.ScopeCluster}) // its reconciler says why
 	}
 	if len(changed) == 0 && known && i.follows() {
 		return // only now it is known what is to be followed
@@ -223,7 +223,7 @@ func (i *installation) pause(ctx context.Context, changed []<-chan struct{}, atM
 // tell wakes whom a view concerns that is other than the last one, and reports whether there was anybody.
 func (i *installation) tell(view *View) bool {
 	now := view.fingerprints()
-	var scopes []install.Scope
+	var scopes []model.Scope
 	for scope, mark := range now {
 		if i.told[scope] != mark {
 			scopes = append(scopes, scope)
@@ -283,38 +283,38 @@ func spokeOf(s *install.Spoke) spokeAspect {
 // hostAspect is what of a host is shown. How much of an image is written is not: it changes too often.
 type hostAspect struct {
 	ID, InfraEnv, Cluster, Hostname, Stage string
-	State                                  install.HostState
+	State                                  model.HostState
 	Day2                                   bool
-	Interfaces                             []install.Interface
+	Interfaces                             []model.Interface
 }
 
 // ScopeState is told of where the cluster is another one, or in another state: that concerns all Machines.
-const ScopeState install.Scope = "state"
+const ScopeState model.Scope = "state"
 
 type stateAspect struct {
 	ID    string
-	State install.ClusterState
+	State model.ClusterState
 }
 
 type clusterAspect struct {
 	ID, OpenShiftID, Version, Message string
-	State                             install.ClusterState
-	Verdict                           install.Verdict
+	State                             model.ClusterState
+	Verdict                           model.Verdict
 	Kubeconfig, NoIngress             bool
 	Hosts                             int
 }
 
 type infraEnvAspect struct {
 	ID, URL, Info, Type string
-	State               install.ImageState
+	State               model.ImageState
 	Created             time.Time
 }
 
 // fingerprints are marks of all scopes of a view, equal where nothing of it has changed that concerns
 // the scope.
-func (v *View) fingerprints() map[install.Scope]uint64 {
-	aspects := map[install.Scope]*aspect{}
-	of := func(scope install.Scope) *aspect {
+func (v *View) fingerprints() map[model.Scope]uint64 {
+	aspects := map[model.Scope]*aspect{}
+	of := func(scope model.Scope) *aspect {
 		if aspects[scope] == nil {
 			aspects[scope] = &aspect{}
 		}
@@ -377,7 +377,7 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 			of(model.NodeScope(n.Name)).Object = n
 		}
 	}
-	marks := make(map[install.Scope]uint64, len(aspects))
+	marks := make(map[model.Scope]uint64, len(aspects))
 	for scope, at := range aspects {
 		data, err := json.Marshal(at)
 		if err != nil {

@@ -4,16 +4,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // View is what is known of an installation at one moment, and what follows from it. It is not to be
 // changed.
 type View struct {
-	Desired  *install.Desired
-	Observed *install.Observed
-	Plan     install.Plan
+	Desired  *model.Desired
+	Observed *model.Observed
+	Plan     model.Plan
 	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
 	// empty then, and what is desired says no more than what was observed.
 	NoPlan error
@@ -33,7 +33,7 @@ type leftOut struct {
 
 // isBack reports whether the host has registered since, or, where it is one of a pool, was bound again. host is nil where
 // it is not seen.
-func (l *leftOut) isBack(host *install.Host) bool {
+func (l *leftOut) isBack(host *model.Host) bool {
 	switch {
 	case host == nil:
 		return false
@@ -51,7 +51,7 @@ type tried struct {
 
 // Host is the observed host of a Machine, by its name among those that are desired; nil where it has
 // not registered.
-func (v *View) Host(name string) *install.Host {
+func (v *View) Host(name string) *model.Host {
 	for _, named := range install.NewSnapshot(v.Desired, v.Observed).Hosts() {
 		if named.Name == name {
 			return named.Host
@@ -65,7 +65,7 @@ func (v *View) Host(name string) *install.Host {
 func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
 
 // InfraEnv is the observed InfraEnv of a name; nil where there is none.
-func (v *View) InfraEnv(name string) *install.InfraEnv {
+func (v *View) InfraEnv(name string) *model.InfraEnv {
 	for i := range v.Observed.InfraEnvs {
 		if v.Observed.InfraEnvs[i].Name == name {
 			return &v.Observed.InfraEnvs[i]
@@ -81,7 +81,7 @@ func (v *View) Installed() bool {
 
 // Deleted reports whether the cluster's record was there and somebody has deleted it.
 func (v *View) Deleted() bool {
-	return v.Observed.Cluster == nil && slices.ContainsFunc(v.Plan.Blockers, func(b install.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
+	return v.Observed.Cluster == nil && slices.ContainsFunc(v.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // BeforeInstall reports whether the installation has not begun.
@@ -94,7 +94,7 @@ func (v *View) BeforeInstall() bool {
 const settles = time.Minute
 
 // SettlesIn is how long it takes from a moment on until what fails of a host counts; 0 where it does, and for none.
-func SettlesIn(host *install.Host, at time.Time) time.Duration {
+func SettlesIn(host *model.Host, at time.Time) time.Duration {
 	if host == nil {
 		return 0
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -42,8 +43,8 @@ type service struct {
 	asked, opens atomic.Int32
 }
 
-func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
-	return &install.Observed{At: clock.Real().Now(), InfraEnvs: []install.InfraEnv{{ID: "lab/cp-0", Name: "cp-0"}}}, nil
+func (s *service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
+	return &model.Observed{At: clock.Real().Now(), InfraEnvs: []model.InfraEnv{{ID: "lab/cp-0", Name: "cp-0"}}}, nil
 }
 
 func (s *service) DownloadISOURL(_ context.Context, id string) (string, time.Time, error) {
@@ -108,10 +109,10 @@ func server(t *testing.T, s *service, log *strings.Builder) *media.Server {
 		URL: "http://media.example.com", Configs: fake.NewClientBuilder().WithScheme(scheme).WithObjects(config("cp-0"), config("cp-1")).Build(),
 		Installations: installation.New(installation.Config{
 			Connect: func(string) (install.Backend, error) { return s, nil },
-			Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
-				return &install.Desired{Spec: wanted}, s.noPlan
+			Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+				return &model.Desired{Spec: wanted}, s.noPlan
 			},
-			Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
+			Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
 		}),
 		Clock: clock.Real(), Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}),
 	}

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
@@ -29,6 +28,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -124,7 +124,7 @@ func (x *shared) act(namespace string) (id string, view *installation.View) {
 	if err := x.keys.Make(x.t.Context(), x.client, cluster); err != nil {
 		x.t.Fatal(err)
 	}
-	scopes := []install.Scope{model.ScopeCluster}
+	scopes := []model.Scope{model.ScopeCluster}
 	for i := range 3 {
 		scopes = append(scopes, model.InfraEnvScope(fmt.Sprintf("cp-%d", i)))
 	}
@@ -167,9 +167,9 @@ func (x *shared) person() (id, run string) {
 	const mark = "0123456789ab"
 	x.add("person")
 	_, view := x.act("person")
-	of := &install.Desired{Spec: view.Desired.Spec, Options: install.Options{Run: mark}}
+	of := &model.Desired{Spec: view.Desired.Spec, Options: model.Options{Run: mark}}
 	before := x.records()
-	action := install.Action{Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: "lab", Settings: setting.OfCluster(view.Desired.Spec)}
+	action := model.Action{Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: "lab", Settings: setting.OfCluster(view.Desired.Spec)}
 	if err := x.plane.Act(x.t.Context(), of, action); err != nil {
 		x.t.Fatal(err)
 	}
@@ -308,8 +308,8 @@ func TestFormerMark(t *testing.T) {
 	}
 	x.add("template", noted)
 	_, view := x.act("template")
-	of := &install.Desired{Spec: view.Desired.Spec, Options: install.Options{Run: former}}
-	action := install.Action{Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: "lab", Settings: setting.OfCluster(view.Desired.Spec)}
+	of := &model.Desired{Spec: view.Desired.Spec, Options: model.Options{Run: former}}
+	action := model.Action{Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: "lab", Settings: setting.OfCluster(view.Desired.Spec)}
 	if err := x.plane.Act(t.Context(), of, action); err != nil {
 		t.Fatal(err)
 	}

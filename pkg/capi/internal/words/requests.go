@@ -3,9 +3,8 @@ package words
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Reasons of CertificateRequestPending, and those of the library's blockers that it stands for.
@@ -18,7 +17,7 @@ const (
 // Node is what a plan says of the node of a Machine: whether a certificate request of it waits for a person, with
 // the command that answers it, as the condition CertificateRequestPending of the Machine's objects; and what else
 // keeps the node, a sentence each.
-func Node(plan *install.Plan, machine string) (pending metav1.Condition, others []string) {
+func Node(plan *model.Plan, machine string) (pending metav1.Condition, others []string) {
 	scope := model.NodeScope(machine)
 	var requests []string
 	for _, b := range plan.Blockers {

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/places"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -60,7 +59,7 @@ func Text(text string) string { return paths().ReplaceAllStringFunc(places.Rewor
 const kubeconfigFlag = "--cluster-kubeconfig FILE"
 
 // Advise is what to do next, for somebody who applies objects. Other commands are typed as they are.
-func Advise(a install.Advice) string {
+func Advise(a model.Advice) string {
 	if strings.Contains(string(a), kubeconfigFlag) {
 		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig, with the label cluster.x-k8s.io/cluster-name: CLUSTER"
 	}
@@ -83,7 +82,7 @@ func byItself(text string) string {
 }
 
 // Sentence is what was found, with what to do about it.
-func Sentence(message string, remedy install.Advice) string {
+func Sentence(message string, remedy model.Advice) string {
 	if remedy == "" {
 		return Text(message)
 	}
@@ -92,7 +91,7 @@ func Sentence(message string, remedy install.Advice) string {
 
 // LeftOut is why the cluster is about to be installed without a Machine whose host has registered, a sentence each; nil
 // where it takes part.
-func LeftOut(plan *install.Plan, machine string) []string {
+func LeftOut(plan *model.Plan, machine string) []string {
 	var sentences []string
 	for _, w := range plan.Warnings {
 		if w.Reason == model.ReasonLeftOut && w.Scope == model.HostScope(machine) {
@@ -103,7 +102,7 @@ func LeftOut(plan *install.Plan, machine string) []string {
 }
 
 // Error is an error with what to do about it.
-func Error(err error) string { return Sentence(err.Error(), install.NextOf(err)) }
+func Error(err error) string { return Sentence(err.Error(), model.NextOf(err)) }
 
 // longest is how many bytes a condition may say: more than a person reads, and less than Kubernetes takes.
 const longest = 8192

@@ -7,14 +7,14 @@ import (
 
 	"k8s.io/client-go/tools/events"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestSentence(t *testing.T) {
 	for _, test := range []struct {
 		message string
-		remedy  install.Advice
+		remedy  model.Advice
 		want    string
 	}{
 		{"api vips <192.0.2.1> are not verified yet.", "choose another one in spec.network.vips.api", "api vips <192.0.2.1> are not verified yet.: choose another one in OpenshiftAssistedControlPlane spec.config.apiVIPs"},
@@ -51,7 +51,7 @@ func TestProblemsAdviseWhatObjectsTake(t *testing.T) {
 }
 
 func TestError(t *testing.T) {
-	err := &install.Fault{Op: "read", On: "x", Err: errors.New("no"), Next: "{get clusters}"}
+	err := &model.Fault{Op: "read", On: "x", Err: errors.New("no"), Next: "{get clusters}"}
 	if got := Error(err); got != "read x: no: oaictl get clusters" {
 		t.Errorf("%q", got)
 	}

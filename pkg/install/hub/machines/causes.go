@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Cause is what keeps a Machine from becoming a node.
@@ -24,9 +24,9 @@ type Cause struct {
 	Condition string // that says it; "" where none does
 	Reason    string // CamelCase
 	Message   string
-	Look      install.Advice // at the object itself
-	Remedy    install.Advice // "" where there is none but to see to what Message says
-	Passes    bool           // it is waited for, and passes by itself
+	Look      model.Advice // at the object itself
+	Remedy    model.Advice // "" where there is none but to see to what Message says
+	Passes    bool         // it is waited for, and passes by itself
 
 	silent bool // it sums up, without a word of why
 

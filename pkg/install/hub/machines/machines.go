@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The kinds of Cluster API that all others are found from.
@@ -27,14 +27,14 @@ const (
 type Machine struct {
 	Namespace, Name string
 	Cluster         string // NAMESPACE/NAME
-	Role            install.Role
+	Role            model.Role
 	Phase           string // as Cluster API has it: Pending, Provisioning, Running, …
 	Node            string // "" while it is none
 	Infrastructure  string // the kind of its infrastructure object, and that it boots a live ISO
 	InfraEnv        string // NAMESPACE/NAME of the one that is its own, "" for a Machine of a pool
 	BareMetalHost   string // NAMESPACE/NAME, "" where it is not known
 	Created         time.Time
-	Host            *install.Host // nil while none has come
+	Host            *model.Host // nil while none has come
 
 	ready   bool
 	objects []object // its own, with what it waits for before it
@@ -45,7 +45,7 @@ func (m *Machine) ID() string { return m.Namespace + "/" + m.Name }
 
 // Host is a host that may be a Machine's.
 type Host struct {
-	install.Host
+	model.Host
 
 	Namespace     string
 	AgentMachine  string // NAMESPACE/NAME of the one that it is reserved for, "" for none
@@ -122,12 +122,12 @@ func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
 // labelControlPlane is on the Machines of a control plane.
 const labelControlPlane = "cluster.x-k8s.io/control-plane"
 
-func roleOf(machine *unstructured.Unstructured) install.Role {
+func roleOf(machine *unstructured.Unstructured) model.Role {
 	labels := machine.GetLabels()
 	if _, is := labels[labelControlPlane]; is {
 		return "control-plane"
 	}
-	return install.Role(cmp.Or(labels[hubapi.LabelRole], "worker"))
+	return model.Role(cmp.Or(labels[hubapi.LabelRole], "worker"))
 }
 
 // kindAgentMachine is the kind of infrastructure whose hosts are of a pool.

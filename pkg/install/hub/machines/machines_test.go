@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The objects of a cluster lab with one Machine; the conditions are put in by a test.
@@ -212,7 +212,7 @@ func TestPaused(t *testing.T) {
 
 func TestHostOfMachine(t *testing.T) {
 	host := func(id, env, name string, change ...func(*machines.Host)) machines.Host {
-		h := machines.Host{Host: install.Host{ID: id, InfraEnvID: env, Hostname: name}, Namespace: "lab"}
+		h := machines.Host{Host: model.Host{ID: id, InfraEnvID: env, Hostname: name}, Namespace: "lab"}
 		for _, c := range change {
 			c(&h)
 		}

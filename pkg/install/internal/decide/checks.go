@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
 	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func (p *planner) explain(hosts []*model.Host) diagnose.Report {

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // configureCluster brings the cluster's own settings to what the file says:

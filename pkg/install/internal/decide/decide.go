@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Decide compares what is desired with what was observed and says what to do

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

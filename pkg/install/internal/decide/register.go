@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // others looks at clusters of the same name: duplicates of our own and those

@@ -3,8 +3,8 @@ package decide
 import (
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // removeNodes takes nodes out of the installed cluster, and does nothing else to it.

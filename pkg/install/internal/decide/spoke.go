@@ -1,8 +1,8 @@
 package decide
 
 import (
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // SpokeFault is why nothing can be done in the installed cluster, nil where it can be. op is what

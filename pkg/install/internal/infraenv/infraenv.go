@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/oaictl/oaictl/internal/ignitionsize"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Ahead answers what would keep hosts from becoming nodes, before they boot anything: a name,

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // evictAgain is how long a pod is left alone that could not be evicted, as kubectl does.

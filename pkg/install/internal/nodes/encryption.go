@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // tpmVersion is the only one that disks are encrypted by.

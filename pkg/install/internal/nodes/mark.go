@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Marks answers what the nodes of hosts lack of what the file says of them, and nothing else.

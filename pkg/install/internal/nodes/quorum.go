@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // fewestMembers is how many members etcd keeps at least: with fewer, the loss of one more is the

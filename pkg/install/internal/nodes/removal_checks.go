@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The marks of what is lost with a node.

@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // OfFile says whether what an action of a kind writes comes from the user's
 // file, so that a refusal of it is the file's fault.
-func OfFile(kind install.Kind) bool {
+func OfFile(kind model.Kind) bool {
 	switch kind {
 	case model.RegisterCluster, model.ImportCluster, model.UpdateCluster, model.SetOverrides, model.UploadManifest, model.IgnoreValidations,
 		model.RegisterInfraEnv, model.UpdateInfraEnv, model.RegisterHost, model.UpdateHost:
@@ -26,8 +25,8 @@ func OfFile(kind install.Kind) bool {
 }
 
 // Refusal is the error for an action that cannot be sent at all.
-func Refusal(action install.Action, err error) error {
-	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
+func Refusal(action model.Action, err error) error {
+	return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: err}
 }
 
 // Only is the one of several things that a person may mean by a text, or the fault that
@@ -44,8 +43,8 @@ func Only[T any](kind, text string, none error, found []T, name func(T) string) 
 	for _, f := range found {
 		names = append(names, name(f))
 	}
-	return nothing, &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: text, Permanent: true,
+	return nothing, &model.Fault{
+		Code: model.CodeNotFound, Op: "find " + kind, On: text, Permanent: true,
 		Err: fmt.Errorf("there are several: %s", strings.Join(names, ", ")), Next: "use the id",
 	}
 }
@@ -77,7 +76,7 @@ func SortNetworks(networks []setting.StaticNetwork) {
 // never evaluated is a draft, one whose hosts are still to come or still being
 // discovered waits for them, and only then do its validations count. hosts are
 // those of the cluster.
-func Refined(state install.ClusterState, validations []install.Validation, hosts []install.Host) install.ClusterState {
+func Refined(state model.ClusterState, validations []model.Validation, hosts []model.Host) model.ClusterState {
 	if state != model.ClusterBlocked {
 		return state
 	}

@@ -3,20 +3,19 @@ package plane_test
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // What the service calls insufficient is three things.
 func TestRefined(t *testing.T) {
-	checks := []install.Validation{{ID: "x", Status: "failure"}}
-	discovering, known := []install.Host{{State: model.HostDiscovering}}, []install.Host{{State: model.HostReady}}
+	checks := []model.Validation{{ID: "x", Status: "failure"}}
+	discovering, known := []model.Host{{State: model.HostDiscovering}}, []model.Host{{State: model.HostReady}}
 	for _, test := range []struct {
 		status string
-		checks []install.Validation
-		hosts  []install.Host
-		want   install.ClusterState
+		checks []model.Validation
+		hosts  []model.Host
+		want   model.ClusterState
 	}{
 		{"insufficient", nil, known, model.ClusterDraft},
 		{"insufficient", checks, nil, model.ClusterDiscovering},

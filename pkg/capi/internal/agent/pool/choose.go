@@ -6,8 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,7 +17,7 @@ type Wishes struct {
 	CPUs        int
 	MemoryBytes int64
 	DiskBytes   int64
-	Role        install.Role
+	Role        model.Role
 	Domain      string // name of a failure domain
 	Spread      []Spread
 }

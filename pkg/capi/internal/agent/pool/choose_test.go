@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -34,7 +33,7 @@ func labelled(key, value string) func(*pool.Host) {
 	return func(h *pool.Host) { h.Labels[key] = value }
 }
 
-func meant(role install.Role) func(*pool.Host) { return func(h *pool.Host) { h.Role = role } }
+func meant(role model.Role) func(*pool.Host) { return func(h *pool.Host) { h.Role = role } }
 
 func TestChoose(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"rack": "a"})
@@ -163,7 +162,7 @@ func anyPool(random *rand.Rand) []pool.Host {
 			h.Arch = spec.ARM
 		}
 		if maybe() {
-			h.Role = []install.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]
+			h.Role = []model.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]
 		}
 		h.Approved, h.Validated, h.Connected, h.Reserved = !maybe(), !maybe(), !maybe(), maybe()
 		if maybe() {
@@ -174,7 +173,7 @@ func anyPool(random *rand.Rand) []pool.Host {
 }
 
 func anyWishes(random *rand.Rand) pool.Wishes {
-	w := pool.Wishes{Role: []install.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]}
+	w := pool.Wishes{Role: []model.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]}
 	if random.IntN(2) == 0 {
 		w.Arch = spec.X86
 	}

@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -32,12 +31,12 @@ type Host struct {
 	Reserved bool
 	Owner    types.NamespacedName
 	// State is the service's, Status its own word for it, and Info its sentence.
-	State  install.HostState
+	State  model.HostState
 	Status string
 	Info   string
 	// Installed says that it was written to disk and boots from there.
 	Installed bool
-	Role      install.Role
+	Role      model.Role
 	Hostname  string
 	// Known says that it has told its hardware, which follows.
 	Known       bool
@@ -76,7 +75,7 @@ const Ready = "known-unbound"
 func (h *Host) Free() bool { return obstacle(h) == "" }
 
 // IsFor reports whether the host is meant for a role, or for any.
-func (h *Host) isFor(role install.Role) bool {
+func (h *Host) isFor(role model.Role) bool {
 	return h.Role == role || h.Role == model.RoleAuto || h.Role == "" || role == ""
 }
 

@@ -12,14 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // OfHost is a host of a service without objects as one of the pool, with the labels that a hub would
 // give it. There is nobody there who approves hosts, and nowhere to note that one is reserved.
-func OfHost(host *install.Host) Host {
+func OfHost(host *model.Host) Host {
 	h := Host{
 		NamespacedName: types.NamespacedName{Namespace: host.InfraEnvID, Name: host.ID}, InfraEnv: host.InfraEnvID, Labels: inventoryLabels(&host.Inventory),
 		Deleting: host.Deleting, Approved: true, Cluster: host.ClusterID, State: host.State, Status: host.Status, Info: host.StatusInfo,
@@ -47,11 +46,11 @@ func OfHost(host *install.Host) Host {
 var labelValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`) })
 
 // inventoryLabels are those that a hub puts on Agents, as far as the inventory is known.
-func inventoryLabels(i *install.Inventory) map[string]string {
+func inventoryLabels(i *model.Inventory) map[string]string {
 	if !i.Known {
 		return nil
 	}
-	solid := slices.ContainsFunc(i.Disks, func(d install.Disk) bool { return d.Type == "SSD" })
+	solid := slices.ContainsFunc(i.Disks, func(d model.Disk) bool { return d.Type == "SSD" })
 	labels := map[string]string{
 		hubapi.InventoryCPUArchitecture: i.Arch, hubapi.InventoryHasNonRotationalDisk: strconv.FormatBool(solid),
 		hubapi.InventoryHostManufacturer: i.Manufacturer, hubapi.InventoryHostProductName: i.Product,
@@ -67,7 +66,7 @@ func inventoryLabels(i *install.Inventory) map[string]string {
 }
 
 // conditionsOf says of a host what an Agent's conditions would.
-func conditionsOf(h *Host, checks []install.Validation) []metav1.Condition {
+func conditionsOf(h *Host, checks []model.Validation) []metav1.Condition {
 	is := func(kind string, status bool, reason, message string) metav1.Condition {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 		if status {
@@ -106,7 +105,7 @@ func conditionsOf(h *Host, checks []install.Validation) []metav1.Condition {
 }
 
 // failing are the checks that fail, in the service's words.
-func failing(checks []install.Validation) string {
+func failing(checks []model.Validation) string {
 	var texts []string
 	for i := range checks {
 		if c := &checks[i]; c.Status == "failure" || c.Status == "error" {

@@ -10,8 +10,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -46,7 +46,7 @@ func TestMayDrain(t *testing.T) {
 // forgetsNode has Cluster API not know the node of a Machine yet, which the service knows as a host.
 func (p *plane) forgetsNode(i int) {
 	m := p.machine(i)
-	m.Host = &install.Host{Hostname: m.Status.NodeRef.Name}
+	m.Host = &model.Host{Hostname: m.Status.NodeRef.Name}
 	m.Status.NodeRef.Name = ""
 }
 
@@ -317,12 +317,12 @@ func TestCommandIsThatOfTheLibrary(t *testing.T) {
 	p.loseNode(0)
 	p.Spoke.ID = "id"
 	cluster := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}
-	desired := &install.Desired{Spec: cluster, Options: install.Options{Remove: &install.Removal{Nodes: []string{"cp-0"}, ReplacedBy: "cp-9", Backup: true}}}
-	observed := &install.Observed{
-		Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab"}, State: model.ClusterInstalled, OpenShiftID: "id"}, Spoke: p.Spoke,
-		Hosts: []install.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: model.RoleControlPlane, Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
+	desired := &model.Desired{Spec: cluster, Options: model.Options{Remove: &model.Removal{Nodes: []string{"cp-0"}, ReplacedBy: "cp-9", Backup: true}}}
+	observed := &model.Observed{
+		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "lab"}, State: model.ClusterInstalled, OpenShiftID: "id"}, Spoke: p.Spoke,
+		Hosts: []model.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: model.RoleControlPlane, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
 	}
-	plan := install.Decide(desired, observed, install.Memory{}, present())
+	plan := install.Decide(desired, observed, model.Memory{}, present())
 	command := p.command("cp-0", memberID(0))
 	for _, r := range plan.Removals {
 		for _, step := range r.Left {

@@ -13,6 +13,7 @@ import (
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Phase is how far the installation of the cluster is.
@@ -49,7 +50,7 @@ type Question struct {
 type Machine struct {
 	*clusterv1.Machine
 	// Host is the service's record of its host; nil where there is none.
-	Host *install.Host
+	Host *model.Host
 	// Outdated are the fields in which it is not what the control plane says, with the values.
 	Outdated []string
 	// Expired says that it was made before spec.rollout.after, and that this moment has passed.

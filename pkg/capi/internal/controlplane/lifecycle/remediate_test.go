@@ -12,9 +12,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestRemediates: an unhealthy Machine is replaced only while a majority of etcd is well, and one at a time.
@@ -175,15 +174,15 @@ func TestHealthyAreNotRemediated(t *testing.T) {
 // TestRemediatesBeforeTheInstallation: a Machine whose host has failed is replaced, and no other.
 func TestRemediatesBeforeTheInstallation(t *testing.T) {
 	for name, of := range map[string]struct {
-		host   *install.Host
+		host   *model.Host
 		act    string
 		reason string
 	}{
 		"never seen":   {nil, "Delete m-0", ReasonDeleting},
-		"disconnected": {&install.Host{State: model.HostDisconnected}, "Delete m-0", ReasonDeleting},
-		"failed":       {&install.Host{State: model.HostFailed}, "Delete m-0", ReasonDeleting},
-		"ready":        {&install.Host{State: model.HostReady}, "", ReasonCannotBeRemediated},
-		"blocked":      {&install.Host{State: model.HostBlocked}, "", ReasonCannotBeRemediated},
+		"disconnected": {&model.Host{State: model.HostDisconnected}, "Delete m-0", ReasonDeleting},
+		"failed":       {&model.Host{State: model.HostFailed}, "Delete m-0", ReasonDeleting},
+		"ready":        {&model.Host{State: model.HostReady}, "", ReasonCannotBeRemediated},
+		"blocked":      {&model.Host{State: model.HostBlocked}, "", ReasonCannotBeRemediated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := before(3)

@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Writer writes the objects of one cluster.
@@ -54,7 +54,7 @@ func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructure
 		return nil, err
 	}
 	written, err := w.wholeOver(ctx, k, live, want)
-	var fault *install.Fault
+	var fault *model.Fault
 	if live != nil || !errors.As(err, &fault) || fault.Permanent || fault.Status != http.StatusConflict {
 		return written, err
 	}
@@ -112,8 +112,8 @@ func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 	if owner == w.Cluster || w.Adopts != "" && owner == "" && k.adoptable() {
 		return nil
 	}
-	f := &install.Fault{
-		Code: install.CodeNotFound, Op: "apply " + string(k), On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
+	f := &model.Fault{
+		Code: model.CodeNotFound, Op: "apply " + string(k), On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
 		Err:  fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster, w.Cluster),
 		Next: "use another metadata.name or --namespace, or delete that object if it is not needed",
 	}
@@ -233,8 +233,8 @@ func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Uns
 		}
 		w.Keep(k, now)
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
 		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Client speaks to the API server of a hub. Its methods are safe for concurrent use.
@@ -57,7 +58,7 @@ const RequestTimeout = 30 * time.Second
 // CodeUsage.
 func New(connection *rest.Config, namespace string, now install.Clock, log func(Call)) (*Client, error) {
 	fail := func(err error) (*Client, error) {
-		return nil, &install.Fault{Code: install.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err, Next: "give --kubeconfig FILE, and --context NAME where it has several"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err, Next: "give --kubeconfig FILE, and --context NAME where it has several"}
 	}
 	if connection == nil {
 		return fail(errors.New("there is no connection to a hub"))
@@ -108,7 +109,7 @@ func (c *Client) lifetime(ctx context.Context) (context.Context, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, &install.Fault{Code: install.CodeFailure, Op: "watch the hub", Permanent: true, Err: errors.New("the plane was closed")}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: "watch the hub", Permanent: true, Err: errors.New("the plane was closed")}
 	}
 	if c.life == nil {
 		c.life, c.stop = context.WithCancel(withoutLogging(context.WithoutCancel(ctx)))
@@ -160,8 +161,8 @@ func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) 
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
+		return nil, &model.Fault{
+			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err:  fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed", strings.Join(missing, ", ")),
 			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an AgentServiceConfig",
 		}
@@ -185,8 +186,8 @@ func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string
 	}
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
+		return nil, &model.Fault{
+			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
 		}
 	}

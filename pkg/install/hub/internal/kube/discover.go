@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Discover is how the API server serves a kind that is none of a hub's own, in the first of the versions that it prefers;
@@ -48,8 +48,8 @@ func (c *Client) readDiscovery(ctx context.Context, path string, into any) (foun
 		return false, c.Fault(Attempt{Op: "ask the hub for " + path}, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return false, &install.Fault{
-			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
+		return false, &model.Fault{
+			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Attempt is what was tried, for errors.
@@ -42,12 +42,12 @@ func (a Attempt) on() string {
 }
 
 // Fault makes the error that callers see of what went wrong with a call.
-func (c *Client) Fault(a Attempt, err error) *install.Fault {
-	var made *install.Fault
+func (c *Client) Fault(a Attempt, err error) *model.Fault {
+	var made *model.Fault
 	if errors.As(err, &made) {
 		return made
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: a.Op, On: a.on(), Err: errors.New(Shorten(redact.Text(err.Error())))}
+	f := &model.Fault{Code: model.CodeFailure, Op: a.Op, On: a.on(), Err: errors.New(Shorten(redact.Text(err.Error())))}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		c.setNoAnswer(f, a, err)
@@ -63,7 +63,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	case webhookMessage(status) != "":
 		c.setRefused(f, a, status)
 	case apierrors.IsUnauthorized(err):
-		f.Code, f.Permanent = install.CodeAuth, true
+		f.Code, f.Permanent = model.CodeAuth, true
 		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", c.Host)
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
@@ -81,14 +81,14 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		c.setRefused(f, a, status)
 	case apierrors.IsNotFound(err):
-		f.Code, f.Permanent = install.CodeNotFound, true
+		f.Code, f.Permanent = model.CodeNotFound, true
 		f.Next = "{get clusters}"
 		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
 			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
 			f.Next = advice.Sprintf("kubectl create namespace %s, or have somebody do it who may", a.Namespace)
 		}
 	case apierrors.IsAlreadyExists(err):
-		f.Code, f.Permanent = install.CodeNotFound, true
+		f.Code, f.Permanent = model.CodeNotFound, true
 		f.Next = "use another metadata.name or --namespace"
 	case undeclaredField.MatchString(status.Message):
 		unknownFieldFault(f, a, undeclaredField.FindStringSubmatch(status.Message)[1])
@@ -105,15 +105,15 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 // applied, with a status as if the server itself were broken.
 var undeclaredField = regexp.MustCompile(`(\.\S+): field not declared in schema`)
 
-func unknownFieldFault(f *install.Fault, a Attempt, field string) {
-	f.Code, f.Permanent = install.CodeInput, true
+func unknownFieldFault(f *model.Fault, a Attempt, field string) {
+	f.Code, f.Permanent = model.CodeInput, true
 	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", string(a.Kind), strings.TrimPrefix(field, "."))
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
 // SetOwnedByOthers makes f the fault of fields that others own.
-func SetOwnedByOthers(f *install.Fault, fields string) {
-	f.Code, f.Permanent = install.CodeNotFound, true
+func SetOwnedByOthers(f *model.Fault, fields string) {
+	f.Code, f.Permanent = model.CodeNotFound, true
 	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
 	f.Next = "take these fields out of the file, or have whoever set them give them up"
 }
@@ -130,8 +130,8 @@ func Temporary(code int32) bool {
 // forbiddenVerb is how the API server names what is not allowed.
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
-func (c *Client) setForbidden(f *install.Fault, a Attempt) {
-	f.Code, f.Permanent = install.CodeAuth, true
+func (c *Client) setForbidden(f *model.Fault, a Attempt) {
+	f.Code, f.Permanent = model.CodeAuth, true
 	resource := a.Kind.Resource().GroupResource().String()
 	if resource == "" || a.Verb == "" {
 		f.Next = "use credentials of somebody who may do this"
@@ -145,7 +145,7 @@ func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 	f.Next = advice.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
-func (c *Client) setRefused(f *install.Fault, a Attempt, status metav1.Status) {
+func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
 	f.Permanent = true
 	text := cmp.Or(webhookMessage(status), status.Message)
 	if fields := fieldCauses(status); fields != "" && !strings.Contains(text, fields) {
@@ -154,10 +154,10 @@ func (c *Client) setRefused(f *install.Fault, a Attempt, status metav1.Status) {
 	f.Err = errors.New(Shorten(redact.Text(text)))
 	f.Next = "run the same command with -vv to see what was asked"
 	if a.FromFile {
-		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
+		f.Code, f.Next = model.CodeInput, "change the file and run the same command again"
 	}
 	if isImmutable(text) {
-		f.Code = install.CodeInput
+		f.Code = model.CodeInput
 		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete the cluster and make it anew"
 	}
 }
@@ -191,7 +191,7 @@ func webhookOf(message string) string {
 
 // setUncalled makes f the fault of a webhook that the API server could not ask: what serves it refuses the API server,
 // is not trusted by it, or does not answer.
-func setUncalled(f *install.Fault, message string) {
+func setUncalled(f *model.Fault, message string) {
 	name, lower := webhookOf(message), strings.ToLower(message)
 	says := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) })
@@ -244,7 +244,7 @@ func fieldConflicts(status metav1.Status) string {
 	return strings.Join(texts, ", ")
 }
 
-func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
+func (c *Client) setNoAnswer(f *model.Fault, a Attempt, err error) {
 	f.Ambiguous = a.Verb != "" && a.Verb != "get" && a.Verb != "list" && a.Verb != "watch"
 	f.Err = errors.New(Shorten(redact.Error(err)))
 	var (
@@ -256,23 +256,23 @@ func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
 	)
 	switch {
 	case strings.Contains(err.Error(), "getting credentials"):
-		f.Code, f.Permanent = install.CodeAuth, true
+		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = "log in to the hub again: what the kubeconfig runs to get credentials failed"
 	case strings.Contains(err.Error(), "expired certificate"), strings.Contains(err.Error(), "tls: bad certificate"), strings.Contains(err.Error(), "certificate required"):
-		f.Code, f.Permanent = install.CodeAuth, true
+		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = "the client certificate of the kubeconfig is not taken, it may have expired: get a new kubeconfig"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
 		f.Permanent = true
-		f.Next = install.Advice("the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority")
+		f.Next = model.Advice("the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority")
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s of the hub cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check the server in the kubeconfig, and DNS"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the hub's API server did not answer in time")
-		f.Next = install.Advice("check that " + c.Host + " can be reached")
+		f.Next = model.Advice("check that " + c.Host + " can be reached")
 	case errors.As(err, &operation) && operation.Op == "dial":
 		f.Err = fmt.Errorf("the hub's API server cannot be reached: %w", f.Err)
-		f.Next = install.Advice("check that " + c.Host + " runs and can be reached")
+		f.Next = model.Advice("check that " + c.Host + " runs and can be reached")
 	default:
 		f.Next = "run the same command again in a while"
 	}
@@ -280,14 +280,14 @@ func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
 
 // NotAllowed says whether the hub refused since the user may not do that.
 func NotAllowed(err error) bool {
-	var fault *install.Fault
+	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
 }
 
 // NotFound is the fault for what a hub does not have.
-func NotFound(kind, on string, next install.Advice) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
+func NotFound(kind, on string, next model.Advice) *model.Fault {
+	return &model.Fault{
+		Code: model.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
 		Err: errors.New("the hub has none of that name or id"), Next: next,
 	}
 }

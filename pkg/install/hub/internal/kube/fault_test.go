@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 func statusError(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
@@ -26,51 +26,51 @@ func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		err       error
 		ofFile    bool
-		code      install.Code
+		code      model.Code
 		permanent bool
 		says      string
 		next      string
 	}{
 		"a webhook, 409": {
 			err: statusError(409, metav1.StatusReasonConflict, denies+"Can't set userManagedNetworking to true with platform BareMetal"), ofFile: true,
-			code: install.CodeInput, permanent: true, says: "Can't set userManagedNetworking", next: "change the file",
+			code: model.CodeInput, permanent: true, says: "Can't set userManagedNetworking", next: "change the file",
 		},
 		"a webhook, frozen": {
 			err:  statusError(400, metav1.StatusReasonBadRequest, denies+"Attempted to change AgentClusterInstall.Spec which is immutable after install started, except for ClusterMetadata,IgnitionEndpoint fields."),
-			code: install.CodeInput, permanent: true, says: "immutable", next: "takes no such change any more",
+			code: model.CodeInput, permanent: true, says: "immutable", next: "takes no such change any more",
 		},
 		"a webhook that is down": {
 			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "agentvalidators.admission.agentinstall.openshift.io": connection refused`),
-			code: install.CodeFailure, says: "agentvalidators.admission.agentinstall.openshift.io does not answer", next: "pods",
+			code: model.CodeFailure, says: "agentvalidators.admission.agentinstall.openshift.io does not answer", next: "pods",
 		},
 		"a webhook that refuses the API server": {
 			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "agentvalidators.admission.agentinstall.openshift.io": failed to call webhook: agentvalidators.admission.agentinstall.openshift.io is forbidden: User "system:anonymous" cannot create resource "agentvalidators"`),
-			code: install.CodeFailure, says: "the server of webhook agentvalidators.admission.agentinstall.openshift.io refuses the API server of the hub", next: "RBAC",
+			code: model.CodeFailure, says: "the server of webhook agentvalidators.admission.agentinstall.openshift.io refuses the API server of the hub", next: "RBAC",
 		},
 		"a webhook that is not trusted": {
 			err:  statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "x.example.com": failed to call webhook: Post "https://x.svc:443/": tls: failed to verify certificate: x509: certificate signed by unknown authority`),
-			code: install.CodeFailure, says: "does not trust the server of webhook x.example.com", next: "caBundle",
+			code: model.CodeFailure, says: "does not trust the server of webhook x.example.com", next: "caBundle",
 		},
 		"the schema": {
 			err:    statusError(422, metav1.StatusReasonInvalid, "x is invalid", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.apiVIPs", Message: "Too many"}),
-			ofFile: true, code: install.CodeInput, permanent: true, says: "spec.apiVIPs: Too many",
+			ofFile: true, code: model.CodeInput, permanent: true, says: "spec.apiVIPs: Too many",
 		},
 		"an owner": {
 			err:  statusError(409, metav1.StatusReasonConflict, "Apply failed with 1 conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.apiVIPs", Message: `conflict with "kubectl-edit" using v1beta1`}),
-			code: install.CodeNotFound, permanent: true, says: "spec.apiVIPs is owned by kubectl-edit",
+			code: model.CodeNotFound, permanent: true, says: "spec.apiVIPs is owned by kubectl-edit",
 		},
 		"a field that the hub has not": {
 			err:  statusError(500, "", `failed to create typed patch object (lab/cp-0; metal3.io/v1alpha1, Kind=BareMetalHost): .spec.architecture: field not declared in schema`),
-			code: install.CodeInput, permanent: true, says: "has no field spec.architecture", next: "operator",
+			code: model.CodeInput, permanent: true, says: "has no field spec.architecture", next: "operator",
 		},
-		"somebody was quicker":  {err: statusError(409, metav1.StatusReasonConflict, "the object has been modified"), code: install.CodeFailure, says: "modified", next: "again"},
-		"expired":               {err: statusError(401, metav1.StatusReasonUnauthorized, "Unauthorized"), code: install.CodeAuth, permanent: true, says: "expired", next: "log in"},
-		"not allowed":           {err: statusError(403, metav1.StatusReasonForbidden, `agents is forbidden: User "u" cannot watch resource "agents"`), code: install.CodeAuth, permanent: true, says: "may not watch agents.agent-install.openshift.io in namespace lab", next: "kubectl auth can-i watch agents"},
-		"a namespace that goes": {err: statusError(403, metav1.StatusReasonForbidden, "x", metav1.StatusCause{Type: "NamespaceTerminating"}), code: install.CodeFailure, says: "the namespace lab is being deleted"},
-		"no namespace":          {err: statusError(404, metav1.StatusReasonNotFound, `namespaces "lab" not found`), code: install.CodeNotFound, permanent: true, says: "no namespace lab", next: "kubectl create namespace lab"},
-		"too many":              {err: statusError(429, metav1.StatusReasonTooManyRequests, "slow down"), code: install.CodeFailure, says: "slow down"},
-		"broken":                {err: statusError(500, metav1.StatusReasonInternalError, "etcd"), code: install.CodeFailure, says: "etcd"},
-		"a credential plug-in":  {err: errors.New(`Get "https://hub": getting credentials: exec: executable oc failed`), code: install.CodeAuth, permanent: true, says: "getting credentials", next: "log in"},
+		"somebody was quicker":  {err: statusError(409, metav1.StatusReasonConflict, "the object has been modified"), code: model.CodeFailure, says: "modified", next: "again"},
+		"expired":               {err: statusError(401, metav1.StatusReasonUnauthorized, "Unauthorized"), code: model.CodeAuth, permanent: true, says: "expired", next: "log in"},
+		"not allowed":           {err: statusError(403, metav1.StatusReasonForbidden, `agents is forbidden: User "u" cannot watch resource "agents"`), code: model.CodeAuth, permanent: true, says: "may not watch agents.agent-install.openshift.io in namespace lab", next: "kubectl auth can-i watch agents"},
+		"a namespace that goes": {err: statusError(403, metav1.StatusReasonForbidden, "x", metav1.StatusCause{Type: "NamespaceTerminating"}), code: model.CodeFailure, says: "the namespace lab is being deleted"},
+		"no namespace":          {err: statusError(404, metav1.StatusReasonNotFound, `namespaces "lab" not found`), code: model.CodeNotFound, permanent: true, says: "no namespace lab", next: "kubectl create namespace lab"},
+		"too many":              {err: statusError(429, metav1.StatusReasonTooManyRequests, "slow down"), code: model.CodeFailure, says: "slow down"},
+		"broken":                {err: statusError(500, metav1.StatusReasonInternalError, "etcd"), code: model.CodeFailure, says: "etcd"},
+		"a credential plug-in":  {err: errors.New(`Get "https://hub": getting credentials: exec: executable oc failed`), code: model.CodeAuth, permanent: true, says: "getting credentials", next: "log in"},
 	} {
 		p := &Client{Host: "https://hub"}
 		f := p.Fault(Attempt{Op: "apply Agent", Verb: "patch", Kind: Agents, Namespace: "lab", Name: "x", FromFile: test.ofFile}, test.err)
@@ -115,7 +115,7 @@ func TestHubsThatLackSomething(t *testing.T) {
 		switch {
 		case test.says == "" && (err != nil || have[BareMetalHosts] || !have[Agents]):
 			t.Errorf("%s: %v, %v", name, have, err)
-		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || install.NextOf(err) == ""):
+		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || model.NextOf(err) == ""):
 			t.Errorf("%s: got %v", name, err)
 		}
 		web.Close()

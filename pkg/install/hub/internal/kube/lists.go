@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // List reads objects by their namespaces: those of the client's namespace, or of
@@ -63,7 +63,7 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 // ListFault is the fault that objects cannot be listed.
 func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	f := c.Fault(Attempt{Op: "list " + k.Resource().Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
-	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
+	if f.Code == model.CodeAuth && namespace == "" && f.Status == 403 {
 		f.Next = "give --namespace for one that you may look into"
 	}
 	return f

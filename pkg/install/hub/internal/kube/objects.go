@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -224,16 +225,16 @@ func (k Kind) adoptable() bool {
 }
 
 // DeletingFault is the fault for an object that is on its way out.
-func DeletingFault(u *unstructured.Unstructured) *install.Fault {
-	what, next := "its "+u.GetKind(), install.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
+func DeletingFault(u *unstructured.Unstructured) *model.Fault {
+	what, next := "its "+u.GetKind(), model.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
 	switch u.GetKind() {
 	case hubapi.KindNamespace:
 		what = "it"
 	case hubapi.KindClusterDeployment:
 		next = advice.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),
 		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), holders(u)),
 		Next: next,
 	}

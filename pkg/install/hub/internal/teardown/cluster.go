@@ -15,9 +15,8 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Deleter deletes or releases what belongs to a cluster.
@@ -57,8 +56,8 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 	if deployment != nil {
 		w.Cluster = deployment.GetLabels()[hubapi.LabelCluster]
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
-			return &install.Fault{
-				Code: install.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
+			return &model.Fault{
+				Code: model.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
 				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
 				Next: advice.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
@@ -239,8 +238,8 @@ func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 // is refused where that pool goes with the cluster.
 func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
-		return &install.Fault{
-			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+		return &model.Fault{
+			Code: model.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
 			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
 			Next: "leave --return-to-pool out",
 		}
@@ -253,7 +252,7 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 // moment, since what is watched may be late. One of which the service has said nothing
 // yet is a draft, unless it has metadata, which an installation writes: the status of an
 // object that was restored or moved comes late.
-func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state install.ClusterState, installed bool, err error) {
+func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state model.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return "", false, err
@@ -308,8 +307,8 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	if err != nil || now == nil || preserves(now) == wanted {
 		return err
 	}
-	return &install.Fault{
-		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
+	return &model.Fault{
+		Code: model.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
 		Next: advice.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
 	}
@@ -325,7 +324,7 @@ func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstru
 }
 
 func hasStatus(err error, status int) bool {
-	var fault *install.Fault
+	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == status
 }
 

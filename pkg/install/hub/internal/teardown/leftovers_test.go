@@ -15,8 +15,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // installIn is an AgentClusterInstall of the cluster lab of a namespace.
@@ -229,7 +229,7 @@ func TestPreserveOfSomebodyElse(t *testing.T) {
 		return true, cd, nil
 	})
 	err := w.DeleteCluster(t.Context(), cd, "lab/lab", false)
-	if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "preserveOnDelete") {
+	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "preserveOnDelete") {
 		t.Errorf("got %v", err)
 	}
 	for _, action := range client.Actions() {

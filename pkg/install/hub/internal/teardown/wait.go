@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // How long deletions are waited for, and how often a wait is told of.
@@ -39,7 +39,7 @@ func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) e
 		now := w.Clock.Now()
 		over := now.Sub(began) >= Timeout
 		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
-		var unwatched *install.Fault
+		var unwatched *model.Fault
 		switch err := w.Failing(w.Namespace); {
 		case errors.As(err, &unwatched) && (over || unwatched.Permanent):
 			return unwatched
@@ -70,9 +70,9 @@ func (w *Deleter) left(all []*unstructured.Unstructured) []*unstructured.Unstruc
 	return left
 }
 
-func stuckFault(left []*unstructured.Unstructured) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
+func stuckFault(left []*unstructured.Unstructured) *model.Fault {
+	return &model.Fault{
+		Code: model.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
 		Err:  fmt.Errorf("still there after %s: %s", Timeout, strings.Join(held(left, ": %s is down"), "; ")),
 		Next: stuckAdvice(left),
 	}
@@ -80,8 +80,8 @@ func stuckFault(left []*unstructured.Unstructured) *install.Fault {
 
 // stuckAdvice is what to do about objects that stay. Where their controllers are gone for good, a
 // person may take the finalizers off: oaictl does not, since nothing is cleaned up then.
-func stuckAdvice(left []*unstructured.Unstructured) install.Advice {
-	next := install.Advice("bring that controller up again, and run the same command again")
+func stuckAdvice(left []*unstructured.Unstructured) model.Advice {
+	next := model.Advice("bring that controller up again, and run the same command again")
 	var commands []string
 	for _, u := range left {
 		if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0 && len(commands) < mostNamed {

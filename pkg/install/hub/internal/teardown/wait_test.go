@@ -19,8 +19,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const hiveFinalizer = "hive.openshift.io/deprovision"
@@ -108,7 +108,7 @@ func TestGoneByIdentity(t *testing.T) {
 	if err := w.gone(t.Context(), before); err != nil {
 		t.Errorf("the one before: %v", err)
 	}
-	if err := w.gone(t.Context(), again); install.CodeOf(err) != install.CodeTimeout {
+	if err := w.gone(t.Context(), again); model.CodeOf(err) != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
 }
@@ -118,11 +118,11 @@ func TestGoneByIdentity(t *testing.T) {
 func TestGoneUnheard(t *testing.T) {
 	for name, test := range map[string]struct {
 		failing error
-		code    install.Code
+		code    model.Code
 		says    string
 	}{
-		"taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "agents"}, "", errors.New("no")), install.CodeAuth, "may not watch agents"},
-		"out":        {errors.New("connection refused"), install.CodeFailure, "connection refused"},
+		"taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "agents"}, "", errors.New("no")), model.CodeAuth, "may not watch agents"},
+		"out":        {errors.New("connection refused"), model.CodeFailure, "connection refused"},
 	} {
 		w, at := watched(t)
 		w.Clock = clock.Scaled(6000)
@@ -130,7 +130,7 @@ func TestGoneUnheard(t *testing.T) {
 		put(t, at, u)
 		at.Store(kube.Agents).SetFailing(test.failing)
 		err := w.gone(t.Context(), u)
-		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+		if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // keepingOf is what the service does with the networks of a cluster that has them
 // so: machine networks, API VIPs, ingress VIPs.
-func keepingOf(t *testing.T, wire string) [3]install.Keeping {
+func keepingOf(t *testing.T, wire string) [3]model.Keeping {
 	t.Helper()
 	var c Cluster
 	if err := json.Unmarshal([]byte(wire), &c); err != nil {
@@ -24,7 +24,7 @@ func keepingOf(t *testing.T, wire string) [3]install.Keeping {
 	}
 	tables := NewTables()
 	now := tables.ClusterOf(&c, "").Keeping
-	return [3]install.Keeping{now[setting.MachineNet], now[setting.APIVIPs], now[setting.IngressVIPs]}
+	return [3]model.Keeping{now[setting.MachineNet], now[setting.APIVIPs], now[setting.IngressVIPs]}
 }
 
 // The kinds of cluster, by phase: without machine networks, with them, ready, and
@@ -41,11 +41,11 @@ func TestKeepingByKindAndPhase(t *testing.T) {
 		`"status":"preparing-for-installation","machine_networks":[{"cidr":"10.0.0.0/24"}]`,
 		`"status":"installed","machine_networks":[{"cidr":"10.0.0.0/24"}]`,
 	}
-	calculated := [][3]install.Keeping{{cleared, notYet, notYet}, {derived, notYet, notYet}, {derived, notYet, notYet}, {frozen, frozen, frozen}, {frozen, frozen, frozen}}
-	own := [][3]install.Keeping{{kept, kept, kept}, {kept, kept, kept}, {kept, kept, kept}, {frozen, frozen, frozen}, {frozen, frozen, frozen}}
+	calculated := [][3]model.Keeping{{cleared, notYet, notYet}, {derived, notYet, notYet}, {derived, notYet, notYet}, {frozen, frozen, frozen}, {frozen, frozen, frozen}}
+	own := [][3]model.Keeping{{kept, kept, kept}, {kept, kept, kept}, {kept, kept, kept}, {frozen, frozen, frozen}, {frozen, frozen, frozen}}
 	for name, test := range map[string]struct {
 		kind string
-		want [][3]install.Keeping
+		want [][3]model.Keeping
 	}{
 		"three":                      {`"control_plane_count":3,"load_balancer":{"type":"cluster-managed"},"user_managed_networking":false`, calculated},
 		"three of an old service":    {`"high_availability_mode":"Full"`, calculated},
@@ -78,7 +78,7 @@ func TestKeepingAsRecorded(t *testing.T) {
 		t.Skipf("no such recording: %v", err)
 	}
 	last := map[string]json.RawMessage{}
-	told := map[install.Keeping]int{}
+	told := map[model.Keeping]int{}
 	for _, e := range readRecording(t, file) {
 		var shown struct {
 			ID string `json:"id"`
@@ -92,7 +92,7 @@ func TestKeepingAsRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("requests by what the service was to do: %v", maps.Clone(told))
-	for _, keeping := range []install.Keeping{setting.Kept, setting.Derived, setting.Cleared, setting.NotYet} {
+	for _, keeping := range []model.Keeping{setting.Kept, setting.Derived, setting.Cleared, setting.NotYet} {
 		if told[keeping] == 0 {
 			t.Errorf("no request shows %q", keeping)
 		}
@@ -101,7 +101,7 @@ func TestKeepingAsRecorded(t *testing.T) {
 
 // asTaken compares the answer to a change with what was to be expected of the
 // cluster as it was shown last.
-func asTaken(t *testing.T, e recorded, cluster json.RawMessage) install.Keeping {
+func asTaken(t *testing.T, e recorded, cluster json.RawMessage) model.Keeping {
 	t.Helper()
 	var asked struct {
 		Networks []json.RawMessage `json:"machine_networks"`

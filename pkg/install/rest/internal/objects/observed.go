@@ -9,18 +9,18 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // RefOf is what names a cluster.
-func RefOf(c *Cluster, run string) install.ClusterRef {
+func RefOf(c *Cluster, run string) model.ClusterRef {
 	owned, mark, _ := readTags(c.Tags, run)
-	return install.ClusterRef{
+	return model.ClusterRef{
 		ID: value(c.ID).String(), Name: c.Name, BaseDomain: c.BaseDNSDomain, Status: value(c.Status),
 		Created: c.CreatedAt.UTC(), Owned: owned, Run: mark,
 		Hosts: int(max(c.TotalHostCount, c.EnabledHostCount)),
@@ -29,9 +29,9 @@ func RefOf(c *Cluster, run string) install.ClusterRef {
 
 // ClusterOf makes ours of the service's record of a cluster. What the record does
 // not hold (manifests, failed preparations) is left empty.
-func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
+func (t *Tables) ClusterOf(c *Cluster, run string) *model.Cluster {
 	status := value(c.Status)
-	out := &install.Cluster{
+	out := &model.Cluster{
 		ClusterRef:  RefOf(c, run),
 		State:       model.ClusterStateOf(status),
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
@@ -39,7 +39,7 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 		Settings:    t.Cluster.Settings(c),
 		Keeping:     t.Cluster.Keeping(c),
 		Validations: readValidations(c.ValidationsInfo),
-		Preparation: install.Preparation{
+		Preparation: model.Preparation{
 			Status: c.LastInstallationPreparation.Status, Reason: redact.Text(c.LastInstallationPreparation.Reason),
 		},
 		InstallStarted:   Time(c.InstallStartedAt),
@@ -52,14 +52,14 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 	out.NoIngress = handsOutNoIngress(status) && !imported
 	out.Kubeconfig = (status == "installed" || status == "adding-hosts") && !imported
 	if p := c.Progress; p != nil {
-		out.Progress = install.ClusterProgress{
+		out.Progress = model.ClusterProgress{
 			Percent: int(p.TotalPercentage), FinalizingStage: string(p.FinalizingStage),
 			FinalizingSince: Time(p.FinalizingStageStartedAt), FinalizingTimedOut: p.FinalizingStageTimedOut,
 		}
 	}
 	for _, o := range c.MonitoredOperators {
 		if o != nil {
-			out.Operators = append(out.Operators, install.Operator{
+			out.Operators = append(out.Operators, model.Operator{
 				Name: o.Name, Status: string(o.Status), Info: redact.Text(o.StatusInfo), Version: o.Version, Builtin: o.OperatorType == models.OperatorTypeBuiltin,
 			})
 		}
@@ -79,10 +79,10 @@ func handsOutNoIngress(status string) bool {
 }
 
 // HostOf makes ours of the service's record of a host.
-func (t *Tables) HostOf(h *Host) install.Host {
+func (t *Tables) HostOf(h *Host) model.Host {
 	id := value(h.ID).String()
 	status := value(h.Status)
-	out := install.Host{
+	out := model.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
 		State:  model.HostStateOf(status),
@@ -99,7 +99,7 @@ func (t *Tables) HostOf(h *Host) install.Host {
 	}
 	out.Hostname = cmp.Or(hostname(h), out.Inventory.Hostname)
 	if p := h.Progress; p != nil {
-		out.Progress = install.HostProgress{
+		out.Progress = model.HostProgress{
 			Stage: string(p.CurrentStage), Info: p.ProgressInfo, Percent: int(p.InstallationPercentage),
 			Since: Time(p.StageStartedAt), Updated: Time(p.StageUpdatedAt), TimedOut: p.StageTimedOut,
 		}
@@ -115,11 +115,11 @@ func (t *Tables) HostOf(h *Host) install.Host {
 
 // InfraEnvOf makes ours of the service's record of an InfraEnv. The image has
 // its URL from the moment that the InfraEnv is registered.
-func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
-	out := install.InfraEnv{
+func (t *Tables) InfraEnvOf(e *InfraEnv) model.InfraEnv {
+	out := model.InfraEnv{
 		ID: value(e.ID).String(), Name: value(e.Name), ClusterID: e.ClusterID.String(),
 		Settings: t.InfraEnv.Settings(e),
-		Image: install.Image{
+		Image: model.Image{
 			State: model.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: Time(e.ExpiresAt),
 		},
 	}
@@ -145,7 +145,7 @@ func EventOf(e *models.Event) install.ServiceEvent {
 
 // readValidations reads validations_info: a JSON object in a text, of lists by
 // category. Before the first evaluation it is empty.
-func readValidations(text string) []install.Validation {
+func readValidations(text string) []model.Validation {
 	if text == "" {
 		return nil
 	}
@@ -153,7 +153,7 @@ func readValidations(text string) []install.Validation {
 	if json.Unmarshal([]byte(text), &byCategory) != nil {
 		return nil
 	}
-	var out []install.Validation
+	var out []model.Validation
 	for category, raw := range byCategory {
 		var checks []struct {
 			ID      string `json:"id"`
@@ -164,10 +164,10 @@ func readValidations(text string) []install.Validation {
 			continue
 		}
 		for _, check := range checks {
-			out = append(out, install.Validation{ID: check.ID, Category: category, Status: check.Status, Message: redact.Text(check.Message)})
+			out = append(out, model.Validation{ID: check.ID, Category: category, Status: check.Status, Message: redact.Text(check.Message)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b install.Validation) int {
+	slices.SortStableFunc(out, func(a, b model.Validation) int {
 		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.ID, b.ID))
 	})
 	return out
@@ -176,29 +176,29 @@ func readValidations(text string) []install.Validation {
 // readInventory reads the inventory that a host carries in a text. hostID is
 // the machine's UUID: the agent takes it as the host's id. A field of another
 // type than expected is left out; a text that is no JSON object is no inventory.
-func readInventory(text, hostID string) install.Inventory {
+func readInventory(text, hostID string) model.Inventory {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return install.Inventory{}
+		return model.Inventory{}
 	}
 	var wire models.Inventory
 	err := json.Unmarshal([]byte(text), &wire)
 	var shape *json.UnmarshalTypeError
 	if err != nil && (!errors.As(err, &shape) || shape.Field == "") {
-		return install.Inventory{}
+		return model.Inventory{}
 	}
 	cpu, memory, vendor := value(wire.CPU), value(wire.Memory), value(wire.SystemVendor)
-	return install.Inventory{
+	return model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
 		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
-		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) install.Interface {
-			return install.Interface{
+		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) model.Interface {
+			return model.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,
 				Addresses: append(append([]string{}, nic.IPV4Addresses...), nic.IPV6Addresses...),
 			}
 		}),
-		Disks: collect(wire.Disks, func(d *models.Disk) install.Disk {
-			return install.Disk{
+		Disks: collect(wire.Disks, func(d *models.Disk) model.Disk {
+			return model.Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
 				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
 				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestCausesOfRecordedClusters has a single look at every cluster that was recorded from
@@ -38,13 +39,13 @@ func TestCausesOfRecordedClusters(t *testing.T) {
 			}
 			observed := recordedCluster(t, &tables, exchange.Response)
 			desired := (&install.Found{Observed: observed}).Desired()
-			var memory install.Memory
+			var memory model.Memory
 			earlier := *observed
 			earlier.At = observed.At.Add(-2 * time.Hour)
 			memory.Seen(&earlier, earlier.At)
 			memory.Decided(install.Decide(desired, &earlier, memory, earlier.At))
 			memory.Seen(observed, observed.At)
-			once, long := install.Decide(desired, observed, install.Memory{}, observed.At), install.Decide(desired, observed, memory, observed.At)
+			once, long := install.Decide(desired, observed, model.Memory{}, observed.At), install.Decide(desired, observed, memory, observed.At)
 			if diff := cmp.Diff(causes(long), causes(once)); diff != "" {
 				t.Fatalf("%s: %s (-loop +one look):\n%s", file, observed.Cluster.Status, diff)
 			}
@@ -60,7 +61,7 @@ func TestCausesOfRecordedClusters(t *testing.T) {
 	}
 }
 
-func causes(plan install.Plan) []string {
+func causes(plan model.Plan) []string {
 	var out []string
 	for _, b := range plan.Blockers {
 		out = append(out, fmt.Sprint(b.Key, b.Scope, b.Reason, b.Cure, b.Field, b.Remedy, b.Hosts, b.Validations))
@@ -70,7 +71,7 @@ func causes(plan install.Plan) []string {
 
 // recordedCluster is a cluster with its hosts as it was recorded, a minute after the last
 // that is known of it.
-func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *install.Observed {
+func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *model.Observed {
 	t.Helper()
 	var wire Cluster
 	var raw struct{ Hosts []Host }
@@ -78,7 +79,7 @@ func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *instal
 		t.Fatal(err)
 	}
 	cluster := tables.ClusterOf(&wire, "")
-	observed := &install.Observed{Cluster: cluster, At: cluster.StatusSince}
+	observed := &model.Observed{Cluster: cluster, At: cluster.StatusSince}
 	for i := range raw.Hosts {
 		observed.Hosts = append(observed.Hosts, tables.HostOf(&raw.Hosts[i]))
 	}

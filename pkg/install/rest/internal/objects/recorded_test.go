@@ -8,7 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestRecordedObjects: the settings of a hub's object are those of the service's record
@@ -37,8 +37,8 @@ func TestRecordedObjects(t *testing.T) {
 		if err := json.Unmarshal(recorded.Service, &said); err != nil {
 			t.Fatal(err)
 		}
-		var have, shown install.Settings
-		var sets func([]string) []install.Setting
+		var have, shown model.Settings
+		var sets func([]string) []model.Setting
 		if recorded.Kind == "InfraEnv" {
 			var wire InfraEnv
 			if err := json.Unmarshal(recorded.Service, &wire); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -274,7 +274,7 @@ func (w Ignored) Validations() spec.IgnoreValidations {
 // keepsMachineNetworks: the service empties the machine networks of a cluster that
 // it calculates them for while no host is there, and works them out again; it
 // refuses every other value.
-func keepsMachineNetworks(c *Cluster) install.Keeping {
+func keepsMachineNetworks(c *Cluster) model.Keeping {
 	switch {
 	case begun(c):
 		return setting.Frozen
@@ -288,7 +288,7 @@ func keepsMachineNetworks(c *Cluster) install.Keeping {
 
 // keepsVIPs: where it calculates the machine networks from them, it takes other
 // virtual addresses only if a host has their network.
-func keepsVIPs(c *Cluster) install.Keeping {
+func keepsVIPs(c *Cluster) model.Keeping {
 	switch {
 	case begun(c):
 		return setting.Frozen

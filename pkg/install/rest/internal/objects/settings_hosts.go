@@ -9,10 +9,9 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -22,7 +21,7 @@ import (
 func hostTable() Table[Host] {
 	type wire = Host
 	return Table[wire]{
-		row(setting.Role, func(r install.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
+		row(setting.Role, func(r model.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (model.Role, bool) {
 			return model.RoleOf(string(h.Role)), true
 		}),
 		text(setting.Hostname, "host_name", hostname),

@@ -8,9 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -22,8 +21,8 @@ type settingCase struct {
 	wire  string
 }
 
-func clusterCases() map[install.Setting]settingCase {
-	return map[install.Setting]settingCase{
+func clusterCases() map[model.Setting]settingCase {
+	return map[model.Setting]settingCase{
 		setting.Version:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
 		setting.ReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
 		setting.Arch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
@@ -58,8 +57,8 @@ func clusterCases() map[install.Setting]settingCase {
 	}
 }
 
-func infraEnvCases() map[install.Setting]settingCase {
-	return map[install.Setting]settingCase{
+func infraEnvCases() map[model.Setting]settingCase {
+	return map[model.Setting]settingCase{
 		setting.Version:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
 		setting.OSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
 		setting.Arch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
@@ -79,8 +78,8 @@ func infraEnvCases() map[install.Setting]settingCase {
 	}
 }
 
-func hostCases() map[install.Setting]settingCase {
-	return map[install.Setting]settingCase{
+func hostCases() map[model.Setting]settingCase {
+	return map[model.Setting]settingCase{
 		setting.Role:            {model.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
 		setting.Hostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
 		setting.Disk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
@@ -104,7 +103,7 @@ func TestSettingTables(t *testing.T) {
 	checkTable(t, "host", tables.Host, hostCases())
 }
 
-func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[install.Setting]settingCase) {
+func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[model.Setting]settingCase) {
 	for _, e := range table {
 		c, ok := cases[e.key]
 		if !ok {
@@ -114,7 +113,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[inst
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
 			want := setting.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.Fields(install.Settings{e.key: want})
+				fields, err := table.Fields(model.Settings{e.key: want})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -145,10 +144,10 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[inst
 func TestSettingsOfNothing(t *testing.T) {
 	tables := NewTables()
 	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
-	if diff := cmp.Diff([]install.Setting{
+	if diff := cmp.Diff([]model.Setting{
 		setting.Tags, setting.APIVIPs, setting.ClusterNet, setting.MachineNet, setting.ServiceNet,
 		setting.IngressVIPs, setting.LoadBalancer, setting.Operators, setting.Proxy,
-	}, cluster, cmp.Transformer("sort", func(s []install.Setting) []string {
+	}, cluster, cmp.Transformer("sort", func(s []model.Setting) []string {
 		var out []string
 		for _, v := range s {
 			out = append(out, string(v))
@@ -171,7 +170,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := NewTables().Cluster.Fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := NewTables().Cluster.Fields(model.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +181,10 @@ func TestOptionalOperatorsOfABundle(t *testing.T) {
 }
 
 func TestUnknownSettingIsRefused(t *testing.T) {
-	if _, err := NewTables().Host.Fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
+	if _, err := NewTables().Host.Fields(model.Settings{setting.Version: `"4.20"`}); err == nil {
 		t.Error("a host has no version")
 	}
-	if _, err := NewTables().Cluster.Fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
+	if _, err := NewTables().Cluster.Fields(model.Settings{setting.ControlPlane: `"three"`}); err == nil {
 		t.Error("three is no number")
 	}
 }
@@ -258,10 +257,10 @@ func TestInventory(t *testing.T) {
 		"disks":[{"id":"d","path":"/dev/sda","by_id":"i","by_path":"p","hctl":"0:0:0:0","name":"sda","drive_type":"SSD","size_bytes":5,"holders":"dm-0,dm-1","removable":true,
 		"installation_eligibility":{"eligible":false,"not_eligible_reasons":["small"]},"is_installation_media":true,"wwn":"w","serial":"s","model":"m","vendor":"v"}],
 		"boot":{"current_boot_mode":"uefi"},"routes":[]}`, "uuid")
-	want := install.Inventory{
+	want := model.Inventory{
 		Known: true, Hostname: "h", Serial: "S1", UUID: "uuid", Manufacturer: "M", Product: "P", BMC: "fd00::1", CPUs: 8, MemoryBytes: 17179869184, Arch: "arm64",
-		Interfaces: []install.Interface{{Name: "eth0", MAC: "aa:bb:cc:00:11:22", Addresses: []string{"10.0.0.1/24", "fd00::2/64"}, Up: true}},
-		Disks: []install.Disk{{
+		Interfaces: []model.Interface{{Name: "eth0", MAC: "aa:bb:cc:00:11:22", Addresses: []string{"10.0.0.1/24", "fd00::2/64"}, Up: true}},
+		Disks: []model.Disk{{
 			ID: "d", Path: "/dev/sda", ByID: "i", ByPath: "p", HCTL: "0:0:0:0", Name: "sda", Model: "m", Vendor: "v", Serial: "s", WWN: "w",
 			Type: "SSD", SizeBytes: 5, Holders: []string{"dm-0", "dm-1"}, Removable: true, Media: true, Reasons: []string{"small"},
 		}},
@@ -286,7 +285,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.Fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
+		fields, err := table.Fields(model.Settings{setting.ControlPlane: setting.ValueOf(count)})
 		if err != nil {
 			t.Fatal(err)
 		}

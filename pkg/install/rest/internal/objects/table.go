@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // body is a request's JSON object. Only what was asked for is in it.
@@ -19,24 +19,24 @@ type body = map[string]any
 // entry ties a setting to the fields of a request that set it and to those of
 // an object W that show it.
 type entry[W any] struct {
-	key   install.Setting
+	key   model.Setting
 	names []string // of the fields in a request
 	write func(setting.Value) (body, error)
 	read  func(*W) (setting.Value, bool)
 	// keeping is what the service does with the setting of such an object now; nil
 	// where that is what the drift table has for every service.
-	keeping func(*W) install.Keeping
+	keeping func(*W) model.Keeping
 }
 
 // kept is the entry with what the service does with its setting.
-func (e entry[W]) kept(keeping func(*W) install.Keeping) entry[W] {
+func (e entry[W]) kept(keeping func(*W) model.Keeping) entry[W] {
 	e.keeping = keeping
 	return e
 }
 
 // row makes an entry from two functions over the setting's own shape T. A read
 // that reports false: the service does not say.
-func row[W, T any](key install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
+func row[W, T any](key model.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
 	var zero T
 	return entry[W]{
 		key: key, names: slices.Sorted(maps.Keys(write(zero))),
@@ -62,7 +62,7 @@ type Table[W any] []entry[W]
 
 // Fields are what a request has to hold to set the given settings. A setting
 // that this kind of object does not have is an error.
-func (t Table[W]) Fields(settings install.Settings) (body, error) {
+func (t Table[W]) Fields(settings model.Settings) (body, error) {
 	out := body{}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.key == key })
@@ -79,8 +79,8 @@ func (t Table[W]) Fields(settings install.Settings) (body, error) {
 }
 
 // SetBy are the settings that fields of a request stand for.
-func (t Table[W]) SetBy(fields []string) []install.Setting {
-	var out []install.Setting
+func (t Table[W]) SetBy(fields []string) []model.Setting {
+	var out []model.Setting
 	for _, e := range t {
 		if slices.ContainsFunc(e.names, func(name string) bool { return slices.Contains(fields, name) }) {
 			out = append(out, e.key)
@@ -90,8 +90,8 @@ func (t Table[W]) SetBy(fields []string) []install.Setting {
 }
 
 // Settings are what an object says of itself.
-func (t Table[W]) Settings(w *W) install.Settings {
-	out := make(install.Settings, len(t))
+func (t Table[W]) Settings(w *W) model.Settings {
+	out := make(model.Settings, len(t))
 	for _, e := range t {
 		if value, said := e.read(w); said {
 			out[e.key] = value
@@ -102,8 +102,8 @@ func (t Table[W]) Settings(w *W) install.Settings {
 
 // Keeping is what the service does with the settings of an object, as far as that
 // is something of this service.
-func (t Table[W]) Keeping(w *W) map[install.Setting]install.Keeping {
-	out := map[install.Setting]install.Keeping{}
+func (t Table[W]) Keeping(w *W) map[model.Setting]model.Keeping {
+	out := map[model.Setting]model.Keeping{}
 	for _, e := range t {
 		if e.keeping != nil {
 			out[e.key] = e.keeping(w)
@@ -127,7 +127,7 @@ func NewTables() Tables {
 // FieldOf is the field of the file that a key of a request is made of, "" for none.
 func (t *Tables) FieldOf(key string) string {
 	keys := []string{key}
-	for _, settings := range [][]install.Setting{t.Cluster.SetBy(keys), t.InfraEnv.SetBy(keys), t.Host.SetBy(keys)} {
+	for _, settings := range [][]model.Setting{t.Cluster.SetBy(keys), t.InfraEnv.SetBy(keys), t.Host.SetBy(keys)} {
 		if len(settings) > 0 {
 			return string(settings[0])
 		}
@@ -136,7 +136,7 @@ func (t *Tables) FieldOf(key string) string {
 }
 
 // text is a row for a text field. An empty one in an answer is not said.
-func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
+func text[W any](key model.Setting, field string, read func(*W) string) entry[W] {
 	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
 		value := read(w)
 		return value, value != ""

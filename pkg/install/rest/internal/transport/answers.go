@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // elements is a list that is read one by one: what hundreds of hosts say of
@@ -76,9 +76,9 @@ func (p *parted) Read(data []byte) (int, error) {
 }
 
 // Incomplete is the error for an answer that lacks what every such answer has.
-func (c *Connection) Incomplete(op, on string) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeFailure, Op: op, On: on, Foreign: true,
+func (c *Connection) Incomplete(op, on string) *model.Fault {
+	return &model.Fault{
+		Code: model.CodeFailure, Op: op, On: on, Foreign: true,
 		Err:  c.foreign(errors.New("the answer is not what the service sends: it has no id or status")),
 		Next: advice.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
 	}
@@ -130,8 +130,8 @@ func (l *limitedWriter) Write(data []byte) (int, error) {
 // the body. size is that of the whole image, -1 if unknown. No token of the service is sent along: the URL has its own.
 func (c *Connection) OpenImage(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
 	fail := func(status int, err error) (io.ReadCloser, int64, error) {
-		return nil, 0, &install.Fault{
-			Code: install.CodeFailure, Op: "download image from", On: hostOf(address), Status: status, Err: err,
+		return nil, 0, &model.Fault{
+			Code: model.CodeFailure, Op: "download image from", On: hostOf(address), Status: status, Err: err,
 			Permanent: status >= 400 && !passing(status), Next: "run the same command again, which gets a fresh URL",
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -54,7 +54,7 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 		}
 	}
 	refuse := func(text string) (TokenSource, error) {
-		return nil, &install.Fault{Code: install.CodeUsage, Op: "authorise", Permanent: true, Err: errors.New(text)}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "authorise", Permanent: true, Err: errors.New(text)}
 	}
 	switch {
 	case given > 1:

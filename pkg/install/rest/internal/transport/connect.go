@@ -18,7 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const basePath = "/api/assisted-install" // where the API lives under the URL
@@ -60,7 +60,7 @@ type service struct {
 func Connect(o Options) (*Connection, error) {
 	base, err := serviceURL(o.URL)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeUsage, Op: "use service URL", Permanent: true, Err: err, Next: "give --service-url https://HOST[:PORT]"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "use service URL", Permanent: true, Err: err, Next: "give --service-url https://HOST[:PORT]"}
 	}
 	client := o.Client
 	if client == nil {
@@ -137,7 +137,7 @@ func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	if caFile != "" {
 		pool, err := trust(caFile)
 		if err != nil {
-			return nil, &install.Fault{Code: install.CodeUsage, Op: "use CA file", On: caFile, Permanent: true, Err: err, Next: "give --ca-file a file with PEM certificates"}
+			return nil, &model.Fault{Code: model.CodeUsage, Op: "use CA file", On: caFile, Permanent: true, Err: err, Next: "give --ca-file a file with PEM certificates"}
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}

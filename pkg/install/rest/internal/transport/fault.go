@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // readError makes an error of an answer with an error status. The service has
@@ -122,13 +122,13 @@ func passing(status int) bool {
 }
 
 // fault makes the error that callers see of what went wrong with a request.
-func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
+func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *model.Fault {
 	method := operation.Method
-	var made *install.Fault
+	var made *model.Fault
 	if errors.As(err, &made) {
 		return made // by whoever read the answer
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
+	f := &model.Fault{Code: model.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError
 	if !errors.As(err, &answer) {
 		c.noAnswer(f, method, try, err)
@@ -176,7 +176,7 @@ func speaksTLS(answer *answerError) bool {
 }
 
 // tooOld is what to do about a key that the service does not know: a person knows it by its field of the file.
-func (c *Connection) tooOld(key string) install.Advice {
+func (c *Connection) tooOld(key string) model.Advice {
 	if c.fieldOf != nil {
 		if field := c.fieldOf(key); field != "" {
 			return advice.Sprintf("the service is too old to know %s (it calls it %s): leave it out, or use a newer service", field, key)
@@ -186,32 +186,32 @@ func (c *Connection) tooOld(key string) install.Advice {
 }
 
 // refused fills in a fault for a 4xx; ofFile says whether the request came from the file.
-func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool) {
+func (c *Connection) refused(f *model.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
 	switch answer.status {
 	case http.StatusUnauthorized:
-		f.Code, f.Next = install.CodeAuth, install.Advice(c.auth.Next())
+		f.Code, f.Next = model.CodeAuth, model.Advice(c.auth.Next())
 	case http.StatusForbidden:
-		f.Code, f.Next = install.CodeAuth, "use a token of a user who may do this"
+		f.Code, f.Next = model.CodeAuth, "use a token of a user who may do this"
 	case http.StatusNotFound:
-		f.Code, f.Next = install.CodeNotFound, "{get clusters}"
+		f.Code, f.Next = model.CodeNotFound, "{get clusters}"
 	case http.StatusConflict:
 		// The object is in another state than the last observation said; the
 		// next one decides. Only what the request itself asked for stays wrong.
 		f.Permanent = strings.Contains(answer.reason, "not part of the host's valid disks") ||
 			strings.Contains(answer.reason, "duplicate setting of installation path")
-		f.Code = install.CodeFailure
+		f.Code = model.CodeFailure
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		field := unknownField(answer.reason)
 		switch {
 		case speaksTLS(answer):
 			f.Next = "use https:// in --service-url"
 		case field != "" && answer.kind == serviceShape: // of a document within the request
-			f.Code, f.Next = install.CodeInput, advice.Sprintf("leave %s out of the file: the service has no such key there", field)
+			f.Code, f.Next = model.CodeInput, advice.Sprintf("leave %s out of the file: the service has no such key there", field)
 		case field != "":
 			f.Next = c.tooOld(field)
 		case ofFile:
-			f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
+			f.Code, f.Next = model.CodeInput, "change the file and run the same command again"
 		default:
 			f.Next = "run the same command with -vv to see what was asked"
 		}
@@ -227,12 +227,12 @@ func unknownField(reason string) string {
 	return match[1]
 }
 
-func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err error) {
+func (c *Connection) noAnswer(f *model.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
 	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
 	host := c.base.Host
 	if text, next := distrust(err, host, c.caFile); next != "" {
-		f.Permanent, f.Next, f.Err = true, install.Advice(next), fmt.Errorf("%s: %w", text, f.Err)
+		f.Permanent, f.Next, f.Err = true, model.Advice(next), fmt.Errorf("%s: %w", text, f.Err)
 		return
 	}
 	var (
@@ -256,9 +256,9 @@ func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err
 		f.Next = "run the same command again in a while"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the service did not answer in time")
-		f.Next = install.Advice("check that " + host + " can be reached")
+		f.Next = model.Advice("check that " + host + " can be reached")
 	case errors.As(err, &operation) && operation.Op == "dial":
-		f.Next = install.Advice("check that the service runs and that " + host + " can be reached")
+		f.Next = model.Advice("check that the service runs and that " + host + " can be reached")
 	default:
 		f.Next = "run the same command again in a while"
 	}
@@ -288,19 +288,19 @@ func distrust(err error, host, caFile string) (text, next string) {
 
 // Gone says whether the service has no such object any more.
 func Gone(err error) bool {
-	var fault *install.Fault
+	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
 }
 
 // Permanent says whether the same request would be refused again.
 func Permanent(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && (fault.Permanent || fault.Code == install.CodeAuth)
+	var fault *model.Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == model.CodeAuth)
 }
 
 // Conflict says whether the object is not in a state for the request.
 func Conflict(err error) bool {
-	var fault *install.Fault
+	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusConflict
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/openshift/assisted-service/client/installer"
 	"github.com/openshift/assisted-service/client/manifests"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -126,8 +126,8 @@ func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
 // repeatable says whether the same request may be sent again and may then
 // succeed. A POST is repeated only if it did not leave, or the service said
 // that it did not look at it.
-func repeatable(method string, fault *install.Fault, try *attempt, call calling) bool {
-	if fault.Permanent || fault.RetryAfter > patience || fault.Code == install.CodeAuth {
+func repeatable(method string, fault *model.Fault, try *attempt, call calling) bool {
+	if fault.Permanent || fault.RetryAfter > patience || fault.Code == model.CodeAuth {
 		return false
 	}
 	if call.wrote != nil && call.wrote.Load() > 0 {

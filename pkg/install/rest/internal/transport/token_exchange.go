@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -156,16 +156,16 @@ func (e *exchanged) renew(ctx context.Context) error {
 	}
 }
 
-func (e *exchanged) exchange(ctx context.Context) (token string, life time.Duration, fault *install.Fault) {
-	fail := func(permanent bool, code install.Code, status int, err error) (string, time.Duration, *install.Fault) {
-		f := &install.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}
+func (e *exchanged) exchange(ctx context.Context) (token string, life time.Duration, fault *model.Fault) {
+	fail := func(permanent bool, code model.Code, status int, err error) (string, time.Duration, *model.Fault) {
+		f := &model.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}
 		switch {
-		case code == install.CodeAuth:
-			f.Next = install.Advice(e.next)
+		case code == model.CodeAuth:
+			f.Next = model.Advice(e.next)
 		case permanent:
 			f.Next = "check --sso-url"
 		case status == 0:
-			f.Next = install.Advice("check that " + hostOf(e.url) + " can be reached, and --sso-url")
+			f.Next = model.Advice("check that " + hostOf(e.url) + " can be reached, and --sso-url")
 		default:
 			f.Next = "run the same command again in a while, or check --sso-url"
 		}
@@ -175,7 +175,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(e.form().Encode()))
 	if err != nil || req.URL.Host == "" || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
-		return fail(true, install.CodeUsage, 0, errors.New("its URL is not https://HOST[:PORT][/PATH]"))
+		return fail(true, model.CodeUsage, 0, errors.New("its URL is not https://HOST[:PORT][/PATH]"))
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
@@ -183,20 +183,20 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	if err != nil {
 		var elsewhere *redirectError
 		if errors.As(err, &elsewhere) {
-			return fail(true, install.CodeFailure, 0, elsewhere)
+			return fail(true, model.CodeFailure, 0, elsewhere)
 		}
 		reason := errors.New(short(redact.Error(err)))
 		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
-			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
-			fault.Next = install.Advice(next)
+			_, _, fault := fail(true, model.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
+			fault.Next = model.Advice(next)
 			return "", 0, fault
 		}
-		return fail(false, install.CodeFailure, 0, reason)
+		return fail(false, model.CodeFailure, 0, reason)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fail(false, install.CodeFailure, resp.StatusCode, fmt.Errorf("read the answer: %w", err))
+		return fail(false, model.CodeFailure, resp.StatusCode, fmt.Errorf("read the answer: %w", err))
 	}
 	var answer struct {
 		AccessToken string          `json:"access_token"`
@@ -211,17 +211,17 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	page := Title([]byte(e.hide(string(body))))
 	switch {
 	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now(), e.hide))):
-		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %w", said(page)))
+		return fail(true, model.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %w", said(page)))
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
 		text := strings.Trim(answer.Error+": "+answer.Description, ": ")
 		if text == "" {
 			text = page
 		}
-		return fail(true, install.CodeAuth, resp.StatusCode, said(text))
+		return fail(true, model.CodeAuth, resp.StatusCode, said(text))
 	case resp.StatusCode != http.StatusOK:
-		return fail(false, install.CodeFailure, resp.StatusCode, said(page))
+		return fail(false, model.CodeFailure, resp.StatusCode, said(page))
 	case decodeErr != nil || answer.AccessToken == "":
-		return fail(false, install.CodeFailure, resp.StatusCode, errors.New("the answer holds no access token"))
+		return fail(false, model.CodeFailure, resp.StatusCode, errors.New("the answer holds no access token"))
 	}
 	life = unsaid
 	if seconds, err := time.ParseDuration(strings.Trim(string(answer.ExpiresIn), `"`) + "s"); err == nil && seconds > 0 {
