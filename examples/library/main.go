@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -40,10 +41,10 @@ func main() {
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "installer:", err)
-		if next := install.NextOf(err); next != "" {
+		if next := model.NextOf(err); next != "" {
 			fmt.Fprintln(os.Stderr, "next:", next)
 		}
-		os.Exit(int(install.CodeOf(err)))
+		os.Exit(int(model.CodeOf(err)))
 	}
 }
 
@@ -69,11 +70,11 @@ func run(ctx context.Context, o options) error {
 	installer := install.New(service,
 		install.WithFiles(install.NewFiles(o.dir)),
 		install.WithPollInterval(o.poll),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)
 		}),
 	)
-	desired := &install.Desired{Spec: cluster, Options: install.Options{Run: "example"}}
+	desired := &model.Desired{Spec: cluster, Options: model.Options{Run: "example"}}
 
 	if o.plan {
 		return printPlan(ctx, installer, desired)
@@ -89,7 +90,7 @@ func run(ctx context.Context, o options) error {
 }
 
 // printPlan decides once and writes nothing.
-func printPlan(ctx context.Context, installer *install.Client, desired *install.Desired) error {
+func printPlan(ctx context.Context, installer *install.Client, desired *model.Desired) error {
 	plan, _, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err

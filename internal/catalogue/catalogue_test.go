@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -255,7 +254,7 @@ func TestNeutralStates(t *testing.T) {
 
 // TestOwnStates holds the states that oaictl shows against those that there are.
 func TestOwnStates(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../model/state.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/install/model/state.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +409,7 @@ func TestCommandsAreMarked(t *testing.T) {
 	marked := 0
 	for _, kind := range catalogue.Kinds() {
 		for _, entry := range catalogue.All(kind) {
-			for _, text := range []advice.Text{entry.Check, entry.Remedy} {
+			for _, text := range []model.Advice{entry.Check, entry.Remedy} {
 				marked += len(text.Commands())
 				if found := typed.FindString(string(text)); found != "" {
 					t.Errorf("%s %s says %q without braces", kind, entry.Name, found)

@@ -3,7 +3,7 @@ package catalogue
 import (
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Kind is the sort of thing that an entry explains.
@@ -44,9 +44,9 @@ type Entry struct {
 	// Cause is what usually leads to it, "" where there is nothing to blame.
 	Cause string `json:"cause,omitempty"`
 	// Check is what to run or look at to be sure.
-	Check advice.Text `json:"check,omitempty"`
+	Check model.Advice `json:"check,omitempty"`
 	// Remedy is what to do, "" where nothing is to be done.
-	Remedy advice.Text `json:"remedy,omitempty"`
+	Remedy model.Advice `json:"remedy,omitempty"`
 	// Field is the path in cluster.yaml that it belongs to, such as
 	// "spec.network.vips.api" or "spec.hosts[].disk", "" for none.
 	Field string `json:"field,omitempty"`
@@ -161,5 +161,5 @@ type EventEntry struct {
 	// change) carry another one, by what they report.
 	Severity Severity `json:"severity"`
 	// Watch is what it means for somebody who watches an installation.
-	Watch advice.Text `json:"watch"`
+	Watch model.Advice `json:"watch"`
 }

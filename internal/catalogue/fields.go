@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // explained is an entry of any kind.
@@ -21,8 +21,8 @@ func (f *fields) entry(kind Kind, ref Ref) Entry {
 	f.require("title", "meaning")
 	return Entry{
 		Kind: kind, Subject: ref.Subject, Name: ref.ID,
-		Title: f.text("title"), Meaning: f.text("meaning"), Cause: f.text("cause"), Check: advice.Text(f.text("check")),
-		Remedy: advice.Text(f.text("remedy")), Field: f.text("field"),
+		Title: f.text("title"), Meaning: f.text("meaning"), Cause: f.text("cause"), Check: model.Advice(f.text("check")),
+		Remedy: model.Advice(f.text("remedy")), Field: f.text("field"),
 	}
 }
 
@@ -78,7 +78,7 @@ func (f *fields) event(ref Ref) explained {
 		Entry: f.entry(KindEvent, ref),
 		Severity: Severity(f.oneOf("severity",
 			string(SeverityInfo), string(SeverityWarning), string(SeverityError), string(SeverityCritical))),
-		Watch: advice.Text(f.text("watch")),
+		Watch: model.Advice(f.text("watch")),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -41,7 +40,7 @@ func growing(states ...model.HostState) []*model.Observed {
 		if state != "" {
 			o.Hosts = append(o.Hosts, model.Host{
 				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: model.RoleWorker, StatusInfo: "look " + string(state),
-				Settings:  model.Settings{setting.Role: setting.ValueOf("worker"), setting.Hostname: setting.ValueOf("node-2")},
+				Settings:  model.Settings{model.SettingRole: model.ValueOf("worker"), model.SettingHostname: model.ValueOf("node-2")},
 				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:00:02"}}},
 			})
 		}

@@ -252,7 +252,7 @@ func TestProgressJSON(t *testing.T) {
 	service.looks = looksOf(model.ClusterInstalling, model.ClusterFailed)
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	var last install.Event
+	var last model.Event
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatalf("%v in %q", err, lines[len(lines)-1])
 	}

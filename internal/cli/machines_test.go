@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )

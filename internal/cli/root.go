@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/change"
@@ -130,7 +129,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 		return 0
 	}
 	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
-		err = &model.Fault{Code: by.Code, Err: by, Next: advice.Literal(a.CommandLine())}
+		err = &model.Fault{Code: by.Code, Err: by, Next: model.Literal(a.CommandLine())}
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
@@ -156,7 +155,7 @@ func nextOf(err error) model.Advice {
 			continue
 		}
 		if doc, err := schema.Explain("", p.Field); err == nil {
-			return advice.Command("explain", doc.Path)
+			return model.Command("explain", doc.Path)
 		}
 	}
 	return ""

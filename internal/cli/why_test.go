@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -58,7 +57,7 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	controlPlane := model.Settings{setting.ControlPlane: setting.ValueOf(3)}
+	controlPlane := model.Settings{model.SettingControlPlane: model.ValueOf(3)}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			service := lab()

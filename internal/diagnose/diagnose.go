@@ -15,8 +15,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The statuses of a validation that matter here, in the service's words. Any
@@ -109,7 +109,7 @@ type Cause struct {
 	// Title, Meaning, Usual, Check, Remedy and Field explain it, as in the
 	// catalogue; Meaning and Remedy have the numbers where they are known.
 	Title, Meaning, Usual, Field string
-	Check, Remedy                advice.Text
+	Check, Remedy                model.Advice
 	// Cure is who can make it pass, "" for a check that is not in the
 	// catalogue.
 	Cure catalogue.Cure

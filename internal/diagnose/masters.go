@@ -3,8 +3,8 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // masters says with numbers what is wrong with the number of control plane
@@ -14,7 +14,7 @@ type masters struct {
 	cure    catalogue.Cure
 	field   string // "" for the catalogue's
 	meaning string // "" for the catalogue's
-	remedy  advice.Text
+	remedy  model.Advice
 }
 
 func mastersOf(in Input) masters {
@@ -28,7 +28,7 @@ func mastersOf(in Input) masters {
 		return masters{
 			cure: catalogue.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("%s the role control-plane, and the cluster takes exactly %d.", have(r.ControlPlane), r.Wanted),
-			remedy: advice.Sprintf("Give %s another role in spec.hosts[].role, or correct spec.topology.controlPlane.",
+			remedy: model.Advicef("Give %s another role in spec.hosts[].role, or correct spec.topology.controlPlane.",
 				of(r.ControlPlane-r.Wanted)),
 		}
 	case missing > 0:
@@ -66,14 +66,14 @@ func tooFew(in Input, able, missing int) masters {
 			cure: catalogue.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("All %d hosts have registered (%s), and %d of them can become control plane hosts; the cluster needs %d.",
 				in.Registered, r, able, r.Wanted),
-			remedy: advice.Sprintf("Give %d more the role control-plane in spec.hosts[].role, add hosts, or correct spec.topology.controlPlane.",
+			remedy: model.Advicef("Give %d more the role control-plane in spec.hosts[].role, add hosts, or correct spec.topology.controlPlane.",
 				missing),
 		}
 	}
 	m := masters{
 		cure:    catalogue.CureMachine,
 		meaning: fmt.Sprintf("%d of the %d control plane hosts have registered (%s).", able, r.Wanted, r),
-		remedy:  advice.Sprintf("Boot %d more into the discovery image.", missing),
+		remedy:  model.Advicef("Boot %d more into the discovery image.", missing),
 	}
 	if in.Expected > in.Registered {
 		m.pass = PassHosts

@@ -3,9 +3,11 @@ package diskhints
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Chooser is the component that chooses the disk which hints describe.
@@ -20,20 +22,6 @@ const (
 	Service Chooser = "the Assisted Installer"
 )
 
-// Hints are root device hints. Types with the same fields convert to it.
-type Hints struct {
-	DeviceName         string
-	HCTL               string
-	Model              string
-	Vendor             string
-	SerialNumber       string
-	MinSizeGigabytes   int
-	WWN                string
-	WWNWithExtension   string
-	WWNVendorExtension string
-	Rotational         *bool
-}
-
 // gigabyte is a gigabyte of minSizeGigabytes. Ironic alone counts in GiB, and it chooses no disk here.
 const gigabyte = 1_000_000_000
 
@@ -41,14 +29,12 @@ const gigabyte = 1_000_000_000
 type hint struct {
 	name string
 	// text is the value of the hint, "" where it is not given.
-	text func(h *Hints) string
+	text func(h *spec.DiskHints) string
 	// value is what a disk has in its place.
-	value func(d *Disk) string
+	value func(d *model.Disk) string
 	// oaictl and service say whether a disk has what the hint asks for. service is nil for a hint
 	// that the service does not read.
-	oaictl, service func(h *Hints, d *Disk) bool
-	// never says why the service finds a value in no disk, and what to write instead; "" where it may.
-	never func(text string) (why, instead string)
+	oaictl, service func(h *spec.DiskHints, d *model.Disk) bool
 }
 
 // hints is the one table of hints and of the components that read them. The service's column is
@@ -56,77 +42,79 @@ type hint struct {
 func hints() []hint {
 	return []hint{
 		{
-			name: "deviceName", never: neverDevice,
-			text: func(h *Hints) string { return h.DeviceName }, value: func(d *Disk) string { return d.Path },
-			oaictl:  func(h *Hints, d *Disk) bool { return d.IsNamed(h.DeviceName) },
-			service: func(h *Hints, d *Disk) bool { return h.DeviceName == d.Path || h.DeviceName == d.ByPath },
+			name: "deviceName",
+			text: func(h *spec.DiskHints) string { return h.DeviceName }, value: func(d *model.Disk) string { return d.Path },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return d.IsNamed(h.DeviceName) },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return h.DeviceName == d.Path || h.DeviceName == d.ByPath },
 		},
 		{
 			name: "hctl",
-			text: func(h *Hints) string { return h.HCTL }, value: func(d *Disk) string { return d.HCTL },
-			oaictl:  func(h *Hints, d *Disk) bool { return h.HCTL == d.HCTL },
-			service: func(h *Hints, d *Disk) bool { return h.HCTL == d.HCTL },
+			text: func(h *spec.DiskHints) string { return h.HCTL }, value: func(d *model.Disk) string { return d.HCTL },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return h.HCTL == d.HCTL },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return h.HCTL == d.HCTL },
 		},
 		{
 			name: "model",
-			text: func(h *Hints) string { return h.Model }, value: func(d *Disk) string { return d.Model },
-			oaictl:  func(h *Hints, d *Disk) bool { return containsFold(d.Model, h.Model) },
-			service: func(h *Hints, d *Disk) bool { return strings.Contains(d.Model, h.Model) },
+			text: func(h *spec.DiskHints) string { return h.Model }, value: func(d *model.Disk) string { return d.Model },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return containsFold(d.Model, h.Model) },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return strings.Contains(d.Model, h.Model) },
 		},
 		{
 			name: "vendor",
-			text: func(h *Hints) string { return h.Vendor }, value: func(d *Disk) string { return d.Vendor },
-			oaictl:  func(h *Hints, d *Disk) bool { return containsFold(d.Vendor, h.Vendor) },
-			service: func(h *Hints, d *Disk) bool { return strings.Contains(d.Vendor, h.Vendor) },
+			text: func(h *spec.DiskHints) string { return h.Vendor }, value: func(d *model.Disk) string { return d.Vendor },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return containsFold(d.Vendor, h.Vendor) },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return strings.Contains(d.Vendor, h.Vendor) },
 		},
 		{
 			name: "serialNumber",
-			text: func(h *Hints) string { return h.SerialNumber }, value: func(d *Disk) string { return d.Serial },
-			oaictl:  func(h *Hints, d *Disk) bool { return strings.EqualFold(h.SerialNumber, d.Serial) },
-			service: func(h *Hints, d *Disk) bool { return h.SerialNumber == d.Serial },
+			text: func(h *spec.DiskHints) string { return h.SerialNumber }, value: func(d *model.Disk) string { return d.Serial },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return strings.EqualFold(h.SerialNumber, d.Serial) },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return h.SerialNumber == d.Serial },
 		},
 		{
 			name: "minSizeGigabytes",
-			text: func(h *Hints) string {
+			text: func(h *spec.DiskHints) string {
 				if h.MinSizeGigabytes == 0 {
 					return ""
 				}
 				return fmt.Sprint(h.MinSizeGigabytes)
 			},
-			value:   func(d *Disk) string { return fmt.Sprint(d.SizeBytes / gigabyte) },
+			value:   func(d *model.Disk) string { return fmt.Sprint(d.SizeBytes / gigabyte) },
 			oaictl:  largeEnough,
 			service: largeEnough,
 		},
 		{
-			name: "wwn", never: neverWWN,
-			text: func(h *Hints) string { return h.WWN }, value: func(d *Disk) string { return d.WWN },
-			oaictl: func(h *Hints, d *Disk) bool {
+			name: "wwn",
+			text: func(h *spec.DiskHints) string { return h.WWN }, value: func(d *model.Disk) string { return d.WWN },
+			oaictl: func(h *spec.DiskHints, d *model.Disk) bool {
 				// Where the vendor's extension is in another row, the WWN is the first part.
 				return digits(d.WWN) == digits(h.WWN) || h.WWNVendorExtension != "" && strings.HasPrefix(digits(d.WWN), digits(h.WWN))
 			},
-			service: func(h *Hints, d *Disk) bool { return h.WWN == d.WWN },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return h.WWN == d.WWN },
 		},
 		{
 			name: "wwnWithExtension",
-			text: func(h *Hints) string { return h.WWNWithExtension }, value: func(d *Disk) string { return d.WWN },
-			oaictl: func(h *Hints, d *Disk) bool { return digits(d.WWN) == digits(h.WWNWithExtension) },
+			text: func(h *spec.DiskHints) string { return h.WWNWithExtension }, value: func(d *model.Disk) string { return d.WWN },
+			oaictl: func(h *spec.DiskHints, d *model.Disk) bool { return digits(d.WWN) == digits(h.WWNWithExtension) },
 		},
 		{
 			name: "wwnVendorExtension",
-			text: func(h *Hints) string { return h.WWNVendorExtension }, value: func(d *Disk) string { return d.WWN },
-			oaictl: func(h *Hints, d *Disk) bool { return strings.HasSuffix(digits(d.WWN), digits(h.WWNVendorExtension)) },
+			text: func(h *spec.DiskHints) string { return h.WWNVendorExtension }, value: func(d *model.Disk) string { return d.WWN },
+			oaictl: func(h *spec.DiskHints, d *model.Disk) bool {
+				return strings.HasSuffix(digits(d.WWN), digits(h.WWNVendorExtension))
+			},
 		},
 		{
 			name: "rotational",
-			text: func(h *Hints) string {
+			text: func(h *spec.DiskHints) string {
 				if h.Rotational == nil {
 					return ""
 				}
 				return fmt.Sprint(*h.Rotational)
 			},
-			value:   func(d *Disk) string { return fmt.Sprint(rotates(d)) },
-			oaictl:  func(h *Hints, d *Disk) bool { return *h.Rotational == rotates(d) },
-			service: func(h *Hints, d *Disk) bool { return *h.Rotational == rotates(d) },
+			value:   func(d *model.Disk) string { return fmt.Sprint(rotates(d)) },
+			oaictl:  func(h *spec.DiskHints, d *model.Disk) bool { return *h.Rotational == rotates(d) },
+			service: func(h *spec.DiskHints, d *model.Disk) bool { return *h.Rotational == rotates(d) },
 		},
 	}
 }
@@ -135,74 +123,21 @@ func containsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-func largeEnough(h *Hints, d *Disk) bool { return d.SizeBytes/gigabyte >= int64(h.MinSizeGigabytes) }
+func largeEnough(h *spec.DiskHints, d *model.Disk) bool {
+	return d.SizeBytes/gigabyte >= int64(h.MinSizeGigabytes)
+}
 
-func rotates(d *Disk) bool { return d.Type == "HDD" }
+func rotates(d *model.Disk) bool { return d.Type == "HDD" }
 
 // digits is a world-wide name without what spellings of it differ in.
 func digits(wwn string) string { return strings.TrimPrefix(strings.ToLower(wwn), "0x") }
 
-// neverDevice finds paths that no disk of an inventory has as its path or by-path.
-func neverDevice(path string) (why, instead string) {
-	const byPath = "/dev/disk/by-path/"
-	if strings.HasPrefix(path, byPath) || !strings.HasPrefix(path, "/dev/disk/") && !strings.HasPrefix(path, "/dev/mapper/") {
-		return "", ""
-	}
-	return "compares it with /dev/NAME and " + byPath + "… only", "write the disk's by-path, or its wwn or serialNumber in place of deviceName"
-}
-
-// hexWWN is a world-wide name as a number, of 8 or 16 bytes.
-var hexWWN = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{16}([0-9a-fA-F]{16})?$`)
-
-// neverWWN finds spellings that differ from that of the kernel, which an inventory has.
-func neverWWN(wwn string) (why, instead string) {
-	if spelled := "0x" + digits(wwn); hexWWN.MatchString(wwn) && wwn != spelled {
-		return "compares it exactly with what the machine reports", fmt.Sprintf("write %q", spelled)
-	}
-	return "", ""
-}
-
-// Refusal is a hint that no disk can be chosen by.
-type Refusal struct {
-	Hint    string // its name
-	Message string
-	Remedy  string
-}
-
-// Refusals are the given hints that the component does not know, and those whose values it finds in no disk.
-// It would ignore the first, and install on none with the others.
-func Refusals(h Hints, by Chooser) []Refusal {
-	if by != Service {
-		return nil
-	}
-	var all []Refusal
-	for _, row := range hints() {
-		text := row.text(&h)
-		if text == "" {
-			continue
-		}
-		if row.service == nil {
-			all = append(all, Refusal{
-				Hint:    row.name,
-				Message: fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", by),
-				Remedy:  "write wwn as the machine reports it, or serialNumber, in its place",
-			})
-		} else if row.never != nil {
-			if why, instead := row.never(text); why != "" {
-				message := fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", text, by, why)
-				all = append(all, Refusal{Hint: row.name, Message: message, Remedy: instead})
-			}
-		}
-	}
-	return all
-}
-
 // Fits says whether a disk has all that hints ask for, as the component reads them. Whether it can be
 // installed on is another question: see Eligible.
-func Fits(h Hints, d *Disk, by Chooser) bool { return len(missing(&h, d, by)) == 0 }
+func Fits(h spec.DiskHints, d *model.Disk, by Chooser) bool { return len(missing(&h, d, by)) == 0 }
 
 // missing are the hints that a disk does not fit.
-func missing(h *Hints, d *Disk, by Chooser) (rows []hint) {
+func missing(h *spec.DiskHints, d *model.Disk, by Chooser) (rows []hint) {
 	for _, row := range hints() {
 		reads := row.oaictl
 		if by == Service {
@@ -217,11 +152,11 @@ func missing(h *Hints, d *Disk, by Chooser) (rows []hint) {
 
 // Candidates are the disks that hints fit, as the component reads them, and that can be installed on. A
 // multipath device stands in the place of its paths. Without any, the error says why.
-func Candidates(h Hints, disks []Disk, by Chooser) ([]*Disk, error) {
-	if refused := Refusals(h, by); len(refused) > 0 {
+func Candidates(h spec.DiskHints, disks []model.Disk, by Chooser) ([]*model.Disk, error) {
+	if refused := h.RefusedByService(); by == Service && len(refused) > 0 {
 		return nil, fmt.Errorf("the hint %s %s; %s", refused[0].Hint, refused[0].Message, refused[0].Remedy)
 	}
-	var fitting []*Disk
+	var fitting []*model.Disk
 	for i := range disks {
 		if d := &disks[i]; !d.Media && Fits(h, d, by) {
 			fitting = append(fitting, d)
@@ -234,7 +169,7 @@ func Candidates(h Hints, disks []Disk, by Chooser) ([]*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(slices.Clone(whole), func(d *Disk) bool { return !d.Eligible })
+	found := slices.DeleteFunc(slices.Clone(whole), func(d *model.Disk) bool { return !d.Eligible })
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s fits the hints but cannot be installed on: %s", whole[0].Label(), strings.Join(whole[0].Reasons, "; "))
 	}
@@ -243,7 +178,7 @@ func Candidates(h Hints, disks []Disk, by Chooser) ([]*Disk, error) {
 
 // wholeDisks puts multipath devices in the place of their paths. It is an error to choose a path: the hints
 // name it, or its device does not fit them, and the service would write to the path below the device.
-func wholeDisks(h *Hints, fitting []*Disk, disks []Disk, by Chooser) (whole []*Disk, err error) {
+func wholeDisks(h *spec.DiskHints, fitting []*model.Disk, disks []model.Disk, by Chooser) (whole []*model.Disk, err error) {
 	for _, d := range fitting {
 		device := DeviceOf(d, disks)
 		switch {
@@ -262,12 +197,12 @@ func wholeDisks(h *Hints, fitting []*Disk, disks []Disk, by Chooser) (whole []*D
 }
 
 // namesPath says whether hints mean a single path of a multipath device.
-func namesPath(h *Hints, d *Disk) bool {
+func namesPath(h *spec.DiskHints, d *model.Disk) bool {
 	return h.HCTL != "" || slices.Contains([]string{d.Path, d.ByPath, "/dev/" + d.Name}, h.DeviceName)
 }
 
 // nearly says which hints keep a disk from being chosen only because the component reads them exactly.
-func nearly(h *Hints, disks []Disk, by Chooser) string {
+func nearly(h *spec.DiskHints, disks []model.Disk, by Chooser) string {
 	if by == Oaictl {
 		return ""
 	}

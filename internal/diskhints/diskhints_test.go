@@ -1,16 +1,18 @@
 package diskhints
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 const gb = 1_000_000_000
 
 // disks are those of a machine with a rotating disk, a solid one and a removable medium.
-func disks() []Disk {
-	return []Disk{
+func disks() []model.Disk {
+	return []model.Disk{
 		{
 			ID: "id-a", Path: "/dev/sda", Name: "sda", ByID: "/dev/disk/by-id/wwn-0x5000c500a0b1c2d3", ByPath: "/dev/disk/by-path/pci-0000:00:17.0-ata-1.0",
 			HCTL: "0:0:0:0", Model: "PERC_H755", Vendor: "DELL", Serial: "SNa1", WWN: "0x5000c500a0b1c2d3", Type: "HDD", SizeBytes: 4000 * gb, Eligible: true,
@@ -30,37 +32,37 @@ func TestReadings(t *testing.T) {
 	yes, no := true, false
 	const ignored = "ignored"
 	for name, test := range map[string]struct {
-		hints           Hints
+		hints           spec.DiskHints
 		oaictl, service string // names of disks, or "ignored"
 	}{
-		"path":                        {Hints{DeviceName: "/dev/sdb"}, "sdb", "sdb"},
-		"by-path":                     {Hints{DeviceName: "/dev/disk/by-path/pci-0000:05:00.0-ata-1.0"}, "sdb", "sdb"},
-		"part of a by-path":           {Hints{DeviceName: "/dev/disk/by-path/pci-0000:05:00.0-ata-1"}, "", ""},
-		"by-id":                       {Hints{DeviceName: "/dev/disk/by-id/wwn-0x5001b448b1a00002"}, "sdb", ""},
-		"HCTL":                        {Hints{HCTL: "1:0:0:0"}, "sdb", "sdb"},
-		"part of the model":           {Hints{Model: "SAMSUNG"}, "sdb", "sdb"},
-		"model in another case":       {Hints{Model: "samsung"}, "sdb", ""},
-		"part of the vendor":          {Hints{Vendor: "DE"}, "sda", "sda"},
-		"vendor in another case":      {Hints{Vendor: "dell"}, "sda", ""},
-		"serial number":               {Hints{SerialNumber: "SNb1"}, "sdb", "sdb"},
-		"serial number in other case": {Hints{SerialNumber: "snB1"}, "sdb", ""},
-		"part of the serial number":   {Hints{SerialNumber: "SNb"}, "", ""},
-		"size as it is sold":          {Hints{MinSizeGigabytes: 480}, "sda sdb", "sda sdb"},
-		"a gigabyte more":             {Hints{MinSizeGigabytes: 481}, "sda", "sda"},
-		"WWN":                         {Hints{WWN: "0x5001b448b1a00002"}, "sdb", "sdb"},
-		"WWN in upper case":           {Hints{WWN: "0x5001B448B1A00002"}, "sdb", ""},
-		"WWN without 0x":              {Hints{WWN: "5001b448b1a00002"}, "sdb", ""},
-		"WWN with extension":          {Hints{WWNWithExtension: "0x5001b448b1a00002"}, "sdb", ignored},
-		"extension of the vendor":     {Hints{WWNVendorExtension: "00002"}, "sdb", ignored},
-		"WWN and extension":           {Hints{WWN: "0x5001b448", WWNVendorExtension: "b1a00002"}, "sdb", ignored},
-		"rotates":                     {Hints{Rotational: &yes}, "sda", "sda"},
-		"does not rotate":             {Hints{Rotational: &no}, "sdb sdc", "sdb sdc"},
-		"all of it":                   {Hints{Model: "SAMSUNG", Vendor: "DELL"}, "", ""},
-		"size and kind":               {Hints{MinSizeGigabytes: 480, Rotational: &no}, "sdb", "sdb"},
+		"path":                        {spec.DiskHints{DeviceName: "/dev/sdb"}, "sdb", "sdb"},
+		"by-path":                     {spec.DiskHints{DeviceName: "/dev/disk/by-path/pci-0000:05:00.0-ata-1.0"}, "sdb", "sdb"},
+		"part of a by-path":           {spec.DiskHints{DeviceName: "/dev/disk/by-path/pci-0000:05:00.0-ata-1"}, "", ""},
+		"by-id":                       {spec.DiskHints{DeviceName: "/dev/disk/by-id/wwn-0x5001b448b1a00002"}, "sdb", ""},
+		"HCTL":                        {spec.DiskHints{HCTL: "1:0:0:0"}, "sdb", "sdb"},
+		"part of the model":           {spec.DiskHints{Model: "SAMSUNG"}, "sdb", "sdb"},
+		"model in another case":       {spec.DiskHints{Model: "samsung"}, "sdb", ""},
+		"part of the vendor":          {spec.DiskHints{Vendor: "DE"}, "sda", "sda"},
+		"vendor in another case":      {spec.DiskHints{Vendor: "dell"}, "sda", ""},
+		"serial number":               {spec.DiskHints{SerialNumber: "SNb1"}, "sdb", "sdb"},
+		"serial number in other case": {spec.DiskHints{SerialNumber: "snB1"}, "sdb", ""},
+		"part of the serial number":   {spec.DiskHints{SerialNumber: "SNb"}, "", ""},
+		"size as it is sold":          {spec.DiskHints{MinSizeGigabytes: 480}, "sda sdb", "sda sdb"},
+		"a gigabyte more":             {spec.DiskHints{MinSizeGigabytes: 481}, "sda", "sda"},
+		"WWN":                         {spec.DiskHints{WWN: "0x5001b448b1a00002"}, "sdb", "sdb"},
+		"WWN in upper case":           {spec.DiskHints{WWN: "0x5001B448B1A00002"}, "sdb", ""},
+		"WWN without 0x":              {spec.DiskHints{WWN: "5001b448b1a00002"}, "sdb", ""},
+		"WWN with extension":          {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, "sdb", ignored},
+		"extension of the vendor":     {spec.DiskHints{WWNVendorExtension: "00002"}, "sdb", ignored},
+		"WWN and extension":           {spec.DiskHints{WWN: "0x5001b448", WWNVendorExtension: "b1a00002"}, "sdb", ignored},
+		"rotates":                     {spec.DiskHints{Rotational: &yes}, "sda", "sda"},
+		"does not rotate":             {spec.DiskHints{Rotational: &no}, "sdb sdc", "sdb sdc"},
+		"all of it":                   {spec.DiskHints{Model: "SAMSUNG", Vendor: "DELL"}, "", ""},
+		"size and kind":               {spec.DiskHints{MinSizeGigabytes: 480, Rotational: &no}, "sdb", "sdb"},
 	} {
 		for by, want := range map[Chooser]string{Oaictl: test.oaictl, Service: test.service} {
 			if by == Service && want == ignored {
-				if refused := Refusals(test.hints, by); len(refused) != 1 || !strings.Contains(refused[0].Message, "would be ignored") {
+				if refused := test.hints.RefusedByService(); len(refused) != 1 || !strings.Contains(refused[0].Message, "would be ignored") {
 					t.Errorf("%s: %v are refused", name, refused)
 				}
 				continue
@@ -79,60 +81,30 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestRefusals refuses offline what the service ignores, or finds in no machine.
-func TestRefusals(t *testing.T) {
-	for name, test := range map[string]struct {
-		hints Hints
-		want  []string // name of the hint, and a part of what is said of it
-	}{
-		"none":            {},
-		"known":           {hints: Hints{DeviceName: "/dev/disk/by-path/pci-1", WWN: "0x5001b448b1a00002", Model: "x", MinSizeGigabytes: 1}},
-		"NVMe":            {hints: Hints{WWN: "eui.36344630529022090025384500000001"}},
-		"DASD":            {hints: Hints{DeviceName: "/dev/dasda", WWN: "IBM.75000000092461.e900.10"}},
-		"extensions":      {Hints{WWNWithExtension: "0x5", WWNVendorExtension: "0x6"}, []string{"wwnWithExtension is not known", "wwnVendorExtension is not known"}},
-		"beside the WWN":  {Hints{WWN: "0x5001b448b1a00002", WWNVendorExtension: "0x6"}, []string{"wwnVendorExtension is not known"}},
-		"by-id":           {Hints{DeviceName: "/dev/disk/by-id/nvme-eui.3634"}, []string{`deviceName "/dev/disk/by-id/nvme-eui.3634" fits no disk`}},
-		"a mapped device": {Hints{DeviceName: "/dev/mapper/mpatha"}, []string{"deviceName"}},
-		"upper case":      {Hints{WWN: "0x5001B448B1A00003"}, []string{`write "0x5001b448b1a00003"`}},
-		"without 0x":      {Hints{WWN: "600A098038314D6B4B2B4E4F5A5A3000"}, []string{`write "0x600a098038314d6b4b2b4e4f5a5a3000"`}},
-	} {
-		var got []string
-		for _, r := range Refusals(test.hints, Service) {
-			got = append(got, r.Hint+" "+r.Message+" "+r.Remedy)
-		}
-		if !slices.EqualFunc(got, test.want, strings.Contains) {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-		if refused := Refusals(test.hints, Oaictl); refused != nil {
-			t.Errorf("%s: oaictl, which reads all hints, refuses %v", name, refused)
-		}
-	}
-}
-
 func TestCandidates(t *testing.T) {
 	for name, test := range map[string]struct {
-		hints Hints
+		hints spec.DiskHints
 		by    Chooser
 		want  string
 		fails []string
 	}{
-		"one fits":           {Hints{MinSizeGigabytes: 480, Model: "SAMSUNG"}, Service, "sdb", nil},
-		"two fit":            {Hints{MinSizeGigabytes: 480}, Oaictl, "sda sdb", nil},
-		"not eligible":       {Hints{SerialNumber: "SNc1"}, Oaictl, "", []string{"/dev/sdc fits the hints but cannot be installed on: Disk is too small"}},
-		"the medium":         {Hints{SerialNumber: "SNm1"}, Oaictl, "", []string{"no disk fits the hints; there are /dev/sda"}},
-		"by-path is listed":  {Hints{SerialNumber: "x"}, Oaictl, "", []string{"/dev/sdb (/dev/disk/by-id/wwn-0x5001b448b1a00002, /dev/disk/by-path/pci-0000:05:00.0-ata-1.0) 480 GB; /dev/sdc 8000 MB"}},
-		"read exactly":       {Hints{Model: "samsung"}, Service, "", []string{"no disk fits the hints as the Assisted Installer reads them", `model is "samsung", where /dev/sdb has "SAMSUNG_MZ7L3"`}},
-		"not read":           {Hints{WWNWithExtension: "0x5001b448b1a00002"}, Service, "", []string{"wwnWithExtension is not known to the Assisted Installer"}},
-		"never found":        {Hints{WWN: "5001B448B1A00002"}, Service, "", []string{`write "0x5001b448b1a00002"`}},
-		"read by oaictl":     {Hints{WWN: "5001B448B1A00002"}, Oaictl, "sdb", nil},
-		"extension, oaictl":  {Hints{WWNWithExtension: "0x5001b448b1a00002"}, Oaictl, "sdb", nil},
-		"nothing fits there": {Hints{Model: "x"}, Service, "", []string{"no disk fits the hints; there are"}},
+		"one fits":           {spec.DiskHints{MinSizeGigabytes: 480, Model: "SAMSUNG"}, Service, "sdb", nil},
+		"two fit":            {spec.DiskHints{MinSizeGigabytes: 480}, Oaictl, "sda sdb", nil},
+		"not eligible":       {spec.DiskHints{SerialNumber: "SNc1"}, Oaictl, "", []string{"/dev/sdc fits the hints but cannot be installed on: Disk is too small"}},
+		"the medium":         {spec.DiskHints{SerialNumber: "SNm1"}, Oaictl, "", []string{"no disk fits the hints; there are /dev/sda"}},
+		"by-path is listed":  {spec.DiskHints{SerialNumber: "x"}, Oaictl, "", []string{"/dev/sdb (/dev/disk/by-id/wwn-0x5001b448b1a00002, /dev/disk/by-path/pci-0000:05:00.0-ata-1.0) 480 GB; /dev/sdc 8000 MB"}},
+		"read exactly":       {spec.DiskHints{Model: "samsung"}, Service, "", []string{"no disk fits the hints as the Assisted Installer reads them", `model is "samsung", where /dev/sdb has "SAMSUNG_MZ7L3"`}},
+		"not read":           {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, Service, "", []string{"wwnWithExtension is not known to the Assisted Installer"}},
+		"never found":        {spec.DiskHints{WWN: "5001B448B1A00002"}, Service, "", []string{`write "0x5001b448b1a00002"`}},
+		"read by oaictl":     {spec.DiskHints{WWN: "5001B448B1A00002"}, Oaictl, "sdb", nil},
+		"extension, oaictl":  {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, Oaictl, "sdb", nil},
+		"nothing fits there": {spec.DiskHints{Model: "x"}, Service, "", []string{"no disk fits the hints; there are"}},
 	} {
 		check(t, name, test.hints, disks(), test.by, test.want, test.fails)
 	}
 }
 
-func check(t *testing.T, name string, h Hints, of []Disk, by Chooser, want string, fails []string) {
+func check(t *testing.T, name string, h spec.DiskHints, of []model.Disk, by Chooser, want string, fails []string) {
 	t.Helper()
 	found, err := Candidates(h, of, by)
 	var names []string
@@ -151,9 +123,9 @@ func check(t *testing.T, name string, h Hints, of []Disk, by Chooser, want strin
 }
 
 // lun is a disk with two paths and its multipath device, beside a local disk.
-func lun(change ...func(d *Disk)) []Disk {
+func lun(change ...func(d *model.Disk)) []model.Disk {
 	const wwn, id = "0x600a098038314d6b4b2b4e4f5a5a3000", "/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000"
-	list := []Disk{
+	list := []model.Disk{
 		{
 			ID: id, Path: "/dev/sda", Name: "sda", ByID: id, ByPath: "/dev/disk/by-path/fc-1-lun-0", HCTL: "1:0:0:0",
 			Model: "LUN_C-Mode", Vendor: "NETAPP", Serial: "600a", WWN: wwn, Type: "FC", Holders: []string{"dm-0"}, SizeBytes: 300 * gb, Eligible: true,
@@ -180,32 +152,32 @@ func lun(change ...func(d *Disk)) []Disk {
 // not, and where it says no holders, as on a hub.
 func TestMultipath(t *testing.T) {
 	const isPath = "/dev/sda (/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000) fits the hints, but it is a path of the multipath device /dev/dm-0"
-	for state, change := range map[string]func(d *Disk){
-		"paths are eligible":        func(*Disk) {},
-		"holders are not said":      func(d *Disk) { d.Holders = nil },
-		"paths are not eligible":    func(d *Disk) { d.Eligible = d.Type != "FC" },
-		"the type is in upper case": func(d *Disk) { d.Type = strings.ToUpper(d.Type) },
-		"neither is said":           func(d *Disk) { d.Holders = nil; d.Eligible = d.Type != "FC" },
+	for state, change := range map[string]func(d *model.Disk){
+		"paths are eligible":        func(*model.Disk) {},
+		"holders are not said":      func(d *model.Disk) { d.Holders = nil },
+		"paths are not eligible":    func(d *model.Disk) { d.Eligible = d.Type != "FC" },
+		"the type is in upper case": func(d *model.Disk) { d.Type = strings.ToUpper(d.Type) },
+		"neither is said":           func(d *model.Disk) { d.Holders = nil; d.Eligible = d.Type != "FC" },
 	} {
 		for name, test := range map[string]struct {
-			hints Hints
+			hints spec.DiskHints
 			by    Chooser
 			want  string
 			fails []string
 		}{
-			"WWN":                    {Hints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, Oaictl, "dm-0", nil},
-			"WWN, service":           {Hints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, Service, "dm-0", nil},
-			"serial number":          {Hints{SerialNumber: "600a"}, Service, "dm-0", nil},
-			"device":                 {Hints{DeviceName: "/dev/dm-0"}, Service, "dm-0", nil},
-			"a path":                 {Hints{DeviceName: "/dev/sda"}, Oaictl, "", []string{isPath}},
-			"a path, service":        {Hints{DeviceName: "/dev/sda"}, Service, "", []string{isPath}},
-			"by-path":                {Hints{DeviceName: "/dev/disk/by-path/fc-1-lun-0"}, Oaictl, "", []string{isPath}},
-			"HCTL":                   {Hints{HCTL: "1:0:0:0"}, Oaictl, "", []string{isPath}},
-			"by-id":                  {Hints{DeviceName: "/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000"}, Oaictl, "dm-0", nil},
-			"model of the paths":     {Hints{Model: "LUN"}, Oaictl, "dm-0", nil},
-			"model, service":         {Hints{Model: "LUN"}, Service, "", []string{isPath}},
-			"size":                   {Hints{MinSizeGigabytes: 100}, Oaictl, "dm-0 sdc", nil},
-			"paths are named in all": {Hints{SerialNumber: "x"}, Oaictl, "", []string{"/dev/disk/by-path/fc-1-lun-0, a path of /dev/dm-0) 300 GB"}},
+			"WWN":                    {spec.DiskHints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, Oaictl, "dm-0", nil},
+			"WWN, service":           {spec.DiskHints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, Service, "dm-0", nil},
+			"serial number":          {spec.DiskHints{SerialNumber: "600a"}, Service, "dm-0", nil},
+			"device":                 {spec.DiskHints{DeviceName: "/dev/dm-0"}, Service, "dm-0", nil},
+			"a path":                 {spec.DiskHints{DeviceName: "/dev/sda"}, Oaictl, "", []string{isPath}},
+			"a path, service":        {spec.DiskHints{DeviceName: "/dev/sda"}, Service, "", []string{isPath}},
+			"by-path":                {spec.DiskHints{DeviceName: "/dev/disk/by-path/fc-1-lun-0"}, Oaictl, "", []string{isPath}},
+			"HCTL":                   {spec.DiskHints{HCTL: "1:0:0:0"}, Oaictl, "", []string{isPath}},
+			"by-id":                  {spec.DiskHints{DeviceName: "/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000"}, Oaictl, "dm-0", nil},
+			"model of the paths":     {spec.DiskHints{Model: "LUN"}, Oaictl, "dm-0", nil},
+			"model, service":         {spec.DiskHints{Model: "LUN"}, Service, "", []string{isPath}},
+			"size":                   {spec.DiskHints{MinSizeGigabytes: 100}, Oaictl, "dm-0 sdc", nil},
+			"paths are named in all": {spec.DiskHints{SerialNumber: "x"}, Oaictl, "", []string{"/dev/disk/by-path/fc-1-lun-0, a path of /dev/dm-0) 300 GB"}},
 		} {
 			check(t, state+": "+name, test.hints, lun(change), test.by, test.want, test.fails)
 		}
@@ -214,7 +186,7 @@ func TestMultipath(t *testing.T) {
 
 // TestUnusableMultipath leaves the paths of a device that cannot be installed on to the service.
 func TestUnusableMultipath(t *testing.T) {
-	sas := func(d *Disk) {
+	sas := func(d *model.Disk) {
 		if d.Type == "FC" {
 			d.Type = "SSD"
 		}
@@ -222,7 +194,7 @@ func TestUnusableMultipath(t *testing.T) {
 			d.Eligible, d.Reasons = false, []string{"Multipath device has path of unsupported type. It must be FC, iSCSI"}
 		}
 	}
-	check(t, "a path", Hints{DeviceName: "/dev/sda"}, lun(sas), Oaictl, "sda", nil)
-	check(t, "WWN", Hints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, lun(sas), Oaictl, "sda sdb", nil)
-	check(t, "the device", Hints{DeviceName: "/dev/dm-0"}, lun(sas), Oaictl, "", []string{"/dev/dm-0 (/dev/disk/by-id/dm-uuid-mpath-3600a) fits the hints but cannot be installed on: Multipath device has path"})
+	check(t, "a path", spec.DiskHints{DeviceName: "/dev/sda"}, lun(sas), Oaictl, "sda", nil)
+	check(t, "WWN", spec.DiskHints{WWN: "0x600a098038314d6b4b2b4e4f5a5a3000"}, lun(sas), Oaictl, "sda sdb", nil)
+	check(t, "the device", spec.DiskHints{DeviceName: "/dev/dm-0"}, lun(sas), Oaictl, "", []string{"/dev/dm-0 (/dev/disk/by-id/dm-uuid-mpath-3600a) fits the hints but cannot be installed on: Multipath device has path"})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,28 +21,28 @@ func InstallTable() Table {
 	ignored := []Path{annotation(hubapi.AnnotationIgnoredClusterValidations), annotation(hubapi.AnnotationIgnoredHostValidations)}
 	pools := []Path{inSpec("controlPlane"), inSpec("compute"), inSpec("arbiter")}
 	return Table{
-		field(setting.ControlPlane, plain[int](), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
-		field(setting.Workers, plain[int](), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
-		field(setting.Arbiters, orAbsent(plain[int]()), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
-		field(setting.SSHKeys, text[string](), inSpec("sshPublicKey")...),
-		field(setting.NetworkType, text[string](), inSpec("networking", "networkType")...),
-		field(setting.MachineNet, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
-		field(setting.ClusterNet, plain[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
-		field(setting.ServiceNet, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
-		addresses(setting.APIVIPs, "apiVIPs", "apiVIP"),
-		addresses(setting.IngressVIPs, "ingressVIPs", "ingressVIP"),
-		field(setting.LoadBalancer, balancer(), inSpec("loadBalancer", "type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
-		field(setting.UserManaged, plain[bool](), userManaged...).orElse(field(setting.UserManaged, plain[bool](), "status", "userManagedNetworking")),
-		row(setting.Platform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
-		field(setting.Proxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
-		field(setting.NTP, texts(), inSpec("ntpSources")...),
-		row(setting.Hyperthreads, pools, writePools, readPools).meaning(spec.RoleSet{spec.AllRoles}),
-		field(setting.SchedulableCP, plain[bool](), inSpec("mastersSchedulable")...).meaning(false),
-		field(setting.DiskEncrypt, encryption(), inSpec("diskEncryption")...),
-		row(setting.IgnEndpoint, []Path{inSpec("ignitionEndpoint")}, writeEndpoint, readEndpoint),
-		field(setting.InstallConfig, text[string](), annotation(hubapi.AnnotationInstallConfigOverrides)...).with(mirrors),
-		row(setting.Ignored, ignored, writeIgnored, readIgnored),
-		row(setting.Tags, []Path{label(hubapi.LabelConsumer)}, writeTag, readTag).with(label(hubapi.LabelCluster)),
+		field(model.SettingControlPlane, plain[int](), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
+		field(model.SettingWorkers, plain[int](), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
+		field(model.SettingArbiters, orAbsent(plain[int]()), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
+		field(model.SettingSSHKeys, text[string](), inSpec("sshPublicKey")...),
+		field(model.SettingNetworkType, text[string](), inSpec("networking", "networkType")...),
+		field(model.SettingMachineNetworks, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
+		field(model.SettingClusterNetworks, plain[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
+		field(model.SettingServiceNetworks, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
+		addresses(model.SettingAPIVIPs, "apiVIPs", "apiVIP"),
+		addresses(model.SettingIngressVIPs, "ingressVIPs", "ingressVIP"),
+		field(model.SettingLoadBalancer, balancer(), inSpec("loadBalancer", "type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
+		field(model.SettingUserManaged, plain[bool](), userManaged...).orElse(field(model.SettingUserManaged, plain[bool](), "status", "userManagedNetworking")),
+		row(model.SettingPlatform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
+		field(model.SettingProxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
+		field(model.SettingNTP, texts(), inSpec("ntpSources")...),
+		row(model.SettingHyperthreading, pools, writePools, readPools).meaning(spec.RoleSet{spec.AllRoles}),
+		field(model.SettingSchedulableControlPlane, plain[bool](), inSpec("mastersSchedulable")...).meaning(false),
+		field(model.SettingDiskEncryption, encryption(), inSpec("diskEncryption")...),
+		row(model.SettingIgnitionEndpoint, []Path{inSpec("ignitionEndpoint")}, writeEndpoint, readEndpoint),
+		field(model.SettingInstallConfigOverrides, text[string](), annotation(hubapi.AnnotationInstallConfigOverrides)...).with(mirrors),
+		row(model.SettingIgnoredValidations, ignored, writeIgnored, readIgnored),
+		row(model.SettingTags, []Path{label(hubapi.LabelConsumer)}, writeTag, readTag).with(label(hubapi.LabelCluster)),
 	}
 }
 
@@ -64,7 +65,7 @@ func (h *Maker) AgentClusterInstall(manifests []*unstructured.Unstructured, endp
 }
 
 // install is an AgentClusterInstall with settings, and its spec.
-func (h *Maker) install(settings setting.Settings, endpointCA string) (object *unstructured.Unstructured, s Fields) {
+func (h *Maker) install(settings model.Settings, endpointCA string) (object *unstructured.Unstructured, s Fields) {
 	name := h.Cluster.Metadata.Name
 	object = h.Object(hubapi.KindAgentClusterInstall, name)
 	s = Fields{
@@ -96,18 +97,18 @@ func NamesOf(objects []*unstructured.Unstructured) []any {
 
 // installSettings is what the file says of the installation. The platform that the
 // service comes to by itself, bare metal, is left out where the file does not name it.
-func (h *Maker) installSettings() setting.Settings {
+func (h *Maker) installSettings() model.Settings {
 	c, settings := h.Cluster, networked(h.Cluster)
 	if p := c.Spec.Platform; p.Type != "" && (p.Type != spec.BareMetal || c.Present("spec.platform")) {
-		settings[setting.Platform] = setting.ValueOf(p)
+		settings[model.SettingPlatform] = model.ValueOf(p)
 	} else {
-		delete(settings, setting.Platform)
+		delete(settings, model.SettingPlatform)
 	}
 	maps.Copy(settings, h.annotated())
 	at := c.AtInstall() // whatever is added later
-	settings[setting.ControlPlane] = setting.ValueOf(at.ControlPlaneCount())
-	settings[setting.Workers] = setting.ValueOf(at.WorkerCount())
-	settings[setting.Arbiters] = setting.ValueOf(at.ArbiterCount())
+	settings[model.SettingControlPlane] = model.ValueOf(at.ControlPlaneCount())
+	settings[model.SettingWorkers] = model.ValueOf(at.WorkerCount())
+	settings[model.SettingArbiters] = model.ValueOf(at.ArbiterCount())
 	return settings
 }
 
@@ -118,17 +119,17 @@ func (h *Maker) InstallAnnotations() map[string]string {
 	return object.GetAnnotations()
 }
 
-func (h *Maker) annotated() setting.Settings {
+func (h *Maker) annotated() model.Settings {
 	settings := maps.Clone(setting.IgnoredOf(h.Cluster))
 	if settings == nil {
-		settings = setting.Settings{}
+		settings = model.Settings{}
 	}
 	overrides, err := h.Cluster.InstallConfigOverrides()
 	switch {
 	case err != nil:
 		h.Refuse("spec.overrides.installConfig", err.Error(), "")
 	case overrides != "":
-		settings[setting.InstallConfig] = setting.ValueOf(overrides)
+		settings[model.SettingInstallConfigOverrides] = model.ValueOf(overrides)
 	}
 	return settings
 }
@@ -137,7 +138,7 @@ func (h *Maker) annotated() setting.Settings {
 func Networking(c *spec.Cluster) Fields {
 	object := Fields{"spec": Fields{"networking": Fields{}}}
 	settings := networked(c)
-	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool {
+	maps.DeleteFunc(settings, func(name model.Setting, _ model.Value) bool {
 		row, known := InstallTable().Row(name)
 		return !known || row.Paths[0][1] != "networking"
 	})
@@ -148,10 +149,10 @@ func Networking(c *spec.Cluster) Fields {
 
 // networked is what the file says, and who manages the network where the platform says it
 // and the file does not: what the webhook would fill in, and a hub without it needs said.
-func networked(c *spec.Cluster) setting.Settings {
+func networked(c *spec.Cluster) model.Settings {
 	settings := setting.OfCluster(c)
 	if c.Spec.Network.UserManaged == nil && UserManagedByPlatform(c) {
-		settings[setting.UserManaged] = setting.ValueOf(true)
+		settings[model.SettingUserManaged] = model.ValueOf(true)
 	}
 	return settings
 }
@@ -164,7 +165,7 @@ func UserManagedByPlatform(c *spec.Cluster) bool {
 }
 
 // addresses is a list of virtual addresses, which has an older field for a single one.
-func addresses(name setting.Name, list, single string) Row {
+func addresses(name model.Setting, list, single string) Row {
 	path := inSpec(list)
 	return row(name, []Path{path}, func(object Fields, values []string) error {
 		return unstructured.SetNestedField(object, AnyList(values), path...)
@@ -289,7 +290,7 @@ func encryption() form[spec.DiskEncryption] {
 			Put(out, "enableOn", d.On.ServiceWords())
 			Put(out, "mode", setting.EncryptionWord(d.Mode))
 			if len(d.Tang) > 0 {
-				out["tangServers"] = string(setting.ValueOf(d.Tang))
+				out["tangServers"] = string(model.ValueOf(d.Tang))
 			}
 			return out
 		},
@@ -332,7 +333,7 @@ func writeIgnored(object Fields, ignored spec.IgnoreValidations) error {
 }
 
 func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
-	list := func(name string) []string { return setting.Commas(textAt(object, annotation(name)...)) }
+	list := func(name string) []string { return model.Commas(textAt(object, annotation(name)...)) }
 	return spec.IgnoreValidations{
 		Cluster: list(hubapi.AnnotationIgnoredClusterValidations), Hosts: list(hubapi.AnnotationIgnoredHostValidations),
 	}, true, nil

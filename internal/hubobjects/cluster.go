@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -95,12 +96,12 @@ func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	c := h.Cluster
 	settings := setting.OfCluster(c)
 	if key := c.SSHKey(); key != "" {
-		settings[setting.SSHKeys] = setting.ValueOf(key)
+		settings[model.SettingSSHKeys] = model.ValueOf(key)
 	}
 	if proxy := c.Spec.Proxy; ProxyFields(proxy) != nil {
-		settings[setting.Proxy] = setting.ValueOf(proxy)
+		settings[model.SettingProxy] = model.ValueOf(proxy)
 	}
-	settings[setting.UserManaged], settings[setting.ControlPlane] = setting.ValueOf(true), setting.ValueOf(1)
+	settings[model.SettingUserManaged], settings[model.SettingControlPlane] = model.ValueOf(true), model.ValueOf(1)
 	object, s := h.install(settings, endpointCA)
 	if c.Spec.Import.ClusterID != "" {
 		s["clusterMetadata"] = h.importedMetadata()

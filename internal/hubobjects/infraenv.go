@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -23,21 +24,21 @@ func InfraEnvTable() Table {
 	mirrors := inSpec("mirrorRegistryRef")
 	ironic := []Path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
 	return Table{
-		field(setting.Arch, architecture(), inSpec("cpuArchitecture")...),
-		field(setting.SSHKeys, text[string](), inSpec("sshAuthorizedKey")...),
-		field(setting.Proxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
-		field(setting.ExtraNTP, texts(), inSpec("additionalNTPSources")...),
-		field(setting.NTP, texts(), inSpec("ntpSources")...),
-		field(setting.TrustBundle, text[string](), inSpec("additionalTrustBundle")...).with(mirrors),
-		field(setting.DiscIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
-		field(setting.ImageType, imageType(), inSpec("imageType")...),
-		field(setting.KernelArgs, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
-		field(setting.NetworkDelay, orAbsent(plain[int]()), inSpec("networkDiscoveryDelaySeconds")...),
-		field(setting.OSVersion, text[string](), inSpec("osImageVersion")...),
-		row(setting.AgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
-		row(setting.NodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),
-		row(setting.Ironic, ironic, writeIronic, readIronic),
-		field(setting.IPXE, word(
+		field(model.SettingArch, architecture(), inSpec("cpuArchitecture")...),
+		field(model.SettingSSHKeys, text[string](), inSpec("sshAuthorizedKey")...),
+		field(model.SettingProxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
+		field(model.SettingExtraNTP, texts(), inSpec("additionalNTPSources")...),
+		field(model.SettingNTP, texts(), inSpec("ntpSources")...),
+		field(model.SettingTrustBundle, text[string](), inSpec("additionalTrustBundle")...).with(mirrors),
+		field(model.SettingDiscoveryIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
+		field(model.SettingImageType, imageType(), inSpec("imageType")...),
+		field(model.SettingKernelArguments, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
+		field(model.SettingNetworkDelay, orAbsent(plain[int]()), inSpec("networkDiscoveryDelaySeconds")...),
+		field(model.SettingOSVersion, text[string](), inSpec("osImageVersion")...),
+		row(model.SettingAgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
+		row(model.SettingNodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),
+		row(model.SettingIronic, ironic, writeIronic, readIronic),
+		field(model.SettingIPXE, word(
 			spelling[spec.IPXEScript]{spec.IPXEAlways, "DiscoveryImageAlways"}, spelling[spec.IPXEScript]{spec.IPXEBootOrder, "BootOrderControl"},
 		), inSpec("ipxeScriptType")...).meaning(spec.IPXEAlways),
 	}
@@ -61,8 +62,8 @@ func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 		s["agentLabels"] = Fields{hubapi.LabelCluster: c.Metadata.Name}
 	}
 	settings := maps.Clone(plan.Settings)
-	if settings[setting.OSVersion] != "" && !h.Installed && !late {
-		delete(settings, setting.OSVersion)
+	if settings[model.SettingOSVersion] != "" && !h.Installed && !late {
+		delete(settings, model.SettingOSVersion)
 		h.addNote("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
 	}
 	if err := InfraEnvTable().Write(object.Object, settings); err != nil {
@@ -146,7 +147,7 @@ func writeNodeLabels(object Fields, labels map[string]string) error {
 
 func readNodeLabels(object Fields) (map[string]string, bool, error) {
 	labels := map[string]string{}
-	for _, key := range setting.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
+	for _, key := range model.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
 		labels[key] = textAt(object, label(key)...)
 	}
 	return labels, true, nil
@@ -177,7 +178,7 @@ func readIronic(object Fields) (spec.Ironic, bool, error) {
 		Agent: textAt(object, annotation(hubapi.AnnotationEnableIronicAgent)...) == "true",
 		Image: textAt(object, annotation(hubapi.AnnotationIronicAgentImage)...),
 	}
-	families := setting.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
+	families := model.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
 	slices.Sort(families)
 	for _, family := range families {
 		out.IPFamilies = append(out.IPFamilies, spec.IPFamily(family))
@@ -197,8 +198,8 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 	}
 	object := h.Object(hubapi.KindNMStateConfig, NMStateConfigName(h.Cluster, host.Name))
 	mark(object.Object, "labels", map[string]string{hubapi.LabelInfraEnv: infraEnv})
-	network := []setting.StaticNetwork{{YAML: string(setting.ValueOf(config)), MACs: macs}}
-	if err := NMStateConfigTable().Write(object.Object, setting.Settings{setting.StaticNetworks: setting.ValueOf(network)}); err != nil {
+	network := []model.StaticNetwork{{YAML: string(model.ValueOf(config)), MACs: macs}}
+	if err := NMStateConfigTable().Write(object.Object, model.Settings{model.SettingStaticNetworks: model.ValueOf(network)}); err != nil {
 		h.RefuseHost(host, "net", err.Error(), "")
 	}
 	return object
@@ -207,10 +208,10 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 // NMStateConfigTable is the setting that an NMStateConfig holds: the static network of one
 // machine, as a list of one. It is read as JSON, which is YAML too, and quicker to compare.
 func NMStateConfigTable() Table {
-	return Table{row(setting.StaticNetworks, []Path{inSpec("config"), inSpec("interfaces")}, writeNetwork, readNetwork)}
+	return Table{row(model.SettingStaticNetworks, []Path{inSpec("config"), inSpec("interfaces")}, writeNetwork, readNetwork)}
 }
 
-func writeNetwork(object Fields, networks []setting.StaticNetwork) error {
+func writeNetwork(object Fields, networks []model.StaticNetwork) error {
 	for _, network := range networks {
 		var config Fields
 		document, err := yaml.YAMLToJSON([]byte(network.YAML))
@@ -225,7 +226,7 @@ func writeNetwork(object Fields, networks []setting.StaticNetwork) error {
 	return nil
 }
 
-func readNetwork(object Fields) ([]setting.StaticNetwork, bool, error) {
+func readNetwork(object Fields) ([]model.StaticNetwork, bool, error) {
 	config, configured := at(object, "spec", "config")
 	interfaces, named := at(object, "spec", "interfaces")
 	if !named {
@@ -234,7 +235,7 @@ func readNetwork(object Fields) ([]setting.StaticNetwork, bool, error) {
 	macs, err := each(interfaces, func(nic Fields) spec.NIC {
 		return spec.NIC{Name: textAt(nic, "name"), MAC: textAt(nic, "macAddress")}
 	})
-	return []setting.StaticNetwork{{YAML: string(setting.ValueOf(config)), MACs: macs}}, configured || named, err
+	return []model.StaticNetwork{{YAML: string(model.ValueOf(config)), MACs: macs}}, configured || named, err
 }
 
 // InterfaceFields are interfaces as NMStateConfig and the agent-based installer have them.
@@ -284,7 +285,7 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 // HubFields sets what a hub alone acts on: labels, annotations, fields of an InfraEnv.
 func (h *Maker) HubFields(object *unstructured.Unstructured) {
 	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is told where the InfraEnv is made
-	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
+	maps.DeleteFunc(settings, func(name model.Setting, _ model.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
 	_ = InfraEnvTable().Write(object.Object, settings)
 }
 

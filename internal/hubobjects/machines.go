@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -35,21 +34,21 @@ func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
 // written as such.
 func AgentTable(secrets HostSecrets) Table {
 	return Table{
-		field(setting.Approved, plain[bool](), inSpec("approved")...).meaning(false),
-		field(setting.Role, role(), inSpec("role")...).meaning(model.RoleOf("")),
-		field(setting.Hostname, plain[string](), inSpec("hostname")...),
-		field(setting.Disk, plain[string](), inSpec("installation_disk_id")...).orElse(field(setting.Disk, plain[string](), "status", "installation_disk_id")),
-		field(setting.Pool, plain[string](), inSpec("machineConfigPool")...),
-		field(setting.Args, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
-		field(setting.Ignition, plain[string](), inSpec("ignitionConfigOverrides")...),
-		field(setting.Labels, plain[map[string]string](), inSpec("nodeLabels")...),
-		field(setting.EndpointHeaders, plain[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
-		row(setting.EndpointToken, nil, func(object Fields, _ string) error {
+		field(model.SettingApproved, plain[bool](), inSpec("approved")...).meaning(false),
+		field(model.SettingRole, role(), inSpec("role")...).meaning(model.RoleOf("")),
+		field(model.SettingHostname, plain[string](), inSpec("hostname")...),
+		field(model.SettingDisk, plain[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, plain[string](), "status", "installation_disk_id")),
+		field(model.SettingPool, plain[string](), inSpec("machineConfigPool")...),
+		field(model.SettingInstallerArgs, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
+		field(model.SettingIgnition, plain[string](), inSpec("ignitionConfigOverrides")...),
+		field(model.SettingLabels, plain[map[string]string](), inSpec("nodeLabels")...),
+		field(model.SettingEndpointHeaders, plain[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
+		row(model.SettingEndpointToken, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
 		}, func(object Fields) (string, bool, error) {
-			return setting.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
+			return model.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
 		}),
-		row(setting.Fencing, nil, func(object Fields, _ string) error {
+		row(model.SettingFencing, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Fencing, "fencingCredentialsSecretRef", secrets.Fencing)
 		}, unknown),
 	}
@@ -59,12 +58,12 @@ func AgentTable(secrets HostSecrets) Table {
 // that the bare-metal-agent controller reads. It writes them on the Agent again and again.
 func MachineTable(secrets HostSecrets) Table {
 	return Table{
-		field(setting.Role, role(), annotation(hubapi.AnnotationBMACRole)...),
-		field(setting.Hostname, plain[string](), annotation(hubapi.AnnotationBMACHostname)...),
-		field(setting.Pool, plain[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
-		field(setting.Args, inJSON[[]string]("a JSON list of texts"), annotation(hubapi.AnnotationBMACInstallerArgs)...),
-		field(setting.Ignition, plain[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
-		row(setting.Labels, nil, func(object Fields, labels map[string]string) error {
+		field(model.SettingRole, role(), annotation(hubapi.AnnotationBMACRole)...),
+		field(model.SettingHostname, plain[string](), annotation(hubapi.AnnotationBMACHostname)...),
+		field(model.SettingPool, plain[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
+		field(model.SettingInstallerArgs, inJSON[[]string]("a JSON list of texts"), annotation(hubapi.AnnotationBMACInstallerArgs)...),
+		field(model.SettingIgnition, plain[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
+		row(model.SettingLabels, nil, func(object Fields, labels map[string]string) error {
 			notes := map[string]string{}
 			for key, value := range labels {
 				notes[hubapi.AnnotationBMACNodeLabelPrefix+key] = value
@@ -72,7 +71,7 @@ func MachineTable(secrets HostSecrets) Table {
 			mark(object, "annotations", notes)
 			return nil
 		}, func(Fields) (map[string]string, bool, error) { return nil, false, nil }),
-		row(setting.Fencing, nil, func(object Fields, _ string) error {
+		row(model.SettingFencing, nil, func(object Fields, _ string) error {
 			if secrets.Fencing == "" {
 				return nil
 			}
@@ -146,13 +145,13 @@ func (h *Maker) poolName(ref string) string {
 func (h *Maker) annotateHost(object Fields, host *spec.Host) {
 	settings := setting.OfHost(host, "", nil)
 	if host.Role == spec.Auto {
-		delete(settings, setting.Role)
+		delete(settings, model.SettingRole)
 	}
 	h.HostIgnition(host) // is refused where it cannot be read
 	if labels := h.nodeLabels(host); len(labels) > 0 {
-		settings[setting.Labels] = setting.ValueOf(labels)
+		settings[model.SettingLabels] = model.ValueOf(labels)
 	} else {
-		delete(settings, setting.Labels)
+		delete(settings, model.SettingLabels)
 	}
 	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object, settings); err != nil {
 		h.RefuseHost(host, "", err.Error(), "")
@@ -177,7 +176,7 @@ func RoleWord(role spec.Role) string { return model.RoleWord(model.Role(role)) }
 // HintFields are root device hints, in metal3's words, which are the file's. Hints that the service does not
 // read, which chooses the disk by these fields, are refused.
 func (h *Maker) HintFields(host *spec.Host) Fields {
-	for _, r := range diskhints.Refusals(diskhints.Hints(host.Disk.Hints), diskhints.Service) {
+	for _, r := range host.Disk.Hints.RefusedByService() {
 		h.RefuseHost(host, "disk.hints."+r.Hint, r.Message, r.Remedy)
 	}
 	return hintFields(host.Disk.Hints)

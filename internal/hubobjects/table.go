@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Path is the way to a field of an object.
@@ -17,14 +17,14 @@ type Path []string
 
 // Row ties a setting to the fields of one kind of object that hold it.
 type Row struct {
-	Setting setting.Name
+	Setting model.Setting
 	Paths   []Path // the fields that hold it
 	// follows are fields that the setting decides together with others: whoever makes the
 	// object makes them.
 	follows []Path
-	write   func(object Fields, v setting.Value) error
-	read    func(object Fields) (setting.Value, bool, error)
-	absent  setting.Value // what an object means that has none of the fields; "" for nothing
+	write   func(object Fields, v model.Value) error
+	read    func(object Fields) (model.Value, bool, error)
+	absent  model.Value // what an object means that has none of the fields; "" for nothing
 }
 
 // Table is all settings that one kind of object holds.
@@ -32,7 +32,7 @@ type Table []Row
 
 // Write sets the fields of settings in an object. Settings that such objects do not hold
 // are left to others.
-func (t Table) Write(object Fields, settings setting.Settings) error {
+func (t Table) Write(object Fields, settings model.Settings) error {
 	for _, row := range t {
 		value, said := settings[row.Setting]
 		if !said {
@@ -47,7 +47,7 @@ func (t Table) Write(object Fields, settings setting.Settings) error {
 
 // Said are the settings that an object names. Fields that cannot be read are left out,
 // and are the error.
-func (t Table) Said(object Fields) (setting.Settings, error) {
+func (t Table) Said(object Fields) (model.Settings, error) {
 	out, unreadable := t.said(object)
 	var all []error
 	for _, row := range t {
@@ -56,8 +56,8 @@ func (t Table) Said(object Fields) (setting.Settings, error) {
 	return out, errors.Join(all...)
 }
 
-func (t Table) said(object Fields) (out setting.Settings, unreadable map[setting.Name]error) {
-	out, unreadable = setting.Settings{}, map[setting.Name]error{}
+func (t Table) said(object Fields) (out model.Settings, unreadable map[model.Setting]error) {
+	out, unreadable = model.Settings{}, map[model.Setting]error{}
 	for _, row := range t {
 		value, said, err := row.read(object)
 		if err != nil {
@@ -73,7 +73,7 @@ func (t Table) said(object Fields) (out setting.Settings, unreadable map[setting
 // Settings are what an object asks for: what it names, and what it means to leave a field
 // out. A value that cannot be read is not known, and what is wrong with it is the
 // service's to tell.
-func (t Table) Settings(object Fields) setting.Settings {
+func (t Table) Settings(object Fields) model.Settings {
 	out, unreadable := t.said(object)
 	for _, row := range t {
 		if _, said := out[row.Setting]; !said && unreadable[row.Setting] == nil && row.absent != "" {
@@ -84,7 +84,7 @@ func (t Table) Settings(object Fields) setting.Settings {
 }
 
 // PathsOf are the fields that settings are written to, with those that follow from them.
-func (t Table) PathsOf(settings setting.Settings) []Path {
+func (t Table) PathsOf(settings model.Settings) []Path {
 	var out []Path
 	for _, row := range t {
 		if _, said := settings[row.Setting]; said {
@@ -95,7 +95,7 @@ func (t Table) PathsOf(settings setting.Settings) []Path {
 }
 
 // Row is the row of a setting.
-func (t Table) Row(name setting.Name) (Row, bool) {
+func (t Table) Row(name model.Setting) (Row, bool) {
 	i := slices.IndexFunc(t, func(r Row) bool { return r.Setting == name })
 	if i < 0 {
 		return Row{}, false
@@ -105,7 +105,7 @@ func (t Table) Row(name setting.Name) (Row, bool) {
 
 // Read is a setting as an object has it, in the setting's own type; false where the
 // object does not name it.
-func Read[T any](t Table, name setting.Name, object Fields) (value T, said bool, err error) {
+func Read[T any](t Table, name model.Setting, object Fields) (value T, said bool, err error) {
 	row, known := t.Row(name)
 	if !known {
 		return value, false, fmt.Errorf("no such object holds %s", name)
@@ -119,22 +119,22 @@ func Read[T any](t Table, name setting.Name, object Fields) (value T, said bool,
 
 // row makes a row from two functions over the setting's own type T. A read that reports
 // false: the object does not say.
-func row[T any](name setting.Name, paths []Path, write func(Fields, T) error, read func(Fields) (T, bool, error)) Row {
+func row[T any](name model.Setting, paths []Path, write func(Fields, T) error, read func(Fields) (T, bool, error)) Row {
 	return Row{
 		Setting: name, Paths: paths,
-		write: func(object Fields, v setting.Value) error {
+		write: func(object Fields, v model.Value) error {
 			var value T
 			if err := v.Decode(&value); err != nil {
 				return err
 			}
 			return write(object, value)
 		},
-		read: func(object Fields) (setting.Value, bool, error) {
+		read: func(object Fields) (model.Value, bool, error) {
 			value, said, err := read(object)
 			if !said {
 				return "", false, err
 			}
-			return setting.ValueOf(value), true, err
+			return model.ValueOf(value), true, err
 		},
 	}
 }
@@ -146,7 +146,7 @@ type form[T any] struct {
 	read  func(any) (T, error)
 }
 
-func field[T any](name setting.Name, f form[T], path ...string) Row {
+func field[T any](name model.Setting, f form[T], path ...string) Row {
 	return row(name, []Path{path}, func(object Fields, value T) error {
 		content := f.write(value)
 		if content == nil {
@@ -179,7 +179,7 @@ func (e *insideError) Error() string { return e.text }
 
 // meaning is the row with what an object means that has none of its fields.
 func (r Row) meaning(absent any) Row {
-	r.absent = setting.ValueOf(absent)
+	r.absent = model.ValueOf(absent)
 	return r
 }
 
@@ -198,7 +198,7 @@ func (r Row) owning(paths ...Path) Row {
 // orElse is the row with another field to read where its own says nothing.
 func (r Row) orElse(other Row) Row {
 	first := r.read
-	r.read = func(object Fields) (setting.Value, bool, error) {
+	r.read = func(object Fields) (model.Value, bool, error) {
 		value, said, err := first(object)
 		if said || err != nil {
 			return value, said, err
@@ -250,12 +250,12 @@ func plain[T any]() form[T] {
 	return form[T]{
 		write: func(v T) any {
 			var content any
-			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
+			_ = json.Unmarshal([]byte(model.ValueOf(v)), &content) // what was encoded can be decoded
 			return content
 		},
 		read: func(content any) (T, error) {
 			var value T
-			if setting.ValueOf(content).Decode(&value) != nil {
+			if model.ValueOf(content).Decode(&value) != nil {
 				return value, fmt.Errorf("has to be a %T, and is a %T", value, content)
 			}
 			return value, nil
@@ -327,7 +327,7 @@ func wordOf[T ~string](f form[T], value T) string {
 
 func inJSON[T any](what string) form[T] {
 	return form[T]{
-		write: func(v T) any { return string(setting.ValueOf(v)) },
+		write: func(v T) any { return string(model.ValueOf(v)) },
 		read: func(content any) (T, error) {
 			var value T
 			written, err := as[string](content)

@@ -8,34 +8,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // written are a value of each setting that some object holds.
-func written() setting.Settings {
-	out := setting.Settings{}
-	for name, value := range map[setting.Name]any{
-		setting.ControlPlane: 3, setting.Workers: 2, setting.Arbiters: 1, setting.SSHKeys: "ssh-ed25519 A", setting.NetworkType: "OVNKubernetes",
-		setting.MachineNet: []string{"192.168.127.0/24"}, setting.ClusterNet: []spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}},
-		setting.ServiceNet: []string{"172.30.0.0/16"}, setting.APIVIPs: []string{"192.168.127.100"}, setting.IngressVIPs: []string{"192.168.127.101"},
-		setting.LoadBalancer: spec.UserManaged, setting.UserManaged: true,
-		setting.Platform: spec.Platform{Type: spec.External, External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
-		setting.Proxy:    spec.Proxy{HTTP: "http://u:p@proxy:1", HTTPS: "http://proxy:2", No: []string{"a", "b"}},
-		setting.NTP:      []string{"ntp.example.com"}, setting.ExtraNTP: []string{"more.example.com"},
-		setting.Hyperthreads: spec.RoleSet{"control-plane"}, setting.SchedulableCP: true,
-		setting.DiskEncrypt: spec.DiskEncryption{Mode: spec.Tang, On: spec.RoleSet{"control-plane", "worker"}, Tang: []spec.TangServer{{URL: "http://t", Thumbprint: "x"}}},
-		setting.IgnEndpoint: spec.IgnitionEndpoint{URL: "https://e"}, setting.InstallConfig: `{"fips":true}`,
-		setting.Ignored: spec.IgnoreValidations{Cluster: []string{"all"}, Hosts: []string{"a", "b"}}, setting.Tags: []string{"blue"},
-		setting.Arch: "arm64", setting.TrustBundle: "PEM", setting.DiscIgnition: `{"ignition":{}}`, setting.ImageType: "minimal",
-		setting.KernelArgs: []string{"a=1"}, setting.NetworkDelay: 30, setting.OSVersion: "4.21", setting.AgentLabels: map[string]string{"zone": "a"},
-		setting.NodeLabels: map[string]string{"site": "north"}, setting.IPXE: spec.IPXEBootOrder,
-		setting.Ironic:   spec.Ironic{Agent: true, Image: "i", IPFamilies: []spec.IPFamily{"v4", "v6"}},
-		setting.Approved: true, setting.Role: "control-plane", setting.Hostname: "cp-0", setting.Disk: "/dev/sda", setting.Pool: "infra",
-		setting.Args: []string{"--append-karg", "x"}, setting.Ignition: `{"ignition":{}}`, setting.Labels: map[string]string{"rack": "1"},
-		setting.StaticNetworks:  []setting.StaticNetwork{{YAML: `{"interfaces":[{"mtu":9000,"name":"eth0"}]}`, MACs: []spec.NIC{{Name: "eth0", MAC: "52:54:00:00:00:01"}}}},
-		setting.EndpointHeaders: map[string]string{"k": "v"}, setting.EndpointToken: setting.TokenSet, setting.Fencing: "192.0.2.1",
+func written() model.Settings {
+	out := model.Settings{}
+	for name, value := range map[model.Setting]any{
+		model.SettingControlPlane: 3, model.SettingWorkers: 2, model.SettingArbiters: 1, model.SettingSSHKeys: "ssh-ed25519 A", model.SettingNetworkType: "OVNKubernetes",
+		model.SettingMachineNetworks: []string{"192.168.127.0/24"}, model.SettingClusterNetworks: []spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}},
+		model.SettingServiceNetworks: []string{"172.30.0.0/16"}, model.SettingAPIVIPs: []string{"192.168.127.100"}, model.SettingIngressVIPs: []string{"192.168.127.101"},
+		model.SettingLoadBalancer: spec.UserManaged, model.SettingUserManaged: true,
+		model.SettingPlatform: spec.Platform{Type: spec.External, External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
+		model.SettingProxy:    spec.Proxy{HTTP: "http://u:p@proxy:1", HTTPS: "http://proxy:2", No: []string{"a", "b"}},
+		model.SettingNTP:      []string{"ntp.example.com"}, model.SettingExtraNTP: []string{"more.example.com"},
+		model.SettingHyperthreading: spec.RoleSet{"control-plane"}, model.SettingSchedulableControlPlane: true,
+		model.SettingDiskEncryption:   spec.DiskEncryption{Mode: spec.Tang, On: spec.RoleSet{"control-plane", "worker"}, Tang: []spec.TangServer{{URL: "http://t", Thumbprint: "x"}}},
+		model.SettingIgnitionEndpoint: spec.IgnitionEndpoint{URL: "https://e"}, model.SettingInstallConfigOverrides: `{"fips":true}`,
+		model.SettingIgnoredValidations: spec.IgnoreValidations{Cluster: []string{"all"}, Hosts: []string{"a", "b"}}, model.SettingTags: []string{"blue"},
+		model.SettingArch: "arm64", model.SettingTrustBundle: "PEM", model.SettingDiscoveryIgnition: `{"ignition":{}}`, model.SettingImageType: "minimal",
+		model.SettingKernelArguments: []string{"a=1"}, model.SettingNetworkDelay: 30, model.SettingOSVersion: "4.21", model.SettingAgentLabels: map[string]string{"zone": "a"},
+		model.SettingNodeLabels: map[string]string{"site": "north"}, model.SettingIPXE: spec.IPXEBootOrder,
+		model.SettingIronic:   spec.Ironic{Agent: true, Image: "i", IPFamilies: []spec.IPFamily{"v4", "v6"}},
+		model.SettingApproved: true, model.SettingRole: "control-plane", model.SettingHostname: "cp-0", model.SettingDisk: "/dev/sda", model.SettingPool: "infra",
+		model.SettingInstallerArgs: []string{"--append-karg", "x"}, model.SettingIgnition: `{"ignition":{}}`, model.SettingLabels: map[string]string{"rack": "1"},
+		model.SettingStaticNetworks:  []model.StaticNetwork{{YAML: `{"interfaces":[{"mtu":9000,"name":"eth0"}]}`, MACs: []spec.NIC{{Name: "eth0", MAC: "52:54:00:00:00:01"}}}},
+		model.SettingEndpointHeaders: map[string]string{"k": "v"}, model.SettingEndpointToken: model.TokenSet, model.SettingFencing: "192.0.2.1",
 	} {
-		out[name] = setting.ValueOf(value)
+		out[name] = model.ValueOf(value)
 	}
 	return out
 }
@@ -49,7 +50,7 @@ func tables() map[string]Table {
 // TestTablesReadWhatTheyWrite: a setting is read back from the fields that it was written
 // to, from no others, and each is a setting of some object.
 func TestTablesReadWhatTheyWrite(t *testing.T) {
-	held := map[setting.Name]bool{}
+	held := map[model.Setting]bool{}
 	for kind, table := range tables() {
 		for _, row := range table {
 			want, known := written()[row.Setting]
@@ -59,11 +60,11 @@ func TestTablesReadWhatTheyWrite(t *testing.T) {
 				continue
 			}
 			object := Fields{}
-			if err := table.Write(object, setting.Settings{row.Setting: want}); err != nil {
+			if err := table.Write(object, model.Settings{row.Setting: want}); err != nil {
 				t.Fatalf("%s: %s: %v", kind, row.Setting, err)
 			}
 			have, err := table.Said(object)
-			switch hidden := row.Setting == setting.Fencing; {
+			switch hidden := row.Setting == model.SettingFencing; {
 			case err != nil:
 				t.Errorf("%s: %s: %v", kind, row.Setting, err)
 			case hidden && have[row.Setting] != "":
@@ -102,7 +103,7 @@ func TestTablesWriteWhatTheyRead(t *testing.T) {
 		if diff := cmp.Diff(object, again); diff != "" {
 			t.Errorf("%s (-written +written again):\n%s", kind, diff)
 		}
-		names := map[setting.Name]bool{}
+		names := map[model.Setting]bool{}
 		for _, row := range table {
 			if names[row.Setting] {
 				t.Errorf("%s has two rows for %s", kind, row.Setting)
@@ -131,10 +132,10 @@ func TestUnreadableFields(t *testing.T) {
 		if err == nil || err.Error() != text {
 			t.Errorf("%v, want %s", err, text)
 		}
-		if _, unset := object["loadBalancer"]; unset && InstallTable().Settings(Fields{"spec": object})[setting.LoadBalancer] != "" {
+		if _, unset := object["loadBalancer"]; unset && InstallTable().Settings(Fields{"spec": object})[model.SettingLoadBalancer] != "" {
 			t.Error("what cannot be read counts as left out")
 		}
-		if have[setting.SSHKeys].Text() != "ssh-ed25519 A" {
+		if have[model.SettingSSHKeys].Text() != "ssh-ed25519 A" {
 			t.Errorf("%s takes others with it: %v", text, slices.Sorted(maps.Keys(have)))
 		}
 	}
@@ -145,14 +146,14 @@ func TestUnreadableFields(t *testing.T) {
 func TestFieldsThatFollowStay(t *testing.T) {
 	ca := Fields{"name": "lab-ignition-ca", "namespace": "lab"}
 	object := Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://old", "caCertificateReference": ca}}}
-	if err := InstallTable().Write(object, setting.Settings{setting.IgnEndpoint: setting.ValueOf(spec.IgnitionEndpoint{URL: "https://new"})}); err != nil {
+	if err := InstallTable().Write(object, model.Settings{model.SettingIgnitionEndpoint: model.ValueOf(spec.IgnitionEndpoint{URL: "https://new"})}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://new", "caCertificateReference": ca}}}, object); diff != "" {
 		t.Errorf("the endpoint (-want +got):\n%s", diff)
 	}
 	env := Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab"}}}
-	if err := InfraEnvTable().Write(env, setting.Settings{setting.AgentLabels: setting.ValueOf(map[string]string{"zone": "a"})}); err != nil {
+	if err := InfraEnvTable().Write(env, model.Settings{model.SettingAgentLabels: model.ValueOf(map[string]string{"zone": "a"})}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab", "zone": "a"}}}, env); diff != "" {

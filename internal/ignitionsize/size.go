@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // EmbedArea is how many bytes of compressed Ignition a live image has room for:
@@ -62,7 +63,7 @@ func (p *Packing) Compressed() int {
 // place of its InfraEnv, as long and as hard to compress: MAC addresses by name, and a
 // NetworkManager profile for every interface. From OpenShift 4.18 on it is a policy for
 // every machine, which takes less.
-func Profiles(place int, n *setting.StaticNetwork) string {
+func Profiles(place int, n *model.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {
 		fmt.Fprintf(&out, `{"path":"/etc/assisted/network/host%d/%s","mode":384,"overwrite":true,"user":{"name":"root"},"contents":{"source":"data:text/plain;charset=utf-8;base64,`, place, name)
@@ -86,7 +87,7 @@ type profile struct {
 
 // profilesOf divides the words of an nmstate document, YAML or JSON, among its
 // interfaces.
-func profilesOf(n *setting.StaticNetwork) []*profile {
+func profilesOf(n *model.StaticNetwork) []*profile {
 	words := splitWords(n.YAML)
 	joined := slices.ContainsFunc(words, func(w word) bool {
 		return w.key == "type" && w.value != "ethernet" || w.key == "link-aggregation"

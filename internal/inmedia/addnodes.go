@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -91,9 +90,9 @@ func readImport(folder string) (model.Settings, error) {
 	if err := readOne(path, &config); err != nil {
 		return nil, err
 	}
-	settings := model.Settings{setting.UserManaged: setting.ValueOf(false)}
+	settings := model.Settings{model.SettingUserManaged: model.ValueOf(false)}
 	if managed := config.Networking.UserManagedNetworking; managed != nil {
-		settings[setting.UserManaged] = setting.ValueOf(*managed)
+		settings[model.SettingUserManaged] = model.ValueOf(*managed)
 	}
 	var endpoint struct {
 		URL string `json:"url"`
@@ -116,7 +115,7 @@ func readImport(folder string) (model.Settings, error) {
 		}
 		value.CA = &spec.PublicSource{Inline: string(pem)}
 	}
-	settings[setting.IgnEndpoint] = setting.ValueOf(value)
+	settings[model.SettingIgnitionEndpoint] = model.ValueOf(value)
 	return settings, nil
 }
 

@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -136,7 +135,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	return nil, &model.Fault{
 		Code: model.CodeNotFound, Op: "find " + kind, Permanent: true,
 		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
-		Next: "delete those that are not meant: " + advice.Command("delete", kind, "ID"),
+		Next: "delete those that are not meant: " + model.Command("delete", kind, "ID"),
 	}
 }
 
@@ -284,7 +283,7 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
 		return &model.Fault{
 			Code: model.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
-			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: advice.Command("why cluster", s.Cluster.Name),
+			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: model.Command("why cluster", s.Cluster.Name),
 		}
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &model.Fault{

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -167,7 +166,7 @@ func differences(settings model.Settings) string {
 	for _, known := range []struct {
 		setting model.Setting
 		name    string
-	}{{setting.Role, "role"}, {setting.Disk, "installation disk"}, {setting.Fencing, "fencing credentials"}} {
+	}{{model.SettingRole, "role"}, {model.SettingDisk, "installation disk"}, {model.SettingFencing, "fencing credentials"}} {
 		if _, differs := settings[known.setting]; differs {
 			names = append(names, known.name)
 		}
@@ -206,13 +205,13 @@ func (c *hostConfig) wanted(host *model.Host) model.Settings {
 	// What auto-assign came to stands in its place once the installation is prepared.
 	decided := c.role == model.RoleAuto && (begun(host.State) || host.State == model.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
-		settings[setting.Role] = setting.ValueOf(c.role)
+		settings[model.SettingRole] = model.ValueOf(c.role)
 	}
 	if disk, _ := c.disk(host); disk != host.Disk {
-		settings[setting.Disk] = setting.ValueOf(disk)
+		settings[model.SettingDisk] = model.ValueOf(disk)
 	}
-	if c.fencing != nil && host.Settings[setting.Fencing].Text() != c.fencing.Address {
-		settings[setting.Fencing] = setting.ValueOf(c.fencing.Address)
+	if c.fencing != nil && host.Settings[model.SettingFencing].Text() != c.fencing.Address {
+		settings[model.SettingFencing] = model.ValueOf(c.fencing.Address)
 	}
 	return settings
 }
@@ -222,7 +221,7 @@ func (c *hostConfig) disk(host *model.Host) (id string, none error) {
 	if c.hints == nil {
 		return host.Disk, nil
 	}
-	found, err := diskhints.Candidates(diskhints.Hints(*c.hints), host.Inventory.Disks, diskhints.Service)
+	found, err := diskhints.Candidates(*c.hints, host.Inventory.Disks, diskhints.Service)
 	if err != nil {
 		return noSuchDisk, err
 	}
@@ -256,7 +255,7 @@ func (c *hostConfig) refusal(err error, host *model.Host, settings model.Setting
 		return "", false
 	}
 	reason := strings.TrimSuffix(fault.Err.Error(), fmt.Sprintf(" (%d)", http.StatusConflict))
-	if disk, set := settings[setting.Disk]; set {
+	if disk, set := settings[model.SettingDisk]; set {
 		reason = fmt.Sprintf("Failed to update host installation disk to %s (from %s): %s", disk.Text(), host.Disk, reason)
 		if _, none := c.disk(host); none != nil {
 			reason += ": " + none.Error()

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -144,14 +143,14 @@ func TestWanted(t *testing.T) {
 	}
 	machine := &model.Host{Role: model.RoleAuto, Disk: "sda", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}}
 	want := model.Settings{
-		setting.Role: setting.ValueOf("arbiter"), setting.Disk: setting.ValueOf("sdb"),
-		setting.Fencing: setting.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
+		model.SettingRole: model.ValueOf("arbiter"), model.SettingDisk: model.ValueOf("sdb"),
+		model.SettingFencing: model.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
 	}
 	if diff := cmp.Diff(want, configs[0].wanted(machine)); diff != "" {
 		t.Errorf("a (-want +got):\n%s", diff)
 	}
 	machine.Inventory.Disks[1].Eligible = false
-	if got := configs[0].wanted(machine)[setting.Disk].Text(); got != noSuchDisk {
+	if got := configs[0].wanted(machine)[model.SettingDisk].Text(); got != noSuchDisk {
 		t.Errorf("a host without a disk that fits is given %s", got)
 	}
 	if got := configs[1].fencing; got == nil || got.Address != "redfish+https://10.0.0.2/redfish/v1/Systems/1" {
@@ -165,7 +164,7 @@ func TestWanted(t *testing.T) {
 	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
 		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
 	}
-	machine = &model.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}, Settings: model.Settings{setting.Fencing: want[setting.Fencing]}}
+	machine = &model.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}, Settings: model.Settings{model.SettingFencing: want[model.SettingFencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
 	}
@@ -259,6 +258,6 @@ func (p *preparing) Act(_ context.Context, _ *model.Desired, action model.Action
 	if p.host.State != model.HostReady {
 		return errors.New("the host takes no settings now")
 	}
-	p.host.Role = model.Role(action.Settings[setting.Role].Text())
+	p.host.Role = model.Role(action.Settings[model.SettingRole].Text())
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -132,10 +131,10 @@ func readHints(path string) (*spec.DiskHints, error) {
 	if err := docs[0].strict(&hints); err != nil {
 		return nil, err
 	}
-	for _, refused := range diskhints.Refusals(diskhints.Hints(hints), diskhints.Service) {
+	read := spec.DiskHints(hints)
+	for _, refused := range read.RefusedByService() {
 		return nil, badFile(path, fmt.Errorf("%s%s %s; %s", docs[0].at(refused.Hint), refused.Hint, refused.Message, refused.Remedy))
 	}
-	read := spec.DiskHints(hints)
 	if read == (spec.DiskHints{}) {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ import (
 type infraEnvManifests struct {
 	files      Files
 	infraEnv   *agentinstall.InfraEnv
-	networks   []setting.StaticNetwork
+	networks   []model.StaticNetwork
 	pullSecret spec.Secret
 	unused     []string
 }
@@ -69,12 +69,12 @@ func unusedIn(path string, fields ...specField) (texts []string) {
 // readNetworks reads the static networks, if any. Their labels have to be those that
 // the InfraEnv selects by: a hub would leave others out, and their hosts would boot
 // without a network.
-func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]setting.StaticNetwork, error) {
+func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]model.StaticNetwork, error) {
 	docs, err := optional(path)
 	if err != nil {
 		return nil, err
 	}
-	var networks []setting.StaticNetwork
+	var networks []model.StaticNetwork
 	for _, doc := range docs {
 		var config agentinstall.NMStateConfig
 		if err := doc.known(doc.object(hubapi.KindNMStateConfig, &config)); err != nil {
@@ -105,11 +105,11 @@ func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, env
 	return nil
 }
 
-func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwork, err error) {
-	var networks []setting.StaticNetwork
+func networkOf(config *agentinstall.NMStateConfig) (network model.StaticNetwork, err error) {
+	var networks []model.StaticNetwork
 	read, err := said(hubobjects.NMStateConfigTable(), config)
 	if err == nil {
-		err = read[setting.StaticNetworks].Decode(&networks)
+		err = read[model.SettingStaticNetworks].Decode(&networks)
 	}
 	switch {
 	case len(config.Spec.Interfaces) == 0:
@@ -120,7 +120,7 @@ func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwor
 		return network, err
 	}
 	text, err := yaml.JSONToYAML([]byte(networks[0].YAML))
-	return setting.StaticNetwork{YAML: string(text), MACs: networks[0].MACs}, err
+	return model.StaticNetwork{YAML: string(text), MACs: networks[0].MACs}, err
 }
 
 // desired is what the service plane needs beside an action's settings.
@@ -138,12 +138,12 @@ func (m *infraEnvManifests) settings(imageType string) (model.Settings, error) {
 	if err != nil {
 		return nil, badFile(m.files.InfraEnv, err)
 	}
-	for _, ofHub := range []model.Setting{setting.OSVersion, setting.ImageType, setting.AgentLabels, setting.NodeLabels, setting.Ironic, setting.IPXE} {
+	for _, ofHub := range []model.Setting{model.SettingOSVersion, model.SettingImageType, model.SettingAgentLabels, model.SettingNodeLabels, model.SettingIronic, model.SettingIPXE} {
 		delete(s, ofHub)
 	}
-	put(s, setting.ImageType, strings.TrimSuffix(imageType, "-iso"))
+	put(s, model.SettingImageType, strings.TrimSuffix(imageType, "-iso"))
 	if len(m.networks) > 0 {
-		s[setting.StaticNetworks] = setting.ValueOf(m.networks)
+		s[model.SettingStaticNetworks] = model.ValueOf(m.networks)
 	}
 	return s, nil
 }
@@ -221,15 +221,15 @@ func (m *clusterManifests) settings(info release.Info) (model.Settings, error) {
 		return nil, badFile(m.files.AgentClusterInstall, err)
 	}
 	for _, elsewhere := range []model.Setting{
-		setting.Workers, setting.Arbiters, setting.Tags, setting.Ignored, setting.IgnEndpoint, setting.InstallConfig,
+		model.SettingWorkers, model.SettingArbiters, model.SettingTags, model.SettingIgnoredValidations, model.SettingIgnitionEndpoint, model.SettingInstallConfigOverrides,
 	} {
 		delete(s, elsewhere) // counted, noted as unused, or a request of its own
 	}
-	put(s, setting.Version, info.Version)
-	put(s, setting.Arch, info.Architecture())
-	put(s, setting.ReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
+	put(s, model.SettingVersion, info.Version)
+	put(s, model.SettingArch, info.Architecture())
+	put(s, model.SettingReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
 	if m.operators != nil {
-		s[setting.Operators] = setting.ValueOf(m.operators)
+		s[model.SettingOperators] = model.ValueOf(m.operators)
 	}
 	return s, nil
 }
@@ -256,15 +256,15 @@ func said(table hubobjects.Table, object any) (model.Settings, error) {
 		return nil, fmt.Errorf("read the fields: %w", err)
 	}
 	s, err := table.Said(fields)
-	if keys, has := s[setting.SSHKeys]; has {
-		s[setting.SSHKeys] = setting.ValueOf(strings.TrimSpace(keys.Text()))
+	if keys, has := s[model.SettingSSHKeys]; has {
+		s[model.SettingSSHKeys] = model.ValueOf(strings.TrimSpace(keys.Text()))
 	}
 	return s, err
 }
 
 func put(s model.Settings, key model.Setting, text string) {
 	if text != "" {
-		s[key] = setting.ValueOf(text)
+		s[key] = model.ValueOf(text)
 	}
 }
 

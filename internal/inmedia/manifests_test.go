@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -212,7 +211,7 @@ func TestHyperthreading(t *testing.T) {
 		`{"compute":[{"name":"infra","hyperthreading":"Disabled"},{"name":"worker"}],"controlPlane":{"hyperthreading":"Enabled"}}`: "masters",
 	} {
 		var roles spec.RoleSet
-		if value := clusterSettings(t, text)[setting.Hyperthreads]; value != "" {
+		if value := clusterSettings(t, text)[model.SettingHyperthreading]; value != "" {
 			if err := value.Decode(&roles); err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +239,7 @@ func clusterSettings(t *testing.T, text string) model.Settings {
 func TestPlatforms(t *testing.T) {
 	for word, want := range map[string]string{"BareMetal": "baremetal", "None": "none", "VSphere": "vsphere", "Nutanix": "nutanix", "External": "external"} {
 		var got spec.Platform
-		if err := clusterSettings(t, `{"platformType":"`+word+`"}`)[setting.Platform].Decode(&got); err != nil || string(got.Type) != want {
+		if err := clusterSettings(t, `{"platformType":"`+word+`"}`)[model.SettingPlatform].Decode(&got); err != nil || string(got.Type) != want {
 			t.Errorf("%s is sent as %q (%v)", word, got.Type, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -197,8 +196,8 @@ func TestSeveralOfAKind(t *testing.T) {
 	m := newMedium(t, auth.None)
 	for _, name := range []string{"lab", "other"} {
 		for _, kind := range []model.Action{
-			{Kind: model.RegisterCluster, Name: name, Settings: model.Settings{setting.Version: setting.ValueOf("4.20")}},
-			{Kind: model.RegisterInfraEnv, Name: name, Settings: model.Settings{setting.Version: setting.ValueOf("4.20")}},
+			{Kind: model.RegisterCluster, Name: name, Settings: model.Settings{model.SettingVersion: model.ValueOf("4.20")}},
+			{Kind: model.RegisterInfraEnv, Name: name, Settings: model.Settings{model.SettingVersion: model.ValueOf("4.20")}},
 		} {
 			desired := byID()
 			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -54,7 +53,7 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 		return Result{}, &model.Fault{
 			Code: model.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
 			Err:  fmt.Errorf("the service has a cluster of another name already: %s (%s)", cluster.Name, cluster.ID),
-			Next: "delete it if it is not meant: " + advice.Command("delete cluster", cluster.ID),
+			Next: "delete it if it is not meant: " + model.Command("delete cluster", cluster.ID),
 		}
 	}
 	changed, err := c.setOverrides(ctx, m, cluster, overrides)
@@ -125,13 +124,13 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 // setOverrides sends the install-config overrides that the cluster lacks, and says
 // whether it did. Without any on the medium, the cluster's stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *model.Cluster, overrides string) (bool, error) {
-	if overrides == "" || setting.Same(setting.InstallConfig, setting.ValueOf(overrides), cluster.Settings[setting.InstallConfig]) {
+	if overrides == "" || setting.Same(model.SettingInstallConfigOverrides, model.ValueOf(overrides), cluster.Settings[model.SettingInstallConfigOverrides]) {
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, m.desired(), model.Action{
 		Kind: model.SetOverrides, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
-		Settings: model.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
+		Settings: model.Settings{model.SettingInstallConfigOverrides: model.ValueOf(overrides)},
 	})
 	if fault, is := errors.AsType[*model.Fault](err); is && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
 		// The keys are those of install-config.yaml, and an unknown one is more likely

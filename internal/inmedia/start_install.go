@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/names"
@@ -101,7 +100,7 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 	case model.ClusterFailed, model.ClusterCancelled:
 		return stepWait, wait{}, &model.Fault{
 			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
-			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: advice.Command("why cluster", cluster.Name),
+			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: model.Command("why cluster", cluster.Name),
 		}
 	case model.ClusterUnknown:
 		return stepWait, wait{}, &model.Fault{
@@ -138,13 +137,13 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 	case known < required || cluster.State != model.ClusterReady:
 		return stepWait, wait{
 			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: model.CodeBlocked,
-			next: advice.Command("why cluster", cluster.Name),
+			next: model.Command("why cluster", cluster.Name),
 		}, nil
 	case tries >= startTries:
 		return stepWait, wait{}, &model.Fault{
 			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name,
 			Err:  fmt.Errorf("the service failed %d times to prepare it: %s", tries, preparationReason(cluster)),
-			Next: advice.Command("why cluster", cluster.Name) + ", cure that, and run the same command again",
+			Next: model.Command("why cluster", cluster.Name) + ", cure that, and run the same command again",
 		}
 	}
 	return stepStart, wait{}, nil

@@ -4,85 +4,51 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
-)
-
-// Settings of a cluster; those marked (image) are settings of an InfraEnv as
-// well, where a change makes a new image.
-const (
-	Version       Name = "spec.openshift.version"       // string (image)
-	ReleaseImage  Name = "spec.openshift.releaseImage"  // string
-	Arch          Name = "spec.openshift.arch"          // string (image)
-	ControlPlane  Name = "spec.topology.controlPlane"   // int
-	Workers       Name = "spec.topology.workers"        // int, of StartInstall only
-	Arbiters      Name = "spec.topology.arbiters"       // int, of StartInstall, and of clusters where Cluster.Changeable has it
-	SSHKeys       Name = "spec.sshKeys"                 // string, one key a line (image)
-	NetworkType   Name = "spec.network.type"            // string
-	MachineNet    Name = "spec.network.machine"         // []string of CIDRs
-	ClusterNet    Name = "spec.network.cluster"         // []spec.ClusterNetwork
-	ServiceNet    Name = "spec.network.service"         // []string of CIDRs
-	APIVIPs       Name = "spec.network.vips.api"        // []string of addresses
-	IngressVIPs   Name = "spec.network.vips.ingress"    // []string of addresses
-	LoadBalancer  Name = "spec.network.loadBalancer"    // cluster-managed | user-managed
-	UserManaged   Name = "spec.network.userManaged"     // bool
-	Platform      Name = "spec.platform"                // spec.Platform
-	Proxy         Name = "spec.proxy"                   // spec.Proxy (image)
-	ExtraNTP      Name = "spec.network.defaults.ntp"    // []string, added to the defaults (image)
-	NTP           Name = "spec.network.ntp"             // []string, the only ones (image)
-	Hyperthreads  Name = "spec.hyperthreading"          // spec.RoleSet
-	SchedulableCP Name = "spec.schedulableControlPlane" // bool
-	DiskEncrypt   Name = "spec.diskEncryption"          // spec.DiskEncryption
-	Operators     Name = "spec.operators"               // []spec.Operator, sorted
-	Bundles       Name = "spec.bundles"                 // []spec.Bundle
-	InstallConfig Name = "spec.overrides.installConfig" // JSON document in a string
-	PullSecret    Name = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
-	Tags          Name = "metadata.tags"                // []string, besides oaictl's own
-	IgnEndpoint   Name = "spec.ignitionEndpoint"        // spec.IgnitionEndpoint
-	Ignored       Name = "spec.ignoreValidations"       // spec.IgnoreValidations
-	Classified    Name = "spec.hub.classifications"     // []spec.Classification, sorted; of a hub only
 )
 
 // OfCluster is what cluster.yaml says of the cluster itself. A field
 // that the file leaves out is absent; one that it gives as empty is there.
-func OfCluster(c *spec.Cluster) Settings {
-	s, set := Settings{}, c.Spec
+func OfCluster(c *spec.Cluster) model.Settings {
+	s, set := model.Settings{}, c.Spec
 	if set.Hub.Classifications != nil {
-		s[Classified] = ValueOf(SortedClassifications(set.Hub.Classifications))
+		s[model.SettingClassifications] = model.ValueOf(SortedClassifications(set.Hub.Classifications))
 	}
 	if c.OnlyAdds() {
-		putSlice(s, Tags, c.Metadata.Tags)
-		putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
+		putSlice(s, model.SettingTags, c.Metadata.Tags)
+		putPointer(s, model.SettingIgnitionEndpoint, set.IgnitionEndpoint)
 		return s // the rest says how a cluster is installed
 	}
-	put(s, Version, set.OpenShift.Version)
-	put(s, ReleaseImage, set.OpenShift.ReleaseImage)
-	put(s, Arch, set.OpenShift.Arch)
-	putPointer(s, ControlPlane, set.Topology.ControlPlane)
-	put(s, SSHKeys, c.SSHKey())
-	putSlice(s, Tags, c.Metadata.Tags)
+	put(s, model.SettingVersion, set.OpenShift.Version)
+	put(s, model.SettingReleaseImage, set.OpenShift.ReleaseImage)
+	put(s, model.SettingArch, set.OpenShift.Arch)
+	putPointer(s, model.SettingControlPlane, set.Topology.ControlPlane)
+	put(s, model.SettingSSHKeys, c.SSHKey())
+	putSlice(s, model.SettingTags, c.Metadata.Tags)
 
 	net := set.Network
-	put(s, NetworkType, net.Type)
-	putSlice(s, MachineNet, net.Machine)
-	putSlice(s, ClusterNet, net.Cluster)
-	putSlice(s, ServiceNet, net.Service)
-	putSlice(s, APIVIPs, net.VIPs.API)
-	putSlice(s, IngressVIPs, net.VIPs.Ingress)
-	put(s, LoadBalancer, net.LoadBalancer)
-	putPointer(s, UserManaged, net.UserManaged)
-	putSlice(s, ExtraNTP, net.Defaults.NTP)
-	putSlice(s, NTP, net.NTP)
+	put(s, model.SettingNetworkType, net.Type)
+	putSlice(s, model.SettingMachineNetworks, net.Machine)
+	putSlice(s, model.SettingClusterNetworks, net.Cluster)
+	putSlice(s, model.SettingServiceNetworks, net.Service)
+	putSlice(s, model.SettingAPIVIPs, net.VIPs.API)
+	putSlice(s, model.SettingIngressVIPs, net.VIPs.Ingress)
+	put(s, model.SettingLoadBalancer, net.LoadBalancer)
+	putPointer(s, model.SettingUserManaged, net.UserManaged)
+	putSlice(s, model.SettingExtraNTP, net.Defaults.NTP)
+	putSlice(s, model.SettingNTP, net.NTP)
 
 	if set.Platform.Type != "" && (c.Present("spec.platform") || !platformImplied(c)) {
-		s[Platform] = ValueOf(set.Platform)
+		s[model.SettingPlatform] = model.ValueOf(set.Platform)
 	}
 	putProxy(s, set.Proxy)
 	if len(set.Hyperthreading) > 0 {
-		s[Hyperthreads] = ValueOf(set.Hyperthreading)
+		s[model.SettingHyperthreading] = model.ValueOf(set.Hyperthreading)
 	}
-	putPointer(s, SchedulableCP, set.SchedulableControlPlane)
-	putPointer(s, DiskEncrypt, set.DiskEncryption)
-	putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
+	putPointer(s, model.SettingSchedulableControlPlane, set.SchedulableControlPlane)
+	putPointer(s, model.SettingDiskEncryption, set.DiskEncryption)
+	putPointer(s, model.SettingIgnitionEndpoint, set.IgnitionEndpoint)
 	if set.Operators != nil {
 		operators := append([]spec.Operator{}, set.Operators...)
 		slices.SortFunc(operators, func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) })
@@ -91,20 +57,20 @@ func OfCluster(c *spec.Cluster) Settings {
 				operators[i].Properties = nil
 			}
 		}
-		s[Operators] = ValueOf(operators)
+		s[model.SettingOperators] = model.ValueOf(operators)
 	}
-	putSlice(s, Bundles, set.Bundles)
+	putSlice(s, model.SettingBundles, set.Bundles)
 	return s
 }
 
 // IgnoredOf is which validations may fail, nil where the file says nothing
 // of that.
-func IgnoredOf(c *spec.Cluster) Settings {
+func IgnoredOf(c *spec.Cluster) model.Settings {
 	list := c.Spec.IgnoreValidations
 	if list.Cluster == nil && list.Hosts == nil {
 		return nil
 	}
-	return Settings{Ignored: ValueOf(list)}
+	return model.Settings{model.SettingIgnoredValidations: model.ValueOf(list)}
 }
 
 // platformImplied says whether the service comes to the same platform by
@@ -121,66 +87,66 @@ func platformImplied(c *spec.Cluster) bool {
 }
 
 // clusterRule is the drift table of clusters.
-func clusterRule(setting Name) (Rule, bool) {
+func clusterRule(setting model.Setting) (Rule, bool) {
 	switch setting {
-	case Version:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: SameVersion}, true
-	case ReleaseImage, Arch, ControlPlane:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: sameJSON}, true
-	case Bundles:
-		return Rule{Cluster: Frozen, same: sameBundles}, true
-	case SSHKeys:
+	case model.SettingVersion:
+		return Rule{Cluster: model.KeptFrozen, InfraEnv: model.KeptFrozen, same: SameVersion}, true
+	case model.SettingReleaseImage, model.SettingArch, model.SettingControlPlane:
+		return Rule{Cluster: model.KeptFrozen, InfraEnv: model.KeptFrozen, same: sameJSON}, true
+	case model.SettingBundles:
+		return Rule{Cluster: model.KeptFrozen, same: sameBundles}, true
+	case model.SettingSSHKeys:
 		return Rule{same: sameLines}, true
-	case Tags, ExtraNTP, NTP:
+	case model.SettingTags, model.SettingExtraNTP, model.SettingNTP:
 		return Rule{same: sameSet}, true
-	case MachineNet, ServiceNet:
+	case model.SettingMachineNetworks, model.SettingServiceNetworks:
 		return Rule{same: samePrefixes}, true
-	case ClusterNet:
+	case model.SettingClusterNetworks:
 		return Rule{same: sameClusterNetworks}, true
-	case APIVIPs, IngressVIPs:
+	case model.SettingAPIVIPs, model.SettingIngressVIPs:
 		return Rule{same: sameAddresses}, true
-	case Proxy:
+	case model.SettingProxy:
 		return Rule{same: sameProxy, secret: true}, true
-	case Operators:
+	case model.SettingOperators:
 		return Rule{same: operatorsIncluded}, true
-	case InstallConfig:
+	case model.SettingInstallConfigOverrides:
 		return Rule{same: sameDocument}, true
-	case Hyperthreads:
+	case model.SettingHyperthreading:
 		return Rule{same: sameRoles}, true
-	case DiskEncrypt:
+	case model.SettingDiskEncryption:
 		return Rule{same: sameEncryption}, true
-	case Ignored:
+	case model.SettingIgnoredValidations:
 		return Rule{same: sameIgnored}, true
 	}
 	return Rule{}, false
 }
 
-func put[T ~string](s Settings, key Name, value T) {
+func put[T ~string](s model.Settings, key model.Setting, value T) {
 	if value != "" {
-		s[key] = ValueOf(string(value))
+		s[key] = model.ValueOf(string(value))
 	}
 }
 
-func putPointer[T any](s Settings, key Name, value *T) {
+func putPointer[T any](s model.Settings, key model.Setting, value *T) {
 	if value != nil {
-		s[key] = ValueOf(*value)
+		s[key] = model.ValueOf(*value)
 	}
 }
 
-func putSlice[T any](s Settings, key Name, list []T) {
+func putSlice[T any](s model.Settings, key model.Setting, list []T) {
 	if list != nil {
-		s[key] = ValueOf(list)
+		s[key] = model.ValueOf(list)
 	}
 }
 
-func putMap(s Settings, key Name, texts map[string]string) {
+func putMap(s model.Settings, key model.Setting, texts map[string]string) {
 	if texts != nil {
-		s[key] = ValueOf(texts)
+		s[key] = model.ValueOf(texts)
 	}
 }
 
-func putProxy(s Settings, proxy spec.Proxy) {
+func putProxy(s model.Settings, proxy spec.Proxy) {
 	if proxy.HTTP != "" || proxy.HTTPS != "" || proxy.No != nil {
-		s[Proxy] = ValueOf(proxy)
+		s[model.SettingProxy] = model.ValueOf(proxy)
 	}
 }

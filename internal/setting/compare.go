@@ -3,8 +3,6 @@ package setting
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"net/netip"
@@ -13,39 +11,25 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
-)
-
-// Keeping is what a service does with a setting that it was given, in the phase
-// that the cluster is in.
-type Keeping string
-
-// What services do with settings. The drift table says what all of them do; a
-// plane reports in [Cluster.Keeping] where its service does something else.
-const (
-	Kept    Keeping = ""        // it holds what was written last, and shows it
-	Derived Keeping = "derived" // it works it out by itself, and takes it from nobody
-	Cleared Keeping = "cleared" // it has emptied it, and works it out later
-	Hidden  Keeping = "hidden"  // it holds it, and need not show it
-	Frozen  Keeping = "frozen"  // it takes no other value any more
-	NotYet  Keeping = "not yet" // it takes another value only once the hosts show that it fits
 )
 
 // Rule is one row of the drift table: how a setting is compared, and what becomes
 // of it in a cluster, an InfraEnv or a host before an install.
 type Rule struct {
-	Cluster, InfraEnv Keeping
+	Cluster, InfraEnv model.Keeping
 	// Host is Hidden where the service need not give it back. Where it does not,
 	// it is sent along with what else is to be written and not by itself, since
 	// every run would send it again.
-	Host   Keeping
-	same   func(want, have Value) bool
+	Host   model.Keeping
+	same   func(want, have model.Value) bool
 	secret bool // never shown
 }
 
 // RuleOf is the drift table, field by field. What it does not name is compared as JSON.
-func RuleOf(setting Name) Rule {
-	for _, of := range []func(Name) (Rule, bool){clusterRule, infraEnvRule, hostRule} {
+func RuleOf(setting model.Setting) Rule {
+	for _, of := range []func(model.Setting) (Rule, bool){clusterRule, infraEnvRule, hostRule} {
 		if rule, special := of(setting); special {
 			return rule
 		}
@@ -55,15 +39,15 @@ func RuleOf(setting Name) Rule {
 
 // Difference is a setting that the file and the service do not agree on.
 type Difference struct {
-	Setting Name
-	Want    Value
-	Have    Value
+	Setting model.Setting
+	Want    model.Value
+	Have    model.Value
 	Known   bool // the service says what it holds
 }
 
 // Differences compares by meaning what is wanted with what is there. What the
 // file leaves out, and what the service does not say, is left alone.
-func Differences(want, have Settings) []Difference {
+func Differences(want, have model.Settings) []Difference {
 	var out []Difference
 	want = withoutRivals(want, have)
 	for setting, value := range want {
@@ -81,11 +65,13 @@ func Differences(want, have Settings) []Difference {
 }
 
 // Same says whether two values of a setting mean the same to a service.
-func Same(setting Name, want, have Value) bool { return RuleOf(setting).same(want, have) }
+func Same(setting model.Setting, want, have model.Value) bool {
+	return RuleOf(setting).same(want, have)
+}
 
 // TakesAway says whether what is there is emptied, or of a proxy a part of it.
 func (d Difference) TakesAway() bool {
-	if d.Setting != Proxy {
+	if d.Setting != model.SettingProxy {
 		return Empty(d.Want)
 	}
 	var want, have spec.Proxy
@@ -97,24 +83,24 @@ func (d Difference) TakesAway() bool {
 
 // withoutRivals wants what excludes another setting to take its place: the service has
 // no object with both.
-func withoutRivals(want, have Settings) Settings {
-	for _, setting := range []Name{NTP, ExtraNTP} {
+func withoutRivals(want, have model.Settings) model.Settings {
+	for _, setting := range []model.Setting{model.SettingNTP, model.SettingExtraNTP} {
 		rival := RivalOf(setting)
 		if _, spoken := want[rival]; !spoken && !Empty(have[rival]) && !Empty(want[setting]) {
 			want = maps.Clone(want)
-			want[rival] = ValueOf([]string{})
+			want[rival] = model.ValueOf([]string{})
 		}
 	}
 	return want
 }
 
 // RivalOf is the setting that excludes another, "" for none.
-func RivalOf(setting Name) Name {
+func RivalOf(setting model.Setting) model.Setting {
 	switch setting {
-	case NTP:
-		return ExtraNTP
-	case ExtraNTP:
-		return NTP
+	case model.SettingNTP:
+		return model.SettingExtraNTP
+	case model.SettingExtraNTP:
+		return model.SettingNTP
 	}
 	return ""
 }
@@ -123,7 +109,7 @@ func RivalOf(setting Name) Name {
 // give back: it cannot be told whether they are differences. With any other
 // difference they are written too, as at the first time.
 func WorthWriting(all []Difference) []Difference {
-	other := slices.ContainsFunc(all, func(d Difference) bool { return d.Known || RuleOf(d.Setting).Host != Hidden })
+	other := slices.ContainsFunc(all, func(d Difference) bool { return d.Known || RuleOf(d.Setting).Host != model.KeptHidden })
 	if !other {
 		return nil
 	}
@@ -131,7 +117,7 @@ func WorthWriting(all []Difference) []Difference {
 }
 
 // Empty says whether a value says that there is nothing.
-func Empty(v Value) bool {
+func Empty(v model.Value) bool {
 	switch v {
 	case "", `""`, "[]", "{}", "null", "false", "0":
 		return true
@@ -139,7 +125,7 @@ func Empty(v Value) bool {
 	return false
 }
 
-func sameJSON(want, have Value) bool {
+func sameJSON(want, have model.Value) bool {
 	return want == have || canonical(string(want)) == canonical(string(have))
 }
 
@@ -163,8 +149,8 @@ func canonical(text string) string {
 
 // sameDocument compares JSON documents that stand in strings; no document and
 // an empty one are the same.
-func sameDocument(want, have Value) bool {
-	blank := func(v Value) string {
+func sameDocument(want, have model.Value) bool {
+	blank := func(v model.Value) string {
 		text := canonical(v.Text())
 		if text == "{}" {
 			return ""
@@ -176,13 +162,13 @@ func sameDocument(want, have Value) bool {
 
 // SameVersion takes "4.20" for satisfied by any 4.20.z, of one architecture
 // or of several.
-func SameVersion(want, have Value) bool {
+func SameVersion(want, have model.Value) bool {
 	w, h := strings.TrimSuffix(want.Text(), "-multi"), strings.TrimSuffix(have.Text(), "-multi")
 	return h == w || strings.HasPrefix(h, w+".")
 }
 
-func sameLines(want, have Value) bool {
-	lines := func(v Value) []string {
+func sameLines(want, have model.Value) bool {
+	lines := func(v model.Value) []string {
 		var out []string
 		for line := range strings.Lines(v.Text()) {
 			if line = strings.TrimSpace(line); line != "" {
@@ -195,7 +181,7 @@ func sameLines(want, have Value) bool {
 }
 
 // Texts are the entries of a list, or the text itself.
-func Texts(v Value) []string {
+func Texts(v model.Value) []string {
 	var list []string
 	if v.Decode(&list) != nil {
 		return []string{v.Text()}
@@ -203,15 +189,15 @@ func Texts(v Value) []string {
 	return list
 }
 
-func sameSet(want, have Value) bool {
+func sameSet(want, have model.Value) bool {
 	w, h := Texts(want), Texts(have)
 	slices.Sort(w)
 	slices.Sort(h)
 	return slices.Equal(slices.Compact(w), slices.Compact(h))
 }
 
-func sameAddresses(want, have Value) bool {
-	read := func(v Value) []string {
+func sameAddresses(want, have model.Value) bool {
+	read := func(v model.Value) []string {
 		list := Texts(v)
 		for i, text := range list {
 			if address, err := netip.ParseAddr(text); err == nil {
@@ -233,12 +219,12 @@ func Prefix(text string) string {
 	return prefix.Masked().String()
 }
 
-func samePrefixes(want, have Value) bool {
+func samePrefixes(want, have model.Value) bool {
 	w, h := Texts(want), Texts(have)
 	return slices.EqualFunc(w, h, func(a, b string) bool { return Prefix(a) == Prefix(b) })
 }
 
-func sameClusterNetworks(want, have Value) bool {
+func sameClusterNetworks(want, have model.Value) bool {
 	var w, h []spec.ClusterNetwork
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
@@ -248,18 +234,18 @@ func sameClusterNetworks(want, have Value) bool {
 	})
 }
 
-func sameProxy(want, have Value) bool {
+func sameProxy(want, have model.Value) bool {
 	var w, h spec.Proxy
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	no := func(proxy spec.Proxy) Value { return ValueOf(strings.Fields(strings.Join(proxy.No, " "))) }
+	no := func(proxy spec.Proxy) model.Value { return model.ValueOf(strings.Fields(strings.Join(proxy.No, " "))) }
 	return w.HTTP == h.HTTP && w.HTTPS == h.HTTPS && sameSet(no(w), no(h))
 }
 
 // operatorsIncluded is satisfied by more operators than asked for: the service
 // adds what an operator depends on.
-func operatorsIncluded(want, have Value) bool {
+func operatorsIncluded(want, have model.Value) bool {
 	var w, h []spec.Operator
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
@@ -278,32 +264,32 @@ func operatorsIncluded(want, have Value) bool {
 }
 
 // sameBundles compares ids, which is what the service gives back.
-func sameBundles(want, have Value) bool {
+func sameBundles(want, have model.Value) bool {
 	var w, h []spec.Bundle
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	ids := func(bundles []spec.Bundle) Value {
+	ids := func(bundles []spec.Bundle) model.Value {
 		list := make([]string, 0, len(bundles))
 		for _, b := range bundles {
 			list = append(list, b.ID)
 		}
-		return ValueOf(list)
+		return model.ValueOf(list)
 	}
 	return sameSet(ids(w), ids(h))
 }
 
-func sameEncryption(want, have Value) bool {
+func sameEncryption(want, have model.Value) bool {
 	var w, h spec.DiskEncryption
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
 	same := maps.Equal(Roles(w.On), Roles(h.On))
 	w.On, h.On = nil, nil
-	return same && sameJSON(ValueOf(w), ValueOf(h))
+	return same && sameJSON(model.ValueOf(w), model.ValueOf(h))
 }
 
-func sameRoles(want, have Value) bool {
+func sameRoles(want, have model.Value) bool {
 	var w, h spec.RoleSet
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
@@ -339,15 +325,15 @@ const tpm = "tpmv2"
 // RolesOf is a set of roles from how the service writes it: "all", "none", or roles with
 // commas between them.
 func RolesOf(words string) spec.RoleSet {
-	set, unknown := spec.RoleSet(Commas(words)).Normalise()
+	set, unknown := spec.RoleSet(model.Commas(words)).Normalise()
 	if len(set)+len(unknown) == 0 && words != "" {
 		unknown = []string{words} // a word that is no role, and not nothing
 	}
 	return slices.Concat(spec.RoleSet{}, set, unknown)
 }
 
-func sameStaticNetworks(want, have Value) bool {
-	var w, h []StaticNetwork
+func sameStaticNetworks(want, have model.Value) bool {
+	var w, h []model.StaticNetwork
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
@@ -357,7 +343,7 @@ func sameStaticNetworks(want, have Value) bool {
 
 // networkKeys are texts that are equal for equal networks, given how to read the
 // document of one.
-func networkKeys(networks []StaticNetwork, read func(string) string) []string {
+func networkKeys(networks []model.StaticNetwork, read func(string) string) []string {
 	keys := make([]string, 0, len(networks))
 	for _, n := range networks {
 		macs := make([]string, 0, len(n.MACs))
@@ -385,20 +371,20 @@ func yamlMeaning(text string) string {
 }
 
 // sameIronic compares what is said. Controllers of the hub say the rest.
-func sameIronic(want, have Value) bool {
+func sameIronic(want, have model.Value) bool {
 	var w, h spec.Ironic
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	return (!w.Agent || h.Agent) && (w.Image == "" || w.Image == h.Image) && (w.IPFamilies == nil || sameSet(ValueOf(w.IPFamilies), ValueOf(h.IPFamilies)))
+	return (!w.Agent || h.Agent) && (w.Image == "" || w.Image == h.Image) && (w.IPFamilies == nil || sameSet(model.ValueOf(w.IPFamilies), model.ValueOf(h.IPFamilies)))
 }
 
-func sameIgnored(want, have Value) bool {
+func sameIgnored(want, have model.Value) bool {
 	var w, h spec.IgnoreValidations
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	return sameSet(ValueOf(w.Cluster), ValueOf(h.Cluster)) && sameSet(ValueOf(w.Hosts), ValueOf(h.Hosts))
+	return sameSet(model.ValueOf(w.Cluster), model.ValueOf(h.Cluster)) && sameSet(model.ValueOf(w.Hosts), model.ValueOf(h.Hosts))
 }
 
 // SortedClassifications are classifications in the order in which they are compared.
@@ -408,10 +394,4 @@ func SortedClassifications(list []spec.Classification) []spec.Classification {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
 	})
 	return sorted
-}
-
-// Digest is the SHA-256 of data in hex, by which contents of manifests and results are compared.
-func Digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

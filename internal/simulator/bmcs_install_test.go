@@ -105,7 +105,7 @@ func TestInstallThroughOwnMedia(t *testing.T) {
 	media := ownMedia(t, s.URL(), cluster)
 	began := time.Now()
 	_, err = install.New(service, install.WithMachines(machine.New(machine.Config{Media: media, Proxy: proxy, Clock: fast})),
-		install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
+		install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
 			if e.Type == model.EventAction || e.Severity != model.SeverityInfo {
 				t.Logf("%s %s", e.Key, e.Message)
 			}

@@ -67,7 +67,7 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 	}
 	for run := range 2 {
 		acted := 0
-		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
+		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -96,7 +95,7 @@ func (m mute) Observe(ctx context.Context, query model.Query, prior *model.Obser
 	for i := range observed.Hosts {
 		settings := model.Settings{}
 		for key, value := range observed.Hosts[i].Settings {
-			if key != setting.Fencing {
+			if key != model.SettingFencing {
 				settings[key] = value
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -68,7 +67,7 @@ func TestAddNodesStates(t *testing.T) {
 		message string // part of the plan's message
 	}{
 		"ready":      {func(*world, *model.Host) {}, model.VerdictWorking, "host/worker-1/install", "", "", ""},
-		"renamed":    {func(_ *world, h *model.Host) { h.Settings[setting.Hostname] = setting.ValueOf("x") }, model.VerdictWorking, "host/worker-1/update", "", "", ""},
+		"renamed":    {func(_ *world, h *model.Host) { h.Settings[model.SettingHostname] = model.ValueOf("x") }, model.VerdictWorking, "host/worker-1/update", "", "", ""},
 		"discovered": {func(_ *world, h *model.Host) { h.State = model.HostDiscovering }, model.VerdictWaiting, "", "worker-1 to be checked", "", ""},
 		"unread":     {func(_ *world, h *model.Host) { h.Inventory = model.Inventory{} }, model.VerdictWaiting, "", "the inventory of a new host", "", ""},
 		"no such disk": {func(w *world, _ *model.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, model.VerdictBlocked,

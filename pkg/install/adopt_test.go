@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -27,7 +26,7 @@ func TestAdoptWhateverTheState(t *testing.T) {
 			plan := w.decide()
 			var marks []string
 			for _, a := range plan.Actions {
-				if _, does := a.Settings[setting.Tags]; does {
+				if _, does := a.Settings[model.SettingTags]; does {
 					marks = append(marks, string(a.Kind))
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -43,7 +42,7 @@ func TestMachineOfTheCluster(t *testing.T) {
 		},
 		"added by another file": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:04:04"}}, func(w *world) {
 			earlier := machine("w-4", "52:54:00:00:04:04", 44)
-			earlier.Day2, earlier.State, earlier.Hostname, earlier.Settings[setting.Hostname] = true, model.HostAdded, "w-4", setting.ValueOf("w-4")
+			earlier.Day2, earlier.State, earlier.Hostname, earlier.Settings[model.SettingHostname] = true, model.HostAdded, "w-4", model.ValueOf("w-4")
 			w.observed.Hosts = append(w.observed.Hosts, earlier)
 		}, "fits w-4 (MAC 52:54:00:00:04:04"},
 		"a node's machine": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:07:07"}}, func(w *world) {

@@ -5,20 +5,19 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // WithAsk gives the Client somebody to ask whether a request for a certificate is approved;
 // without it, the run ends where a person would have to say so. It is called beside the loop,
 // one at a time, and has to return once its context has ended: when the run has, or when the
 // question has become idle. An error leaves the request as it is.
-func WithAsk(ask func(context.Context, csr.Verdict) (approve bool, err error)) Option {
+func WithAsk(ask func(context.Context, model.RequestVerdict) (approve bool, err error)) Option {
 	return func(client *Client) { client.ask = ask }
 }
 
 // question is one that a person is being asked, while the loop goes on.
 type question struct {
-	of       csr.Verdict
+	of       model.RequestVerdict
 	withdraw context.CancelFunc
 	answered chan struct{} // is closed once the rest is there
 	approve  bool
@@ -60,7 +59,7 @@ func (r *run) asked(ctx context.Context, observed *model.Observed, plan model.Pl
 	return answered
 }
 
-func askedKey(v csr.Verdict) string { return "asked/" + model.AnswerKey(v) }
+func askedKey(v model.RequestVerdict) string { return "asked/" + model.AnswerKey(v) }
 
 // take remembers an answer, and reports whether there is one.
 func (r *run) take(q *question, plan model.Plan) bool {
@@ -82,7 +81,7 @@ func (r *run) isIdle(q *question, observed *model.Observed, plan model.Plan) boo
 	if observed.Spoke == nil || observed.Spoke.Trouble != "" {
 		return false
 	}
-	return !slices.ContainsFunc(plan.Questions, func(v csr.Verdict) bool { return model.AnswerKey(v) == model.AnswerKey(q.of) })
+	return !slices.ContainsFunc(plan.Questions, func(v model.RequestVerdict) bool { return model.AnswerKey(v) == model.AnswerKey(q.of) })
 }
 
 // putNext puts the first question that was not put before.

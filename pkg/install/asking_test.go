@@ -11,7 +11,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // growingNodes is the installed cluster of a world as a plane.
@@ -43,7 +42,7 @@ type asked struct {
 }
 
 // asking is a run that adds a worker and asks for each approval.
-func asking(t *testing.T, ask func(context.Context, csr.Verdict) (bool, error), userTimeout time.Duration, changes ...func(*asked)) (*asked, install.Result, error) {
+func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool, error), userTimeout time.Duration, changes ...func(*asked)) (*asked, install.Result, error) {
 	t.Helper()
 	p := &asked{plane: plane{world: addsOne(t)}}
 	for i := range p.spoke.seen.Requests {
@@ -63,7 +62,7 @@ func asking(t *testing.T, ask func(context.Context, csr.Verdict) (bool, error), 
 	for _, change := range changes {
 		change(p)
 	}
-	approved := install.WithEvents(func(e install.Event) {
+	approved := install.WithEvents(func(e model.Event) {
 		if e.Type == model.EventAction && e.Reason == string(model.ApproveRequest) {
 			p.approvedAt = append(p.approvedAt, time.Now())
 		}
@@ -84,7 +83,7 @@ func TestAsksBesideTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open, most, asked atomic.Int32
 		var answeredAt []time.Time
-		p, result, err := asking(t, func(ctx context.Context, v csr.Verdict) (bool, error) {
+		p, result, err := asking(t, func(ctx context.Context, v model.RequestVerdict) (bool, error) {
 			asked.Add(1)
 			most.Store(max(most.Load(), open.Add(1)))
 			defer open.Add(-1)
@@ -117,7 +116,7 @@ func TestAsksBesideTheLoop(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		_, _, err := asking(t, func(ctx context.Context, _ csr.Verdict) (bool, error) {
+		_, _, err := asking(t, func(ctx context.Context, _ model.RequestVerdict) (bool, error) {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return false, context.Cause(ctx)
@@ -136,8 +135,8 @@ func TestNobodyAnswers(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var withdrawn atomic.Int32
-		p, result, err := asking(t, func(ctx context.Context, v csr.Verdict) (bool, error) {
-			if v.Kind == csr.Serving {
+		p, result, err := asking(t, func(ctx context.Context, v model.RequestVerdict) (bool, error) {
+			if v.Kind == model.RequestServing {
 				return true, nil
 			}
 			<-ctx.Done()

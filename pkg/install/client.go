@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -24,9 +22,9 @@ type Client struct {
 	files       Files
 	machines    Machines
 	nodes       Nodes
-	ask         func(context.Context, csr.Verdict) (bool, error)
+	ask         func(context.Context, model.RequestVerdict) (bool, error)
 	clock       Clock
-	emit        func(Event)
+	emit        func(model.Event)
 	poll        time.Duration
 	timeout     time.Duration
 	userTimeout time.Duration
@@ -50,7 +48,9 @@ func WithClock(c Clock) Option { return func(client *Client) { client.clock = c 
 
 // WithEvents receives every event, one at a time and in order. The run waits
 // for receive to return.
-func WithEvents(receive func(Event)) Option { return func(client *Client) { client.emit = receive } }
+func WithEvents(receive func(model.Event)) Option {
+	return func(client *Client) { client.emit = receive }
+}
 
 // WithPollInterval fixes the time between observations. Zero lets it adapt,
 // between one second after a change and ten where nothing happens.
@@ -71,7 +71,7 @@ func New(service Service, options ...Option) *Client {
 		backend = loopOnly{service}
 	}
 	notifier, _ := service.(Notifier)
-	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
+	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(model.Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
 	for _, option := range options {
 		option(client)
 	}
@@ -141,13 +141,13 @@ func (client *Client) Changed(desired *model.Desired, observed *model.Observed) 
 // Act carries out one action of a plan that was decided on an observation, and does not
 // wait for what it starts.
 func (client *Client) Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error {
-	return client.act(ctx, desired, observed, action, func(e Event) {
+	return client.act(ctx, desired, observed, action, func(e model.Event) {
 		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, model.SeverityInfo
 		client.emit(e)
 	})
 }
 
-func (client *Client) act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(Event)) error {
+func (client *Client) act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(model.Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
 	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
@@ -252,7 +252,7 @@ func asObserved(observed *model.Observed) *model.Desired {
 		}
 		hosts++
 	}
-	if value, said := c.Settings[setting.ControlPlane]; said && value.Decode(&controlPlane) == nil {
+	if value, said := c.Settings[model.SettingControlPlane]; said && value.Decode(&controlPlane) == nil {
 		out.Spec.Topology.ControlPlane = &controlPlane
 	}
 	workers, none := max(0, hosts-controlPlane-arbiters), 0

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -45,7 +44,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 		by = after
 	}
 	out := *refused
-	out.Op, out.On, out.Next = op, f.FullName(), advice.Command("describe cluster", f.Ref.Name)
+	out.Op, out.On, out.Next = op, f.FullName(), model.Command("describe cluster", f.Ref.Name)
 	out.Err = fmt.Errorf("it is %s: %w", f.Ref.Status, refused.Err)
 	if by.why != "" {
 		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", by.why, f.Ref.Status), by.next
@@ -55,7 +54,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 
 // goOnOrGiveUp is what can be done with a cluster whose install has not begun.
 func (f *Found) goOnOrGiveUp() model.Advice {
-	return "to go on, run {create cluster -f FILE}; to give it up, run " + advice.Command("delete cluster", f.Ref.Name)
+	return "to go on, run {create cluster -f FILE}; to give it up, run " + model.Command("delete cluster", f.Ref.Name)
 }
 
 // Cancel stops an install. Where there is none, the error says why, and what suits the
@@ -70,15 +69,15 @@ func (client *Client) AfterCancel(ctx context.Context, found *Found) (next model
 	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
-	return advice.Command("reset cluster", found.Ref.Name)
+	return model.Command("reset cluster", found.Ref.Name)
 }
 
 func (f *Found) cancelRefused(err error) error {
 	return f.outOfTurn(err, "cancel the install of",
 		suits{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
 		suits{},
-		suits{"the install has ended, so there is nothing to cancel", advice.Command("reset cluster", f.Ref.Name)},
-		suits{"the install is done, so there is nothing to cancel", advice.Command("download kubeconfig", f.Ref.Name)})
+		suits{"the install has ended, so there is nothing to cancel", model.Command("reset cluster", f.Ref.Name)},
+		suits{"the install is done, so there is nothing to cancel", model.Command("download kubeconfig", f.Ref.Name)})
 }
 
 // Reset takes a failed or cancelled install back to its beginning. Where there is none, the
@@ -90,9 +89,9 @@ func (client *Client) Reset(ctx context.Context, found *Found) error {
 func (f *Found) resetRefused(err error) error {
 	return f.outOfTurn(err, "reset the install of",
 		suits{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
-		suits{"the install runs", advice.Command("cancel cluster", f.Ref.Name)},
+		suits{"the install runs", model.Command("cancel cluster", f.Ref.Name)},
 		suits{},
-		suits{"an installed cluster cannot be reset", advice.Command("describe cluster", f.Ref.Name)})
+		suits{"an installed cluster cannot be reset", model.Command("describe cluster", f.Ref.Name)})
 }
 
 // FindToDelete is Inspect for a cluster that is to be deleted: on a hub that is also one whose
@@ -135,7 +134,7 @@ func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOp
 }
 
 func (f *Found) deleteRefused(err error) error {
-	keeps := suits{"the service keeps a cluster while it is being installed", advice.Command("cancel cluster", f.Ref.Name)}
+	keeps := suits{"the service keeps a cluster while it is being installed", model.Command("cancel cluster", f.Ref.Name)}
 	return f.outOfTurn(err, "delete cluster", suits{}, keeps, suits{}, suits{})
 }
 
@@ -151,7 +150,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, op
 	}
 	shown, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
 	for _, host := range hosts {
-		shown, commands = append(shown, host.DisplayName()), append(commands, string(advice.Command("delete host", host.DisplayName())))
+		shown, commands = append(shown, host.DisplayName()), append(commands, string(model.Command("delete host", host.DisplayName())))
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,

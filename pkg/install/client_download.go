@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -59,15 +58,15 @@ func (client *Client) RoleIgnition(ctx context.Context, found *Found, file strin
 
 // notMadeYet is for the files that an install makes.
 func (f *Found) notMadeYet(err error, file string) error {
-	wait := advice.Command("wait cluster", f.Ref.Name, "--for installed")
+	wait := model.Command("wait cluster", f.Ref.Name, "--for installed")
 	during := wait
 	if file == model.KubeconfigFile {
-		during += ", or take the one without the ingress certificate: " + advice.Command("download kubeconfig", f.Ref.Name, "--no-ingress")
+		during += ", or take the one without the ingress certificate: " + model.Command("download kubeconfig", f.Ref.Name, "--no-ingress")
 	}
 	return f.outOfTurn(err, "download "+file+" of",
 		suits{"the install, which makes it, has not begun", wait},
 		suits{"the install has not made it yet", during},
-		suits{"the install ended before it was made", advice.Command("why", f.Ref.Name)},
+		suits{"the install ended before it was made", model.Command("why", f.Ref.Name)},
 		suits{})
 }
 

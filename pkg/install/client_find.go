@@ -10,7 +10,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -228,7 +227,7 @@ func pickHost(hosts []model.Host, name string) (model.Host, error) {
 		switch {
 		case strings.EqualFold(host.ID, name):
 			return host, nil
-		case host.Hostname == name, csr.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces,
+		case host.Hostname == name, model.NodeName(host.Hostname) == name && name != "", slices.ContainsFunc(host.Inventory.Interfaces,
 			func(i model.Interface) bool { return strings.EqualFold(i.MAC, name) }):
 			found = append(found, host)
 		}

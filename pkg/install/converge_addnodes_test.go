@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -75,7 +74,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 		stranger.Day2, stranger.State = true, model.HostReady
 		if w.hub {
-			stranger.Settings[setting.Approved] = setting.ValueOf(false)
+			stranger.Settings[model.SettingApproved] = model.ValueOf(false)
 		}
 		if random.IntN(3) == 0 {
 			stranger.Inventory = model.Inventory{}
@@ -220,7 +219,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		"deleted": {func(w *world, _ *spec.Cluster) { w.observed.InfraEnvs = nil }, "lab", "infraenv/lab/register"},
 		"of another architecture": {func(w *world, c *spec.Cluster) {
 			c.Spec.OpenShift.Arch = spec.X86
-			w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("arm64")
+			w.observed.InfraEnvs[0].Settings[model.SettingArch] = model.ValueOf("arm64")
 		}, "lab-2", "infraenv/lab-2/register"},
 		"of another version": {func(w *world, c *spec.Cluster) {
 			c.Spec.Discovery.OSVersion = "4.22"
@@ -237,8 +236,8 @@ func TestImageOfAddedNodes(t *testing.T) {
 			c := sample(3, 2)
 			w := installedWithout(t, c, false)
 			w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
-			if w.observed.InfraEnvs[0].Settings[setting.Arch] == "" {
-				w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("x86_64")
+			if w.observed.InfraEnvs[0].Settings[model.SettingArch] == "" {
+				w.observed.InfraEnvs[0].Settings[model.SettingArch] = model.ValueOf("x86_64")
 			}
 			test.change(w, c)
 			plan := w.decide()

@@ -61,8 +61,8 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &deletedPlane{plane: &plane{world: newWorld(&model.Desired{Spec: sample(3, 0), Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
-				var events []install.Event
-				result, err := install.New(p, install.WithEvents(func(e install.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
+				var events []model.Event
+				result, err := install.New(p, install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
 				if n := count(p.world, model.RegisterCluster); n != 1 {
 					t.Errorf("registered %d times", n)
 				}

@@ -3,14 +3,14 @@
 //
 // Installing is a control loop: look at what is there, decide what is still
 // missing, start the next things, look again. The parts of the loop are the
-// parts of this package:
+// parts of this package and of its vocabulary, [github.com/oaictl/oaictl/pkg/install/model]:
 //
-//   - [Desired] is what the cluster shall become: a cluster.yaml, read by
+//   - [model.Desired] is what the cluster shall become: a cluster.yaml, read by
 //     [github.com/oaictl/oaictl/pkg/install/spec], and what the person running
 //     it has allowed.
-//   - [Observed] is all that is known of the cluster at one moment.
-//   - [Memory] is what a loop has learned and no observation shows.
-//   - [Decide] is a pure function of the three. Its [Plan] names what to do next
+//   - [model.Observed] is all that is known of the cluster at one moment.
+//   - [model.Memory] is what a loop has learned and no observation shows.
+//   - [Decide] is a pure function of the three. Its [model.Plan] names what to do next
 //     (actions), what can only be waited for (waits), what stands in the way
 //     and who can remove it (blockers), where things stand in one word (verdict),
 //     and when a loop has waited for long enough.
@@ -31,12 +31,12 @@
 // whatever machine, goes on from there. A run of an installed cluster writes
 // nothing.
 //
-// Each [Event] is one thing that happened; together they are the only output.
-// Every unsuccessful end is a [Fault], with the exit code that [CodeOf] reads
-// and the advice that [NextOf] reads.
+// Each [model.Event] is one thing that happened; together they are the only output.
+// Every unsuccessful end is a [model.Fault], with the exit code that [model.CodeOf] reads
+// and the advice that [model.NextOf] reads.
 //
 // Three more things are part of the promise. No machine is installed that the
 // cluster.yaml does not name, unless it says acceptUnknownHosts. What oaictl did
-// not make is not touched, unless [Options].Adopt names it. And no secret is
+// not make is not touched, unless [model.Options].Adopt names it. And no secret is
 // in an event, an error or a printed plan.
 package install

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -60,18 +59,18 @@ func TestDriftAfterTheStart(t *testing.T) {
 // version.
 func TestImmutableSettingsOfImages(t *testing.T) {
 	for name, test := range map[string]struct {
-		version setting.Value
+		version model.Value
 		told    bool
-	}{"the same": {setting.ValueOf("4.20.1"), false}, "another": {setting.ValueOf("4.19.1"), true}, "not said": {"", false}} {
+	}{"the same": {model.ValueOf("4.20.1"), false}, "another": {model.ValueOf("4.19.1"), true}, "not said": {"", false}} {
 		w := readyWorld(t, sample(3, 0))
 		env := &w.observed.InfraEnvs[0]
-		delete(env.Settings, setting.Version)
+		delete(env.Settings, model.SettingVersion)
 		if test.version != "" {
-			env.Settings[setting.Version] = test.version
+			env.Settings[model.SettingVersion] = test.version
 		}
 		plan := w.decide()
 		told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
-			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(setting.Version))
+			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(model.SettingVersion))
 		})
 		if told != test.told || !hasKind(plan, model.StartInstall) {
 			t.Errorf("%s: %+v", name, plan)
@@ -101,12 +100,12 @@ func TestRolesWithHyperthreading(t *testing.T) {
 		if test.arbiters {
 			c.Spec.Topology.Arbiters = &one
 		}
-		w.observed.Cluster.Settings[setting.Hyperthreads] = setting.ValueOf(test.have)
+		w.observed.Cluster.Settings[model.SettingHyperthreading] = model.ValueOf(test.have)
 		if differs := hasKind(w.decide(), model.UpdateCluster); differs == test.same {
 			t.Errorf("%s: %+v", name, w.decide().Actions)
 		}
 		w.observed.Cluster.State = model.ClusterInstalling
-		told := slices.ContainsFunc(w.decide().Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, string(setting.Hyperthreads)) })
+		told := slices.ContainsFunc(w.decide().Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, string(model.SettingHyperthreading)) })
 		if told == test.same {
 			t.Errorf("%s, too late: %+v", name, w.decide().Warnings)
 		}
@@ -118,7 +117,7 @@ func TestRolesWithHyperthreading(t *testing.T) {
 func TestSettingsOfImagesOnly(t *testing.T) {
 	c := sample(3, 0)
 	w := readyWorld(t, c)
-	w.observed.Cluster.ImageOnly = []model.Setting{setting.ExtraNTP}
+	w.observed.Cluster.ImageOnly = []model.Setting{model.SettingExtraNTP}
 	c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
 	w.desired.Options.Reimage = true
 	if plan := w.decide(); hasKind(plan, model.UpdateCluster) || !hasKind(plan, model.UpdateInfraEnv) {
@@ -129,21 +128,21 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 // TestLastingSettings warns of what is taken away from a service that goes on with it,
 // and of nothing else.
 func TestLastingSettings(t *testing.T) {
-	proxy := func(http, https, no string) setting.Value {
-		return setting.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)})
+	proxy := func(http, https, no string) model.Value {
+		return model.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: model.Commas(no)})
 	}
 	for name, test := range map[string]struct {
 		have model.Settings
 		want func(*spec.ClusterSpec)
 		told string // who goes on with it, "" for nobody
 	}{
-		"time servers, none": {model.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
-		"more of them, none": {model.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
-		"others":             {model.Settings{setting.NTP: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
-		"no proxy":           {model.Settings{setting.Proxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
-		"half a proxy":       {model.Settings{setting.Proxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
-		"another proxy":      {model.Settings{setting.Proxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
-		"arguments, none":    {model.Settings{setting.KernelArgs: setting.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
+		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+		"more of them, none": {model.Settings{model.SettingExtraNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+		"others":             {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
+		"no proxy":           {model.Settings{model.SettingProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+		"half a proxy":       {model.Settings{model.SettingProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+		"another proxy":      {model.Settings{model.SettingProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
+		"arguments, none":    {model.Settings{model.SettingKernelArguments: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
 	} {
 		c := sample(3, 0)
 		test.want(&c.Spec)
@@ -152,7 +151,7 @@ func TestLastingSettings(t *testing.T) {
 			w.desired.Options.Reimage = true
 			maps.Copy(w.observed.InfraEnvs[0].Settings, test.have)
 			if lasting {
-				w.observed.Cluster.Lasting = []model.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP}
+				w.observed.Cluster.Lasting = []model.Setting{model.SettingProxy, model.SettingExtraNTP, model.SettingNTP}
 			}
 			plan := w.decide()
 			told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
@@ -168,25 +167,25 @@ func TestLastingSettings(t *testing.T) {
 // TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
 // and refuse every change from then on. Of what it refuses already there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
-	for key, rival := range map[model.Setting]model.Setting{setting.NTP: setting.ExtraNTP, setting.ExtraNTP: setting.NTP} {
+	for key, rival := range map[model.Setting]model.Setting{model.SettingNTP: model.SettingExtraNTP, model.SettingExtraNTP: model.SettingNTP} {
 		for name, test := range map[string]struct {
 			lasting bool
 			image   model.ImageState
 			told    bool
 		}{"a hub": {true, model.ImageReady, true}, "no hub": {false, model.ImageReady, false}, "refused": {true, model.ImageFailed, false}} {
 			c := sample(3, 0)
-			only := map[model.Setting]*[]string{setting.NTP: &c.Spec.Network.NTP, setting.ExtraNTP: &c.Spec.Network.Defaults.NTP}
+			only := map[model.Setting]*[]string{model.SettingNTP: &c.Spec.Network.NTP, model.SettingExtraNTP: &c.Spec.Network.Defaults.NTP}
 			*only[key] = []string{"b"}
 			w := readyWorld(t, c)
 			w.desired.Options.Reimage = true
 			for _, settings := range []model.Settings{w.observed.Cluster.Settings, w.observed.InfraEnvs[0].Settings} {
 				delete(settings, key)
 			}
-			w.observed.InfraEnvs[0].Settings[rival] = setting.ValueOf([]string{"a"})
+			w.observed.InfraEnvs[0].Settings[rival] = model.ValueOf([]string{"a"})
 			w.observed.InfraEnvs[0].Image.State, w.observed.InfraEnvs[0].Owned = test.image, true
 			if test.lasting {
-				w.observed.Cluster.Lasting = []model.Setting{setting.ExtraNTP, setting.NTP}
-				w.observed.Cluster.ImageOnly = []model.Setting{setting.ExtraNTP}
+				w.observed.Cluster.Lasting = []model.Setting{model.SettingExtraNTP, model.SettingNTP}
+				w.observed.Cluster.ImageOnly = []model.Setting{model.SettingExtraNTP}
 			}
 			plan := w.decide()
 			writes := hasKind(plan, model.UpdateInfraEnv) || hasKind(plan, model.UpdateCluster)
@@ -205,8 +204,8 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 	c := sample(3, 2)
 	w := installedWithout(t, c, false)
 	w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
-	w.observed.Cluster.Lasting = []model.Setting{setting.ExtraNTP, setting.NTP}
-	w.observed.InfraEnvs[0].Settings[setting.NTP] = setting.ValueOf([]string{"a"})
+	w.observed.Cluster.Lasting = []model.Setting{model.SettingExtraNTP, model.SettingNTP}
+	w.observed.InfraEnvs[0].Settings[model.SettingNTP] = model.ValueOf([]string{"a"})
 	for name, change := range map[string]func(){
 		"emptied":    func() { c.Spec.Network.NTP = []string{} },
 		"the others": func() { c.Spec.Network.NTP, c.Spec.Network.Defaults.NTP = nil, []string{"b"} },
@@ -265,7 +264,7 @@ func TestLateWorkers(t *testing.T) {
 	w.observed.Results = model.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State, h.Role = model.HostInstalled, model.Role(h.Settings[setting.Role].Text())
+		h.State, h.Role = model.HostInstalled, model.Role(h.Settings[model.SettingRole].Text())
 	}
 	late := &w.observed.Hosts[3]
 	late.Day2 = true

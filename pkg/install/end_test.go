@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,7 +56,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 		p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 0)})}
 		p.lose = func(a model.Action) error {
 			if a.Kind == model.UpdateHost && p.host(a.Target).ID == "host-cp-0" {
-				p.host(a.Target).Settings[setting.Hostname] = setting.ValueOf("rewritten")
+				p.host(a.Target).Settings[model.SettingHostname] = model.ValueOf("rewritten")
 			}
 			return nil
 		}

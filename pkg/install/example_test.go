@@ -121,7 +121,7 @@ func ExampleClient_Plan() {
 func ExampleClient_Run() {
 	installer := install.New(&labService{},
 		install.WithClock(&atOnce{}),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			switch e.Type {
 			case "action":
 				fmt.Println("-", e.Message)

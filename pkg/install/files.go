@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -51,7 +50,7 @@ func (d directory) Observe(_ context.Context, cluster model.ClusterRef) (map[str
 	for _, name := range resultFiles() {
 		path := filepath.Join(auth, name)
 		if data, err := readRegular(path); err == nil {
-			kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: isPrivate(path), Path: path}
+			kept[name] = model.SavedResult{Digest: model.Digest(data), Private: isPrivate(path), Path: path}
 		}
 	}
 	return kept, nil
@@ -308,7 +307,7 @@ func kubeconfigPath(kept map[string]model.SavedResult) string {
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (client *Client) saveResult(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(Event)) error {
+func (client *Client) saveResult(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(model.Event)) error {
 	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
@@ -318,7 +317,7 @@ func (client *Client) saveResult(ctx context.Context, desired *model.Desired, ob
 	}
 	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		report(Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		report(model.Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
 		observed.Known.Save(a.Name, data)
@@ -330,7 +329,7 @@ func (client *Client) saveResult(ctx context.Context, desired *model.Desired, ob
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (client *Client) claim(ctx context.Context, desired *model.Desired, id string, report func(Event)) error {
+func (client *Client) claim(ctx context.Context, desired *model.Desired, id string, report func(model.Event)) error {
 	if client.files == nil {
 		return nil
 	}
@@ -341,7 +340,7 @@ func (client *Client) claim(ctx context.Context, desired *model.Desired, id stri
 		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
-		report(Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		report(model.Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

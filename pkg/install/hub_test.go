@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -24,7 +22,7 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 	w := readyWorld(t, c)
 	w.hub = true
 	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].Settings[setting.Approved] = setting.ValueOf(true)
+		w.observed.Hosts[i].Settings[model.SettingApproved] = model.ValueOf(true)
 	}
 	return w
 }
@@ -55,26 +53,26 @@ func actionOf(t *testing.T, plan model.Plan, kind model.Kind) model.Action {
 // A host is approved in the same write that makes it what the file says, and
 // only if the file names it.
 func TestApproval(t *testing.T) {
-	asked, granted := setting.ValueOf(false), setting.ValueOf(true)
+	asked, granted := model.ValueOf(false), model.ValueOf(true)
 	for name, test := range map[string]struct {
-		approved setting.Value // "": the service knows no approval
+		approved model.Value // "": the service knows no approval
 		change   func(*model.Host, *spec.Cluster)
 		want     model.Settings // nil: nothing is written
 	}{
 		"with role and hostname": {approved: asked, want: model.Settings{
-			setting.Approved: granted, setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"),
+			model.SettingApproved: granted, model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0"),
 		}},
-		"a service that knows none": {want: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
-		"alone where the rest is so": {approved: asked, want: model.Settings{setting.Approved: granted}, change: func(h *model.Host, _ *spec.Cluster) {
-			h.Settings[setting.Role], h.Settings[setting.Hostname] = setting.ValueOf("control-plane"), setting.ValueOf("cp-0")
+		"a service that knows none": {want: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0")}},
+		"alone where the rest is so": {approved: asked, want: model.Settings{model.SettingApproved: granted}, change: func(h *model.Host, _ *spec.Cluster) {
+			h.Settings[model.SettingRole], h.Settings[model.SettingHostname] = model.ValueOf("control-plane"), model.ValueOf("cp-0")
 		}},
-		"approved by somebody else": {approved: granted, want: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0")}},
+		"approved by somebody else": {approved: granted, want: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0")}},
 		"not before its inventory":  {approved: asked, change: func(h *model.Host, _ *spec.Cluster) { h.Inventory = model.Inventory{} }},
 		"not while its disk is not found": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none"
 		}},
 		"not what the file does not name": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
-		"what the file accepts": {approved: asked, want: model.Settings{setting.Approved: granted}, change: func(_ *model.Host, c *spec.Cluster) {
+		"what the file accepts": {approved: asked, want: model.Settings{model.SettingApproved: granted}, change: func(_ *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 		}},
 		"what the file accepts, before its inventory": {approved: asked, change: func(h *model.Host, c *spec.Cluster) {
@@ -86,7 +84,7 @@ func TestApproval(t *testing.T) {
 		h := w.host("host-cp-0")
 		h.Settings = model.Settings{}
 		if test.approved != "" {
-			h.Settings[setting.Approved] = test.approved
+			h.Settings[model.SettingApproved] = test.approved
 		}
 		if test.change != nil {
 			test.change(h, c)
@@ -176,7 +174,7 @@ func TestCountsAtTheStart(t *testing.T) {
 			c.Spec.AcceptUnknownHosts = true
 			*c.Spec.Topology.Workers++
 			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
-			stranger.State, stranger.Settings[setting.Approved] = model.HostReady, setting.ValueOf(true)
+			stranger.State, stranger.Settings[model.SettingApproved] = model.HostReady, model.ValueOf(true)
 			stranger.Registered = w.observed.At
 			w.observed.Hosts = append(w.observed.Hosts, stranger)
 		}
@@ -217,10 +215,10 @@ func TestControlPlaneThatChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		have := w.observed.Cluster.Settings
-		have[setting.Arbiters], have[setting.Workers] = setting.ValueOf(test.registered[1]), setting.ValueOf(test.registered[2])
+		have[model.SettingArbiters], have[model.SettingWorkers] = model.ValueOf(test.registered[1]), model.ValueOf(test.registered[2])
 		if test.rest {
-			delete(have, setting.Arbiters)
-			delete(have, setting.Workers)
+			delete(have, model.SettingArbiters)
+			delete(have, model.SettingWorkers)
 		}
 		c := sample(test.file[0], test.file[2])
 		c.Spec.Topology.Arbiters, c.Spec.Network.VIPs = &test.file[1], w.desired.Spec.Spec.Network.VIPs
@@ -265,7 +263,7 @@ func TestReleasedAndStalled(t *testing.T) {
 	} {
 		w := readyHub(t, sample(3, 1))
 		w.observed.Cluster.Released = test.released
-		w.observed.Cluster.Settings[setting.Workers] = setting.ValueOf(test.workers)
+		w.observed.Cluster.Settings[model.SettingWorkers] = model.ValueOf(test.workers)
 		if test.stalled > 0 {
 			w.observed.Cluster.Stalled = w.observed.At.Add(-test.stalled)
 		}
@@ -295,7 +293,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 			w := readyHub(t, sample(3, 0))
 			w.observed.Cluster.PassesOn = test.passesOn
 			if test.differs {
-				delete(w.observed.Hosts[1].Settings, setting.Hostname)
+				delete(w.observed.Hosts[1].Settings, model.SettingHostname)
 			}
 			began, took := time.Now(), time.Duration(-1)
 			p := &plane{world: w, still: true, refuse: func(a model.Action) error {
@@ -317,7 +315,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 func TestNudgedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := readyHub(t, sample(3, 0))
-		var nudged []install.Event
+		var nudged []model.Event
 		p := &plane{world: w, still: true}
 		w.observed.Cluster.Released = true
 		w.observed.Cluster.Stalled = time.Now()
@@ -326,7 +324,7 @@ func TestNudgedOnceAMinute(t *testing.T) {
 			return nil
 		}
 		w.observed.InfraEnvs[0].Image = model.Image{State: model.ImageReady}
-		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e install.Event) {
+		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e model.Event) {
 			if e.Reason == string(model.NudgeCluster) {
 				nudged = append(nudged, e)
 			}
@@ -359,7 +357,7 @@ func TestRecordInstalled(t *testing.T) {
 				tried++
 				return refuse
 			}}
-			installer := install.New(p, install.WithEvents(func(e install.Event) {
+			installer := install.New(p, install.WithEvents(func(e model.Event) {
 				if e.Reason == string(model.RecordInstalled) {
 					told++
 				}
@@ -410,8 +408,8 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		w := readyHub(t, sample(3, 0))
 		w.desired.Spec.Host("cp-1").Disk.Hints = test.hints
 		h := w.host("host-cp-1")
-		h.DiskChooser, h.Disk = diskhints.Service, "a"
-		h.Settings[setting.Disk] = setting.ValueOf("a")
+		h.DiskByService, h.Disk = true, "a"
+		h.Settings[model.SettingDisk] = model.ValueOf("a")
 		h.Inventory.Disks = []model.Disk{
 			{ID: "a", Path: "/dev/sda", WWN: "0x5001b448b1a00001", SizeBytes: 4e12, Eligible: true},
 			{ID: "b", Path: "/dev/sdb", ByID: "/dev/disk/by-id/b", WWN: "0x5001b448b1a00002", Model: "SAMSUNG", SizeBytes: 480_103_981_056, Eligible: true},

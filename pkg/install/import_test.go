@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -44,7 +43,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
 		i := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv })
-		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" || w.writes[i].Settings[setting.Version] != "" {
+		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[model.SettingOSVersion].Text() != "4.21" || w.writes[i].Settings[model.SettingVersion] != "" {
 			t.Errorf("hub %v: the image: %+v", hub, w.writes)
 		}
 	}
@@ -100,7 +99,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	c.Spec.Discovery.OSVersion = "4.21"
 	w := installedWithout(t, c, false)
 	for _, env := range w.observed.InfraEnvs {
-		if env.Settings[setting.OSVersion] != "" || env.Settings[setting.Version].Text() != "4.20" {
+		if env.Settings[model.SettingOSVersion] != "" || env.Settings[model.SettingVersion].Text() != "4.20" {
 			t.Errorf("installed from %s", env.Settings)
 		}
 	}
@@ -109,7 +108,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
+	if i := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[model.SettingOSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }
@@ -120,7 +119,7 @@ func TestSharedNodeLabels(t *testing.T) {
 	c := sample(1, 0)
 	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
 	w := readyWorld(t, c)
-	if got := w.observed.Hosts[0].Settings[setting.Labels]; got != setting.ValueOf(map[string]string{"rack": "a"}) {
+	if got := w.observed.Hosts[0].Settings[model.SettingLabels]; got != model.ValueOf(map[string]string{"rack": "a"}) {
 		t.Errorf("labels %s", got)
 	}
 	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}

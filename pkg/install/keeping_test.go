@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,21 +27,21 @@ type keepingCase struct {
 // waited for, told of, in the way, or none.
 func TestKeepingOfClusterSettings(t *testing.T) {
 	const ours, theirs = "10.0.0.%/24", "192.0.2.%/24"
-	networks, vips := setting.MachineNet, setting.APIVIPs
+	networks, vips := model.SettingMachineNetworks, model.SettingAPIVIPs
 	list := func(texts ...string) []string { return texts }
 	for name, test := range map[string]keepingCase{
-		"kept":                         {setting: networks, want: list("10.0.0.0/24"), keeping: setting.Kept, writes: true},
-		"frozen":                       {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: setting.Frozen, warnings: 1},
-		"cleared":                      {setting: networks, want: list("10.0.0.0/24"), keeping: setting.Cleared},
-		"cleared with hosts":           {setting: networks, want: list("10.0.0.0/24"), keeping: setting.Cleared, hosts: 3, network: ours},
-		"derived of nothing":           {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: setting.Derived},
-		"derived as in the file":       {setting: networks, want: list("10.0.0.0/24"), have: list("10.0.0.0/24"), keeping: setting.Derived, hosts: 3, network: ours},
-		"derived and not in the file":  {setting: networks, want: list("10.0.0.0/16"), have: list("10.0.0.0/24"), keeping: setting.Derived, hosts: 1, network: ours, blocker: "MachineNetworkDiffers"},
-		"derived and one of the two":   {setting: networks, want: list("10.0.0.0/24", "10.1.0.0/24"), have: list("10.0.0.0/24"), keeping: setting.Derived, hosts: 1, network: ours, warnings: 1},
-		"not yet without hosts":        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: setting.NotYet, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
-		"not yet with another network": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: setting.NotYet, hosts: 1, network: theirs, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
-		"now":                          {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: setting.NotYet, hosts: 1, network: ours, writes: true},
-		"never":                        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: setting.NotYet, hosts: 3, network: theirs, blocker: "VIPOutsideHostNetworks"},
+		"kept":                         {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptAsWritten, writes: true},
+		"frozen":                       {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: model.KeptFrozen, warnings: 1},
+		"cleared":                      {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared},
+		"cleared with hosts":           {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared, hosts: 3, network: ours},
+		"derived of nothing":           {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: model.KeptDerived},
+		"derived as in the file":       {setting: networks, want: list("10.0.0.0/24"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 3, network: ours},
+		"derived and not in the file":  {setting: networks, want: list("10.0.0.0/16"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 1, network: ours, blocker: "MachineNetworkDiffers"},
+		"derived and one of the two":   {setting: networks, want: list("10.0.0.0/24", "10.1.0.0/24"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 1, network: ours, warnings: 1},
+		"not yet without hosts":        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
+		"not yet with another network": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 1, network: theirs, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
+		"now":                          {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 1, network: ours, writes: true},
+		"never":                        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 3, network: theirs, blocker: "VIPOutsideHostNetworks"},
 	} {
 		t.Run(name, func(t *testing.T) { test.run(t) })
 	}
@@ -54,17 +53,17 @@ func (test *keepingCase) run(t *testing.T) {
 	w := readyWorld(t, c)
 	o := &w.observed
 	c.Spec.Network.VIPs = spec.VIPs{}
-	if test.setting == setting.MachineNet {
+	if test.setting == model.SettingMachineNetworks {
 		c.Spec.Network.Machine = test.want
 	} else {
 		c.Spec.Network.VIPs.API = test.want
 	}
-	for _, vips := range []model.Setting{setting.APIVIPs, setting.IngressVIPs} {
+	for _, vips := range []model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs} {
 		delete(o.Cluster.Settings, vips)
 	}
 	o.Cluster.State = model.ClusterDiscovering
 	o.Cluster.Keeping = map[model.Setting]model.Keeping{test.setting: test.keeping}
-	o.Cluster.Settings[test.setting] = setting.ValueOf(append([]string{}, test.have...))
+	o.Cluster.Settings[test.setting] = model.ValueOf(append([]string{}, test.have...))
 	o.Hosts = o.Hosts[:test.hosts]
 	for i := range o.Hosts {
 		nics := o.Hosts[i].Inventory.Interfaces

@@ -3,11 +3,12 @@ package install
 import (
 	"errors"
 	"fmt"
-	"github.com/oaictl/oaictl/pkg/install/model"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // KeptResult is a result as [NewFiles] keeps it, with whose it is.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -49,10 +48,10 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		w.pass()
 	}
 	for _, a := range w.writes {
-		if workers := a.Settings[setting.Workers]; a.Kind == model.StartInstall && workers != setting.ValueOf(0) {
+		if workers := a.Settings[model.SettingWorkers]; a.Kind == model.StartInstall && workers != model.ValueOf(0) {
 			t.Errorf("the install is started with %s workers", workers)
 		}
-		networks := string(a.Settings[setting.StaticNetworks])
+		networks := string(a.Settings[model.SettingStaticNetworks])
 		if a.Kind == model.RegisterInfraEnv && (!strings.Contains(networks, "52:54:00:00:00:00") || strings.Contains(networks, "52:54:00:00:01:")) {
 			t.Errorf("the image holds the networks %s", networks)
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -56,7 +55,7 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			without.Spec.Hosts = slices.DeleteFunc(slices.Clone(c.Spec.Hosts), func(h spec.Host) bool { return h.Name == "worker-1" })
 			without.Spec.Topology.Workers = &one
 			w.desired = &model.Desired{Spec: &without, Options: model.Options{LeftOut: []spec.Host{out}}}
-			w.observed.Cluster.Settings[setting.Workers] = setting.ValueOf(1)
+			w.observed.Cluster.Settings[model.SettingWorkers] = model.ValueOf(1)
 			w.observed.Cluster.State, w.observed.Cluster.Validations = model.ClusterBlocked, []model.Validation{notReady}
 			h := w.host("host-worker-1")
 			test.arrange(w, h)
@@ -99,7 +98,7 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			}
 			w.observed.Cluster.State, w.observed.Cluster.Validations = model.ClusterReady, nil
 			plan = w.decide()
-			if !hasKind(plan, model.StartInstall) || len(plan.Actions) != 1 || plan.Actions[0].Settings[setting.Workers] != setting.ValueOf(1) {
+			if !hasKind(plan, model.StartInstall) || len(plan.Actions) != 1 || plan.Actions[0].Settings[model.SettingWorkers] != model.ValueOf(1) {
 				t.Errorf("without it: %v, blockers %+v, waits %+v", keys(plan.Actions), plan.Blockers, plan.Waits)
 			}
 		})

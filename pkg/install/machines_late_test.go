@@ -111,7 +111,7 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 			var told []string
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 			defer cancel()
-			events := func(e install.Event) { told = append(told, e.Message) }
+			events := func(e model.Event) { told = append(told, e.Message) }
 			_, err := install.New(timed{service{r}}, install.WithMachines(s), install.WithEvents(events)).Run(ctx, r.desired)
 			if err == nil || s.told[model.PowerOn] != 1 || s.told[model.SetBootOnce] != 1 {
 				t.Errorf("shown after %s: %v; told %v", shows, err, s.told)
@@ -161,7 +161,7 @@ func TestSlowInsertionIsWaitedFor(t *testing.T) {
 		var waits []string
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
-		events := func(e install.Event) {
+		events := func(e model.Event) {
 			if e.Type == model.EventWarning || e.State == "blocked" {
 				waits = append(waits, e.Message)
 			}

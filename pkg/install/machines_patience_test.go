@@ -41,9 +41,9 @@ func TestPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := ready(t, 1, 0)
 				test.change(r, r.boxes["cp-0"])
-				var first *install.Event
+				var first *model.Event
 				begun := time.Now()
-				events := func(e install.Event) {
+				events := func(e model.Event) {
 					if e.Reason == test.reason && first == nil {
 						first = &e
 					}
@@ -83,7 +83,7 @@ func TestPatienceThroughTrouble(t *testing.T) {
 		r.boxes["cp-0"].power, r.boxes["cp-0"].media = model.PowerIsOn, imageOf("cp-0")
 		begun := time.Now()
 		var told, cured time.Duration
-		events := func(e install.Event) {
+		events := func(e model.Event) {
 			switch {
 			case e.Reason == "MediaNotFetched" && told == 0:
 				told = e.Time.Sub(begun)
@@ -107,7 +107,7 @@ func TestStillReading(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Minute)
 		defer cancel()
 		blocked := false
-		events := func(e install.Event) {
+		events := func(e model.Event) {
 			blocked = blocked || e.Reason == "AgentNotCalled" || e.Reason == "MediaNotFetched"
 		}
 		looks := readsOn{bmcs{r}, x}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -55,9 +54,9 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	for _, a := range w.writes {
 		host := model.HostOf(a.Scope)
 		want := model.Settings{
-			setting.Labels:     setting.ValueOf(map[string]string{"rack": "a"}),
-			setting.Taints:     setting.ValueOf([]model.Taint{{Key: "slow", Effect: "PreferNoSchedule"}}),
-			setting.ProviderID: setting.ValueOf("metal3://m/" + host),
+			model.SettingLabels:     model.ValueOf(map[string]string{"rack": "a"}),
+			model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "slow", Effect: "PreferNoSchedule"}}),
+			model.SettingProviderID: model.ValueOf("metal3://m/" + host),
 		}
 		if diff := cmp.Diff(want, a.Settings); a.Kind != model.UpdateNode || diff != "" {
 			t.Errorf("%s: %s\n%s", a.Key, a.Kind, diff)
@@ -95,7 +94,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 	if got := keys(w.writes); !slices.Equal(got, []string{"node/cp-0/update"}) {
 		t.Fatalf("got %v", got)
 	}
-	if _, has := w.writes[0].Settings[setting.ProviderID]; has {
+	if _, has := w.writes[0].Settings[model.SettingProviderID]; has {
 		t.Errorf("the provider id is given anew: %+v", w.writes[0])
 	}
 	plan := w.decide()

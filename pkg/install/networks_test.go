@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -32,7 +31,7 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 			w.desired.Spec.Spec.Network.VIPs.Ingress = []string{"10.9.0.6"}
 		}, said: "the ingress address 10.9.0.6 is in no network of the hosts; the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)", field: "spec.network.vips.ingress"},
 		"by the cluster's name": {hosts: 3, name: true, change: func(w *world) {
-			w.observed.Cluster.Settings[setting.APIVIPs] = setting.ValueOf([]string{"10.9.0.5"})
+			w.observed.Cluster.Settings[model.SettingAPIVIPs] = model.ValueOf([]string{"10.9.0.5"})
 		}, said: "the API address 10.9.0.5 is in no network of the hosts; the hosts have 192.168.127.0/24", field: "spec.network.vips.api"},
 		"in a network of a host": {hosts: 3, change: func(w *world) {
 			w.desired.Spec.Spec.Network.VIPs = spec.VIPs{API: []string{"10.9.0.5"}, Ingress: []string{"10.9.0.6"}}

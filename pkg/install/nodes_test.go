@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -56,7 +55,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 			Name: "w-5", Labels: map[string]string{"rack": "b"},
 			Taints: []spec.Taint{{Key: "slow", Effect: "NoSchedule"}}, Addresses: []string{"192.168.127.250"}, ProviderID: "metal3://m/w-5",
 		}, spec.Host{Name: "cp-3", Role: spec.ControlPlane}, spec.Host{Name: "vote", Role: spec.Arbiter})
-		w.observed.Cluster.Settings[setting.InstallConfig] = setting.ValueOf("{}")
+		w.observed.Cluster.Settings[model.SettingInstallConfigOverrides] = model.ValueOf("{}")
 		earlier := machine("w-4", "52:54:00:00:04:04", 44)
 		earlier.Day2, earlier.State = true, model.HostAdded
 		w.observed.Hosts = append(w.observed.Hosts, earlier)
@@ -149,7 +148,7 @@ func TestNodesBesideLostRecords(t *testing.T) {
 			w := grown(t, false, spec.Host{Name: "w-5", Role: test.role})
 			w.lose(strings.Fields(test.lost)...)
 			if !test.known {
-				delete(w.observed.Cluster.Settings, setting.ControlPlane)
+				delete(w.observed.Cluster.Settings, model.SettingControlPlane)
 			}
 			if plan := w.decide(); hasReason(plan, "ControlPlaneUnaccounted") != test.alone {
 				t.Errorf("plan %+v", plan)
@@ -171,8 +170,8 @@ func TestNodesKeepNetworks(t *testing.T) {
 		if err := settle(w); err != nil {
 			t.Fatal(err)
 		}
-		var all []setting.StaticNetwork
-		if err := w.observed.InfraEnvs[0].Settings[setting.StaticNetworks].Decode(&all); err != nil {
+		var all []model.StaticNetwork
+		if err := w.observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all); err != nil {
 			t.Fatal(err)
 		}
 		var texts []string
@@ -206,7 +205,7 @@ func TestNodesKeepNetworks(t *testing.T) {
 // version of the cluster, which is not compared with that of one that is there.
 func TestNodesNeedAnImage(t *testing.T) {
 	w := grown(t, false, spec.Host{Name: "w-5"})
-	w.observed.InfraEnvs[0].Settings[setting.Version] = setting.ValueOf("4.20")
+	w.observed.InfraEnvs[0].Settings[model.SettingVersion] = model.ValueOf("4.20")
 	if err := settle(w); err != nil || count(w, model.RegisterInfraEnv) > 0 {
 		t.Errorf("%v: writes %v", err, keys(w.writes))
 	}

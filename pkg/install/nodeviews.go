@@ -16,13 +16,13 @@ import (
 // NodeView is one machine of a cluster in all that it is: a host of the service, a machine of
 // the installed cluster, and a node.
 type NodeView struct {
-	Name          string        // in the file, else of the host, else of the node
-	Host          *model.Host   // nil: the service knows none
-	Node          *Node         // nil: it has not joined
-	Machine       string        // of the Machine API, "" for none
-	BareMetalHost string        // that of the installed cluster, else of the hub
-	Metal         string        // the state of that
-	Requests      []csr.Verdict // for certificates, that are pending
+	Name          string                 // in the file, else of the host, else of the node
+	Host          *model.Host            // nil: the service knows none
+	Node          *Node                  // nil: it has not joined
+	Machine       string                 // of the Machine API, "" for none
+	BareMetalHost string                 // that of the installed cluster, else of the hub
+	Metal         string                 // the state of that
+	Requests      []model.RequestVerdict // for certificates, that are pending
 	// Stuck is what the machine waits for, or what stands in its way (Trouble); "" for nothing.
 	Stuck   string
 	Trouble bool
@@ -106,7 +106,7 @@ func (v *nodeViews) strangers(waiting []string) []NodeView {
 	var rows []NodeView
 	more := map[string]bool{}
 	for _, verdict := range v.plan.Requests {
-		if verdict.Kind != csr.Client || verdict.Reason != csr.ReasonUnknownName || verdict.Node == "" {
+		if verdict.Kind != model.RequestClient || verdict.Reason != csr.ReasonUnknownName || verdict.Node == "" {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(row NodeView) bool { return row.Name == verdict.Node })
@@ -116,7 +116,7 @@ func (v *nodeViews) strangers(waiting []string) []NodeView {
 		case len(rows) == mostStrangers:
 			more[verdict.Node] = true
 		default:
-			row := NodeView{Name: verdict.Node, Requests: []csr.Verdict{verdict}, Trouble: true, Stranger: true, Stuck: "no host has this name"}
+			row := NodeView{Name: verdict.Node, Requests: []model.RequestVerdict{verdict}, Trouble: true, Stranger: true, Stuck: "no host has this name"}
 			if len(waiting) > 0 {
 				row.Stuck += ", and " + names.Few(waiting) + " is still waited for: a hostname that changed with the reboot?"
 			}
@@ -145,7 +145,7 @@ func (v *nodeViews) completed(row NodeView) NodeView {
 		row.Metal = m.State
 	}
 	for _, verdict := range v.plan.Requests {
-		if verdict.Host == row.Name && verdict.Decision != csr.Ignore {
+		if verdict.Host == row.Name && verdict.Decision != model.RequestIgnore {
 			row.Requests = append(row.Requests, verdict)
 		}
 	}

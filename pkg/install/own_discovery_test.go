@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -111,8 +110,8 @@ func TestOneImageDrifts(t *testing.T) {
 	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || len(plan.Warnings) > 0 {
 		t.Fatalf("%s, warnings %+v", plan.Verdict, plan.Warnings)
 	}
-	w.infraEnv("infraenv-c").Settings[setting.KernelArgs] = setting.ValueOf([]string{"theirs=1"})
-	w.infraEnv("infraenv-b").Settings[setting.KernelArgs] = setting.ValueOf([]string{"theirs=2"})
+	w.infraEnv("infraenv-c").Settings[model.SettingKernelArguments] = model.ValueOf([]string{"theirs=1"})
+	w.infraEnv("infraenv-b").Settings[model.SettingKernelArguments] = model.ValueOf([]string{"theirs=2"})
 	var told []string
 	for _, x := range w.decide().Warnings {
 		told = append(told, x.Message)

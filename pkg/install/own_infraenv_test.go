@@ -65,8 +65,8 @@ func TestSettingsOfTheInfraEnvOfOneHost(t *testing.T) {
 		t.Fatalf("%s (%v)", planNames(plans), err)
 	}
 	for i, want := range []string{"52:54:00:00:00:00 52:54:00:00:00:02", "52:54:00:00:00:01"} {
-		var networks []setting.StaticNetwork
-		if err := plans[i].Settings[setting.StaticNetworks].Decode(&networks); err != nil {
+		var networks []model.StaticNetwork
+		if err := plans[i].Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
 			t.Fatal(err)
 		}
 		macs := make([]string, 0, len(networks))
@@ -77,7 +77,7 @@ func TestSettingsOfTheInfraEnvOfOneHost(t *testing.T) {
 			t.Errorf("%s has the networks of %s, want %s", plans[i].Name, got, want)
 		}
 	}
-	if plans[0].Arch != spec.X86 || plans[1].Arch != spec.ARM || plans[1].Settings[setting.Arch].Text() != "arm64" {
+	if plans[0].Arch != spec.X86 || plans[1].Arch != spec.ARM || plans[1].Settings[model.SettingArch].Text() != "arm64" {
 		t.Errorf("architectures %s and %s", plans[0].Arch, plans[1].Arch)
 	}
 }
@@ -179,7 +179,7 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 			w.desired.Spec.Spec.OpenShift.Version = "4.20.5"
 		}},
 		"there, of another architecture": {blocked: "InfraEnvUnfit", change: func(w *world) {
-			w.has("b").Settings[setting.Arch] = setting.ValueOf("arm64")
+			w.has("b").Settings[model.SettingArch] = model.ValueOf("arm64")
 			w.desired.Spec.Spec.OpenShift.Arch = spec.X86
 		}},
 	} {
@@ -216,7 +216,7 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 // has is an InfraEnv of the cluster from before its installation.
 func (w *world) has(name string) *model.InfraEnv {
 	env := *w.infraEnv("infraenv-lab")
-	env.ID, env.Name, env.Settings = "infraenv-"+name, name, model.Settings{setting.Version: setting.ValueOf("4.20")}
+	env.ID, env.Name, env.Settings = "infraenv-"+name, name, model.Settings{model.SettingVersion: model.ValueOf("4.20")}
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, env)
 	return &w.observed.InfraEnvs[len(w.observed.InfraEnvs)-1]
 }

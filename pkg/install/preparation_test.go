@@ -49,7 +49,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 					return nil
 				}
 				told := 0
-				_, err := install.New(p, install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
+				_, err := install.New(p, install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
 					if e.Reason == "PreparationFailed" && strings.Contains(e.Message, "cp-1: Failed to fetch container images") && e.Next != "" {
 						told++
 					}

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// PlanRemoval is Plan for nodes that are to be removed ([Options].Remove): it looks at the service and
+// PlanRemoval is Plan for nodes that are to be removed ([model.Options].Remove): it looks at the service and
 // at the installed cluster, and writes nothing. Where the cluster itself cannot be seen, that is
 // the error: nothing can be told before then. What would be done in all is in the plan's Removals.
 func (client *Client) PlanRemoval(ctx context.Context, desired *model.Desired) (model.Plan, *model.Observed, error) {

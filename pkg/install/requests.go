@@ -9,20 +9,19 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // AuditLine is a line of csr-audit.jsonl: what became of a request of a kubelet for a
 // certificate.
 type AuditLine struct {
-	Time    time.Time `json:"time"` // on the service's clock
-	Cluster string    `json:"cluster"`
-	ID      string    `json:"clusterId"` // the service's
-	Request string    `json:"request"`   // name
-	UID     string    `json:"uid"`
-	Kind    csr.Kind  `json:"kind"`
-	Node    string    `json:"node,omitempty"` // that it claims to be
-	Host    string    `json:"host,omitempty"` // that it was found to be of
+	Time    time.Time         `json:"time"` // on the service's clock
+	Cluster string            `json:"cluster"`
+	ID      string            `json:"clusterId"` // the service's
+	Request string            `json:"request"`   // name
+	UID     string            `json:"uid"`
+	Kind    model.RequestKind `json:"kind"`
+	Node    string            `json:"node,omitempty"` // that it claims to be
+	Host    string            `json:"host,omitempty"` // that it was found to be of
 	// Decision is approve, ask or refuse, written before an approval is sent, or
 	// approved-by-other.
 	Decision string `json:"decision"`
@@ -53,7 +52,7 @@ func (q *requests) tell(key string) {
 }
 
 // again reports whether a request of no host is like one that was told: the first of a name is.
-func (q *requests) again(v csr.Verdict) bool {
+func (q *requests) again(v model.RequestVerdict) bool {
 	key := fmt.Sprint("name/", v.Node, "/", v.Kind, "/", v.Reason)
 	if v.Node == "" || !q.told[key] {
 		q.tell(key)
@@ -62,7 +61,7 @@ func (q *requests) again(v csr.Verdict) bool {
 	return true
 }
 
-func ofNode(v csr.Verdict) string {
+func ofNode(v model.RequestVerdict) string {
 	if v.Node == "" {
 		return ""
 	}
@@ -78,24 +77,24 @@ func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan m
 	if observed.Spoke == nil || len(plan.Requests) == 0 {
 		return
 	}
-	byUID := make(map[string]*csr.Request, len(observed.Spoke.Requests))
+	byUID := make(map[string]*model.CertificateRequest, len(observed.Spoke.Requests))
 	for i := range observed.Spoke.Requests {
 		byUID[observed.Spoke.Requests[i].UID] = &observed.Spoke.Requests[i]
 	}
 	for _, v := range plan.Requests {
 		request := byUID[v.UID]
 		switch {
-		case request == nil || v.Kind == csr.Other || v.Kind == csr.Renewal:
+		case request == nil || v.Kind == model.RequestOther || v.Kind == model.RequestRenewal:
 		case request.Approved && v.Host != "" && request.Reason != model.ApprovedReason:
 			r.audit(ctx, observed, v, approvedByOther, request.Reason+": "+request.Message)
-		case request.Pending() && (v.Decision == csr.Refuse || v.Decision == csr.Ask):
+		case request.Pending() && (v.Decision == model.RequestRefuse || v.Decision == model.RequestAsk):
 			r.audit(ctx, observed, v, string(v.Decision), "oaictl")
 		}
 	}
 }
 
 // audit keeps a line, and tells of what no blocker tells.
-func (r *run) audit(ctx context.Context, observed *model.Observed, v csr.Verdict, decision, by string) {
+func (r *run) audit(ctx context.Context, observed *model.Observed, v model.RequestVerdict, decision, by string) {
 	line := lineOf(r.desired, v, observed.At, decision, by)
 	if r.requests.told[line.judgement()] {
 		return
@@ -106,9 +105,9 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v csr.Verdict
 		return // and was told then; what is refused is told in each run
 	}
 	if err := r.keepNew(ctx, observed, line, kept); err != nil {
-		r.report(Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
+		r.report(model.Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
 	}
-	event := Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision, Reason: v.Reason}
+	event := model.Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision, Reason: v.Reason}
 	switch {
 	case decision == approvedByOther:
 		event.Type, event.Severity = model.EventHint, model.SeverityInfo
@@ -172,13 +171,13 @@ func (r *run) approving(ctx context.Context, a model.Action) error {
 			if r.memory.Answers[model.AnswerKey(v)] {
 				by = "person"
 			}
-			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(csr.Approve), by))
+			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(model.RequestApprove), by))
 		}
 	}
 	return nil
 }
 
-func lineOf(desired *model.Desired, v csr.Verdict, now time.Time, decision, by string) AuditLine {
+func lineOf(desired *model.Desired, v model.RequestVerdict, now time.Time, decision, by string) AuditLine {
 	return AuditLine{
 		Time: now, Cluster: desired.Spec.Metadata.Name, Request: v.Name, UID: v.UID, Kind: v.Kind, Node: v.Node, Host: v.Host,
 		Decision: decision, By: by, Reason: v.Reason, Message: v.Message, Key: v.Key,
@@ -202,7 +201,7 @@ func (client *Client) keep(ctx context.Context, desired *model.Desired, observed
 // certificates as if a file named the given hosts, by their names there or in the service: those
 // of other hosts are never approved. What it returns beside the verdicts is the observation with
 // the cluster.
-func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed, hosts []string) ([]csr.Verdict, *model.Observed, error) {
+func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed, hosts []string) ([]model.RequestVerdict, *model.Observed, error) {
 	now := *observed
 	own := *desired
 	own.Options.AddNodes = true
@@ -217,8 +216,8 @@ func (client *Client) Requests(ctx context.Context, desired *model.Desired, obse
 
 // Approve approves a request that was judged, and writes it down before. by says who wants it:
 // oaictl or person.
-func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v csr.Verdict, by string) error {
-	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(csr.Approve), by)); err != nil {
+func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v model.RequestVerdict, by string) error {
+	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(model.RequestApprove), by)); err != nil {
 		return err
 	}
 	return client.Act(ctx, desired, observed, model.Action{

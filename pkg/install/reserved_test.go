@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -74,14 +73,14 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 	}{
 		"usable": {bound: true},
 		"nobody has approved it": {reason: "AgentNotApproved", change: func(w *world) {
-			w.host("host-cp-1").Settings[setting.Approved] = setting.ValueOf(false)
+			w.host("host-cp-1").Settings[model.SettingApproved] = model.ValueOf(false)
 		}},
 		"nobody has approved it, and it was bound by somebody": {reason: "AgentNotApproved", change: func(w *world) {
 			h := w.host("host-cp-1")
-			h.Settings[setting.Approved], h.State, h.Status, h.ClusterID = setting.ValueOf(false), model.HostReady, "known", "cluster-1"
+			h.Settings[model.SettingApproved], h.State, h.Status, h.ClusterID = model.ValueOf(false), model.HostReady, "known", "cluster-1"
 		}},
 		"a service that knows no approval": {bound: true, change: func(w *world) {
-			delete(w.host("host-cp-1").Settings, setting.Approved)
+			delete(w.host("host-cp-1").Settings, model.SettingApproved)
 		}},
 		"the service does not have it": {reason: "AgentNotFound", change: func(w *world) {
 			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })
@@ -116,7 +115,7 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 			w.pass()
 		}
 		h := w.host("host-cp-1")
-		h.Settings[setting.Approved], h.State, h.Status, h.ClusterID = setting.ValueOf(true), model.HostUnbound, "known-unbound", ""
+		h.Settings[model.SettingApproved], h.State, h.Status, h.ClusterID = model.ValueOf(true), model.HostUnbound, "known-unbound", ""
 		if test.change != nil {
 			test.change(w)
 		}
@@ -166,7 +165,7 @@ func TestAddingAReservedHost(t *testing.T) {
 			for _, a := range plan.Actions {
 				if a.Kind == model.BindHost {
 					bound = true
-					if hub != a.Destructive || a.Settings[setting.Hostname].Text() != "named" {
+					if hub != a.Destructive || a.Settings[model.SettingHostname].Text() != "named" {
 						t.Errorf("hub %v: bound with %v, destroys %v", hub, a.Settings, a.Destructive)
 					}
 				}

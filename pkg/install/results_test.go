@@ -114,7 +114,7 @@ func TestResultsOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				told := ""
-				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e install.Event) { told += e.Message + "\n" }))
+				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e model.Event) { told += e.Message + "\n" }))
 				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("%q, %v", result.Verdict, err)
 				}
@@ -181,7 +181,7 @@ func TestResultsAreFoundAsTheyWereLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		acted := 0
-		if _, _, err := runFor(t, p, false, files, install.WithEvents(func(e install.Event) {
+		if _, _, err := runFor(t, p, false, files, install.WithEvents(func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}

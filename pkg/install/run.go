@@ -58,7 +58,7 @@ type run struct {
 // now is the present moment on the service's clock.
 func (r *run) now() time.Time { return r.clock.Now().Add(r.offset) }
 
-func (r *run) report(e Event) {
+func (r *run) report(e model.Event) {
 	r.reporting.Lock()
 	defer r.reporting.Unlock()
 	e.V, e.Cluster = 1, r.desired.Spec.Metadata.Name
@@ -382,7 +382,7 @@ func (r *run) one(ctx context.Context, a model.Action) error {
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
-	event := Event{Type: model.EventAction, Host: model.HostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
+	event := model.Event{Type: model.EventAction, Host: model.HostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
 	if err != nil {
 		event.State, event.Severity = "failed", model.SeverityWarning
 		if model.ForGood(err) {

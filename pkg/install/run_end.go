@@ -138,9 +138,9 @@ func (r *run) left(ctx context.Context, err error) error {
 	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which goes on from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
 }
 
-func (r *run) lastEvent(result Result, err error) Event {
+func (r *run) lastEvent(result Result, err error) model.Event {
 	code := result.ExitCode
-	event := Event{Type: model.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
+	event := model.Event{Type: model.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
 	if r.until != nil {
 		event.State, event.Message, event.Next = r.until.Name, "", ""
 	}
@@ -183,7 +183,7 @@ type silence struct {
 
 // event begins the silence anew. How far the whole has come is drawn, and not
 // told of each time.
-func (s *silence) event(e Event, now time.Time) {
+func (s *silence) event(e model.Event, now time.Time) {
 	if e.Type != model.EventProgress && e.Reason != reasonQuiet {
 		s.lastEvent, s.lastReport = now, now
 	}
@@ -239,7 +239,7 @@ func (r *run) remind(what func() string) {
 	if quiet == 0 {
 		return
 	}
-	r.report(Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
+	r.report(model.Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
 }
 
 // spanText is a span of time in whole minutes.

@@ -50,7 +50,7 @@ func TestNothingNew(t *testing.T) {
 				var told []string
 				var at []time.Duration
 				began := time.Now()
-				_, err := install.New(p, install.WithTimeouts(16*time.Minute, time.Hour), install.WithEvents(func(e install.Event) {
+				_, err := install.New(p, install.WithTimeouts(16*time.Minute, time.Hour), install.WithEvents(func(e model.Event) {
 					if e.Reason == "NothingNew" {
 						told, at = append(told, e.Message), append(at, time.Since(began))
 					}

@@ -242,9 +242,9 @@ func TestRunEnds(t *testing.T) {
 				if test.change != nil {
 					test.change(p)
 				}
-				var events []install.Event
+				var events []model.Event
 				dir := t.TempDir()
-				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e install.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
+				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Run: %v", err)
@@ -300,8 +300,8 @@ func TestRunPastItsDeadline(t *testing.T) {
 				p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, cause)
 				defer cancel()
-				var last install.Event
-				result, err := install.New(p, install.WithEvents(func(e install.Event) { last = e })).Run(ctx, p.desired)
+				var last model.Event
+				result, err := install.New(p, install.WithEvents(func(e model.Event) { last = e })).Run(ctx, p.desired)
 				if model.CodeOf(err) != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.NextOf(err) == "" {
 					t.Errorf("Run: %v (code %d), last %+v", err, model.CodeOf(err), last)
 				}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/ignitionsize"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -39,7 +38,7 @@ func mac(kind, i int) string {
 
 // sizeOf is how many bytes the networks of an InfraEnv take, compressed, of its
 // Ignition at most.
-func sizeOf(networks []setting.StaticNetwork) int {
+func sizeOf(networks []model.StaticNetwork) int {
 	// What a policy takes more than profiles where there are too few hosts to learn from.
 	const policyRoom = 256
 	p := &ignitionsize.Packing{}
@@ -103,8 +102,8 @@ func TestSplit(t *testing.T) {
 			if i > 0 {
 				want = fmt.Sprintf("lab-%d", i+1)
 			}
-			var networks []setting.StaticNetwork
-			if err := p.Settings[setting.StaticNetworks].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
+			var networks []model.StaticNetwork
+			if err := p.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
 				t.Errorf("%s: %s has %d hosts and %d networks: %v", name, p.Name, len(p.Hosts), len(networks), err)
 			}
 			size := sizeOf(networks)
@@ -283,9 +282,9 @@ func FuzzStaticNetworkSize(f *testing.F) {
 	f.Add(`{"interfaces":[{"name":"eth0","ipv6":{"address":[{"ip":"fd10::1"}]}}]}`, "", "")
 	f.Add("a: [b, {c: \"d:e\"}]\n# f\n- g", "h", "i")
 	f.Fuzz(func(t *testing.T, document, name, address string) {
-		network := setting.StaticNetwork{YAML: document, MACs: []spec.NIC{{MAC: address, Name: name}}}
-		one := sizeOf([]setting.StaticNetwork{network})
-		if two := sizeOf([]setting.StaticNetwork{network, network}); one <= 0 || two < one {
+		network := model.StaticNetwork{YAML: document, MACs: []spec.NIC{{MAC: address, Name: name}}}
+		one := sizeOf([]model.StaticNetwork{network})
+		if two := sizeOf([]model.StaticNetwork{network, network}); one <= 0 || two < one {
 			t.Errorf("one takes %d bytes, two take %d", one, two)
 		}
 	})

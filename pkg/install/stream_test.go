@@ -19,22 +19,22 @@ var controlPlaneStages = []string{
 
 // watched runs on a world that script changes look by look, and gives the
 // lines of the event stream.
-func watched(t *testing.T, w *world, script func(look int, o *model.Observed)) []install.Event {
+func watched(t *testing.T, w *world, script func(look int, o *model.Observed)) []model.Event {
 	t.Helper()
-	var events []install.Event
+	var events []model.Event
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{world: w, still: true}
 		p.observe = func(look int) error {
 			script(look, &p.observed)
 			return nil
 		}
-		_, _, _ = runFor(t, p, false, install.WithEvents(func(e install.Event) { events = append(events, e) }))
+		_, _, _ = runFor(t, p, false, install.WithEvents(func(e model.Event) { events = append(events, e) }))
 	})
 	return events
 }
 
 // lines are the events of some types, short.
-func lines(events []install.Event, types ...model.EventType) []string {
+func lines(events []model.Event, types ...model.EventType) []string {
 	var out []string
 	for _, e := range events {
 		if slices.Contains(types, e.Type) {

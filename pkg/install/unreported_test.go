@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -38,7 +37,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 		t.Fatalf("wrote %v", keys(w.writes))
 	}
 	for _, a := range w.writes {
-		for _, setting := range []model.Setting{setting.Role, setting.Fencing, setting.EndpointToken, setting.EndpointHeaders, setting.HostExtra} {
+		for _, setting := range []model.Setting{model.SettingRole, model.SettingFencing, model.SettingEndpointToken, model.SettingEndpointHeaders, model.SettingHostExtra} {
 			if a.Settings[setting] == "" {
 				t.Errorf("%s: %s was not sent", a.Key, setting)
 			}
@@ -54,7 +53,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 	w.desired.Options.ResendSecrets = true
 	sent := 0
 	for _, a := range w.decide().Actions {
-		if a.Kind == model.UpdateHost && a.Settings[setting.Fencing] != "" && a.Settings[setting.EndpointToken] != "" && a.Settings[setting.EndpointHeaders] != "" {
+		if a.Kind == model.UpdateHost && a.Settings[model.SettingFencing] != "" && a.Settings[model.SettingEndpointToken] != "" && a.Settings[model.SettingEndpointHeaders] != "" {
 			sent++
 		}
 	}
@@ -67,12 +66,12 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 func TestFencingThatIsGivenBack(t *testing.T) {
 	w := readyWorld(t, fenced())
 	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].Settings[setting.Fencing] = setting.ValueOf(fmt.Sprintf("https://10.0.0.%d/redfish/v1/Systems/1", i+1))
+		w.observed.Hosts[i].Settings[model.SettingFencing] = model.ValueOf(fmt.Sprintf("https://10.0.0.%d/redfish/v1/Systems/1", i+1))
 	}
 	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("the same: %v", keys(plan.Actions))
 	}
-	w.observed.Hosts[0].Settings[setting.Fencing] = setting.ValueOf("https://10.9.9.9/redfish/v1/Systems/1")
+	w.observed.Hosts[0].Settings[model.SettingFencing] = model.ValueOf("https://10.9.9.9/redfish/v1/Systems/1")
 	if plan := w.decide(); !slices.Equal(keys(plan.Actions), []string{"host/cp-0/update"}) {
 		t.Errorf("another address: %v", keys(plan.Actions))
 	}
@@ -98,25 +97,25 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 	c.Spec.Bundles = []spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}}
 	c.Spec.Operators = []spec.Operator{{Name: "lvm"}}
 	w := readyWorld(t, c)
-	want := setting.ValueOf([]spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}})
+	want := model.ValueOf([]spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}})
 	first := newWorld(w.desired).decide()
-	if got := first.Actions[0].Settings[setting.Bundles]; got != want {
+	if got := first.Actions[0].Settings[model.SettingBundles]; got != want {
 		t.Errorf("registered with %s, want %s", got, want)
 	}
 	if !strings.Contains(fmt.Sprintf("%+v", first.Actions[0].Changes), "virtualization with mtv, openshift-ai") {
 		t.Errorf("shown as %+v", first.Actions[0].Changes)
 	}
-	w.observed.Cluster.Settings[setting.Bundles] = setting.ValueOf([]spec.Bundle{{ID: "openshift-ai"}, {ID: "virtualization"}})
+	w.observed.Cluster.Settings[model.SettingBundles] = model.ValueOf([]spec.Bundle{{ID: "openshift-ai"}, {ID: "virtualization"}})
 	if plan := w.decide(); len(plan.Warnings) > 0 || !hasKind(plan, model.StartInstall) {
 		t.Errorf("the ids alone: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}
-	delete(w.observed.Cluster.Settings, setting.Bundles)
+	delete(w.observed.Cluster.Settings, model.SettingBundles)
 	if plan := w.decide(); len(plan.Warnings) > 0 {
 		t.Errorf("not given back: %+v", plan.Warnings)
 	}
 	w.desired.Spec.Spec.Operators = []spec.Operator{{Name: "lvm"}, {Name: "mce"}}
 	plan := w.decide()
-	if len(plan.Actions) != 1 || plan.Actions[0].Settings[setting.Bundles] != want || plan.Actions[0].Settings[setting.Operators] == "" {
+	if len(plan.Actions) != 1 || plan.Actions[0].Settings[model.SettingBundles] != want || plan.Actions[0].Settings[model.SettingOperators] == "" {
 		t.Errorf("another operator: %+v", plan.Actions)
 	}
 }

@@ -14,17 +14,17 @@ import (
 )
 
 // newView gathers what a live display draws.
-func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) *View {
+func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) *model.View {
 	desired = desired.At(observed)
-	view := &View{Desired: desired, Observed: observed, Plan: plan}
+	view := &model.View{Desired: desired, Observed: observed, Plan: plan}
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, observed)
 	if desired.Options.Remove != nil {
-		view.removals(names)
+		removals(view, names)
 		return view
 	}
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
-		line := HostView{Name: want.Name, Role: model.Role(want.Role), State: model.HostAbsent}
+		line := model.HostView{Name: want.Name, Role: model.Role(want.Role), State: model.HostAbsent}
 		if have := names.ByName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
@@ -37,7 +37,7 @@ func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) 
 		}
 	}
 	for i := range view.Hosts {
-		view.Hosts[i].describe(plan)
+		describe(&view.Hosts[i], plan)
 	}
 	view.Percent, view.ETA = progress(observed)
 	if desired.Options.AddNodes && observed.Cluster != nil && observed.Cluster.State.Installed() {
@@ -48,10 +48,10 @@ func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) 
 
 // removals draws the nodes that are to be removed, and no other: what is next of each, and how far
 // the whole is.
-func (v *View) removals(names decide.Matches) {
+func removals(v *model.View, names decide.Matches) {
 	left := 0
 	for _, r := range v.Plan.Removals {
-		line := HostView{Name: r.Name, State: model.HostAbsent, Percent: 100}
+		line := model.HostView{Name: r.Name, State: model.HostAbsent, Percent: 100}
 		for _, h := range names.Part {
 			if names.Call(h) == r.Name {
 				line = hostView(r.Name, h)
@@ -62,7 +62,7 @@ func (v *View) removals(names decide.Matches) {
 			line.Stage, line.Percent = r.Left[0].Message, 100-100*min(len(r.Left), removalSteps)/removalSteps
 		}
 		left += 100 - line.Percent
-		line.describe(v.Plan)
+		describe(&line, v.Plan)
 		v.Hosts = append(v.Hosts, line)
 	}
 	if len(v.Hosts) > 0 {
@@ -85,8 +85,8 @@ func roleOf(want *spec.Host, have *model.Host) model.Role {
 	return cmp.Or(have.Suggested, have.Role)
 }
 
-func hostView(name string, h *model.Host) HostView {
-	view := HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
+func hostView(name string, h *model.Host) model.HostView {
+	view := model.HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
 	if (h.Role == model.RoleAuto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
 	}
@@ -97,29 +97,6 @@ func hostView(name string, h *model.Host) HostView {
 		view.Stage += " " + h.Progress.Info
 	}
 	return view
-}
-
-// describe finds the one thing that a host waits for.
-func (v *HostView) describe(plan model.Plan) {
-	scopes := []model.Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
-	if len(plan.Removals) > 0 {
-		scopes = append(scopes, model.NodeScope(v.Name))
-	}
-	for _, b := range plan.Blockers {
-		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
-			v.Waiting, v.Trouble = b.Message, true
-			return
-		}
-	}
-	for _, w := range plan.Waits {
-		if slices.Contains(scopes, w.Scope) {
-			if stage := fmt.Sprintf("%s: %s", v.Name, v.Stage); strings.HasPrefix(stage, w.For) {
-				continue // the stage stands in its own column
-			}
-			v.Waiting = strings.TrimPrefix(w.For, v.Name+" ")
-			return
-		}
-	}
 }
 
 // usually is how long the service's own parts of an install take.
@@ -217,4 +194,27 @@ func remaining(h *model.Host, now time.Time) time.Duration {
 func usual(stage string) time.Duration {
 	entry, _ := catalogue.Stage(stage)
 	return entry.Usual
+}
+
+// describe finds the one thing that a host waits for.
+func describe(v *model.HostView, plan model.Plan) {
+	scopes := []model.Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
+	if len(plan.Removals) > 0 {
+		scopes = append(scopes, model.NodeScope(v.Name))
+	}
+	for _, b := range plan.Blockers {
+		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
+			v.Waiting, v.Trouble = b.Message, true
+			return
+		}
+	}
+	for _, w := range plan.Waits {
+		if slices.Contains(scopes, w.Scope) {
+			if stage := fmt.Sprintf("%s: %s", v.Name, v.Stage); strings.HasPrefix(stage, w.For) {
+				continue // the stage stands in its own column
+			}
+			v.Waiting = strings.TrimPrefix(w.For, v.Name+" ")
+			return
+		}
+	}
 }

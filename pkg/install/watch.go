@@ -14,7 +14,7 @@ import (
 
 // watcher turns what changes between two observations into events.
 type watcher struct {
-	report   func(Event)
+	report   func(model.Event)
 	reported map[string]bool          // warnings, wipes and waits that were told
 	since    map[string]time.Time     // blocker → first seen
 	stands   map[string]model.Blocker // blockers that were told
@@ -24,7 +24,7 @@ type watcher struct {
 	silence  bool
 }
 
-func newWatcher(report func(Event)) *watcher {
+func newWatcher(report func(model.Event)) *watcher {
 	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]model.Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
 }
 
@@ -32,7 +32,7 @@ func newWatcher(report func(Event)) *watcher {
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
-		w.report(Event{
+		w.report(model.Event{
 			Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable",
 			Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err),
 		})
@@ -42,7 +42,7 @@ func (w *watcher) silent(err error) {
 func (w *watcher) answered() {
 	if w.silence {
 		w.silence = false
-		w.report(Event{Type: model.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
+		w.report(model.Event{Type: model.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
 	}
 }
 
@@ -86,13 +86,13 @@ func concerned(desired *model.Desired, names decide.Matches, plan model.Plan) []
 
 // progress gives the whole state when something changed. The percentage
 // never goes back, even where the service begins a preparation anew.
-func (w *watcher) progress(view *View, changed bool) bool {
+func (w *watcher) progress(view *model.View, changed bool) bool {
 	view.Percent = max(view.Percent, w.percent)
 	if !changed && view.Percent == w.percent {
 		return false
 	}
 	w.percent = view.Percent
-	event := Event{Type: model.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
+	event := model.Event{Type: model.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
 	if seconds := int(view.ETA / time.Second); seconds > 0 {
 		event.ETA = &seconds
 	}
@@ -115,7 +115,7 @@ func (w *watcher) machines(before, now *model.Observed) bool {
 			continue
 		}
 		changed = true
-		w.report(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -147,7 +147,7 @@ func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, befo
 		}
 		changed = true
 		name := call(host)
-		w.report(Event{Type: model.EventHost, Host: name, Key: string(model.NodeScope(name)) + "/state", State: state, Severity: severity, Message: why})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: string(model.NodeScope(name)) + "/state", State: state, Severity: severity, Message: why})
 	}
 	return changed
 }
@@ -171,7 +171,7 @@ func (w *watcher) gone(desired *model.Desired, before, now *model.Observed) bool
 		}
 		changed = true
 		name := names.Call(host)
-		w.report(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
 	}
 	return changed
 }
@@ -188,7 +188,7 @@ func (w *watcher) cluster(before, now *model.Observed) bool {
 	if before != nil && clusterWord(before) == word {
 		return before.Cluster != nil && before.Cluster.Progress != now.Cluster.Progress
 	}
-	event := Event{Type: model.EventRun, Key: "cluster/state", State: word}
+	event := model.Event{Type: model.EventRun, Key: "cluster/state", State: word}
 	if now.Cluster != nil {
 		event.Message = now.Cluster.StatusInfo
 		switch now.Cluster.State {
@@ -218,7 +218,7 @@ func (w *watcher) state(name string, before, now *model.Host) bool {
 	if before != nil && before.State == now.State {
 		return false
 	}
-	event := Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
+	event := model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
 	switch now.State {
 	case model.HostFailed:
 		event.Severity = model.SeverityError
@@ -240,7 +240,7 @@ func (w *watcher) state(name string, before, now *model.Host) bool {
 // first time, only where it is: the rest was told by the run that saw it.
 func (w *watcher) stages(name string, before, now *model.Host) bool {
 	reached := func(stage, info string, percent int) {
-		w.report(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
+		w.report(model.Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
 	is := now.Progress
 	to := slices.Index(is.Stages, is.Stage)
@@ -279,7 +279,7 @@ func skippable(stage string, joins bool) bool {
 // standing tells once of every warning, blocker and wipe of a plan.
 func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 	changed := false
-	once := func(key string, e Event) {
+	once := func(key string, e model.Event) {
 		if !w.reported[key] {
 			w.reported[key], changed = true, true
 			w.report(e)
@@ -290,13 +290,13 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		if x.Install {
 			what = "will be installed on"
 		}
-		once("wipe/"+x.Host+x.Disk, Event{
+		once("wipe/"+x.Host+x.Disk, model.Event{
 			Type: model.EventHint, Host: x.Host, Key: "host/" + x.Host + "/disk", Reason: "DiskWillBeWiped",
 			Message: fmt.Sprintf("%s, %s, %s", x.Disk, bytesize.Rough(x.Size), what),
 		})
 	}
 	for _, x := range plan.Warnings {
-		once("warning/"+x.Key+x.Message, Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
+		once("warning/"+x.Key+x.Message, model.Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
 	there := map[string]bool{}
@@ -310,7 +310,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		default:
 			continue
 		}
-		once("wait/"+reason+"/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
+		once("wait/"+reason+"/"+x.Key, model.Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
 	}
 	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed
@@ -351,7 +351,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := model.Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == decide.ReasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
 			if !x.Certain && now.Sub(w.since[x.Key]) < steady {
@@ -377,7 +377,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		// is told by the cluster's next state.
 		if x, known := w.stands[key]; known && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
-			w.report(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.report(model.Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back

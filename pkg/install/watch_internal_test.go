@@ -14,7 +14,7 @@ import (
 // somebody has been waited for.
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
-	w := newWatcher(func(e Event) { told = append(told, e.Message) })
+	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })
 	for _, x := range []model.Blocker{
 		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused", Remedy: "check the address"},
 		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "no route", Remedy: "check the address"},
@@ -33,7 +33,7 @@ func TestAnotherCauseIsTold(t *testing.T) {
 // TestWaveringCause has a blocker come and go: it is told once, and withdrawn once it stays away.
 func TestWaveringCause(t *testing.T) {
 	var told []string
-	w := newWatcher(func(e Event) { told = append(told, e.Message) })
+	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })
 	at := time.Time{}
 	for _, there := range []bool{true, false, true, false, false, false, true} {
 		plan := model.Plan{}

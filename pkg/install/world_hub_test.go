@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -29,14 +28,14 @@ func (w *world) release(a model.Action) {
 // counted are the settings of a cluster that such a service takes until the
 // install starts, and others do not.
 func counted() []model.Setting {
-	return []model.Setting{setting.ControlPlane, setting.Arbiters}
+	return []model.Setting{model.SettingControlPlane, model.SettingArbiters}
 }
 
 // mayApprove refuses approvals that must never be asked for: of machines that
 // the file does not name, and where the service knows no approval.
 func (w *world) mayApprove(host *model.Host, a model.Action) error {
-	_, approves := a.Settings[setting.Approved]
-	_, asks := host.Settings[setting.Approved]
+	_, approves := a.Settings[model.SettingApproved]
+	_, asks := host.Settings[model.SettingApproved]
 	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
 	switch {
 	case approves && !asks:
@@ -57,7 +56,7 @@ func (w *world) mayBind(host *model.Host) error {
 	switch {
 	case host.Reserved != "" && !named:
 		return fmt.Errorf("%s is bound, which the file does not name", host.ID)
-	case host.Reserved != "" && w.hub && host.Settings[setting.Approved] != setting.ValueOf(true):
+	case host.Reserved != "" && w.hub && host.Settings[model.SettingApproved] != model.ValueOf(true):
 		return fmt.Errorf("%s is bound, which nobody has approved", host.ID)
 	}
 	return nil
@@ -74,7 +73,7 @@ func (w *world) switchedOn(name string) bool {
 // wait for.
 func (w *world) enough() bool {
 	c, approved, wanted := w.observed.Cluster, 0, 0
-	for _, setting := range []model.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
+	for _, setting := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters} {
 		n := 0
 		if value := c.Settings[setting]; value != "" && value.Decode(&n) == nil {
 			wanted += n
@@ -82,7 +81,7 @@ func (w *world) enough() bool {
 	}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		if h.Settings[setting.Approved] == setting.ValueOf(true) && (h.Reserved == "" || h.ClusterID != "") {
+		if h.Settings[model.SettingApproved] == model.ValueOf(true) && (h.Reserved == "" || h.ClusterID != "") {
 			approved++
 		}
 	}
@@ -100,17 +99,17 @@ func (w *world) disturbHub(random *rand.Rand) {
 	case 2:
 		o.Cluster.Stalled = o.At.Add(-time.Duration(random.IntN(60)) * time.Second)
 	case 3:
-		o.Cluster.Settings[setting.Workers] = setting.ValueOf(random.IntN(4))
+		o.Cluster.Settings[model.SettingWorkers] = model.ValueOf(random.IntN(4))
 	case 4:
 		o.Cluster.Unrecorded = true
 	case 5:
-		o.Cluster.Settings[setting.ControlPlane] = setting.ValueOf([]int{1, 3, 5}[random.IntN(3)])
+		o.Cluster.Settings[model.SettingControlPlane] = model.ValueOf([]int{1, 3, 5}[random.IntN(3)])
 	case 6:
-		o.Cluster.Settings[setting.Arbiters] = setting.ValueOf(random.IntN(2))
+		o.Cluster.Settings[model.SettingArbiters] = model.ValueOf(random.IntN(2))
 	}
 	for i := range o.Hosts {
 		if random.IntN(8) == 0 {
-			o.Hosts[i].Settings[setting.Approved] = setting.ValueOf(random.IntN(2) == 0)
+			o.Hosts[i].Settings[model.SettingApproved] = model.ValueOf(random.IntN(2) == 0)
 		}
 	}
 }

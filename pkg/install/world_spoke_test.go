@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
@@ -36,7 +35,7 @@ func newSpokeModel() *spokeModel {
 }
 
 // ask has somebody ask for a certificate.
-func (s *spokeModel) ask(now time.Time, r csr.Request, name string, addresses ...string) string {
+func (s *spokeModel) ask(now time.Time, r model.CertificateRequest, name string, addresses ...string) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 	if err != nil {
 		panic(err)
@@ -61,15 +60,15 @@ func (s *spokeModel) ask(now time.Time, r csr.Request, name string, addresses ..
 
 const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
-func clientRequest() csr.Request {
-	return csr.Request{
+func clientRequest() model.CertificateRequest {
+	return model.CertificateRequest{
 		Signer: "kubernetes.io/kube-apiserver-client-kubelet", Username: bootstrapper, Usages: []string{"digital signature", "client auth"},
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
 	}
 }
 
-func servingRequest(name string) csr.Request {
-	return csr.Request{
+func servingRequest(name string) model.CertificateRequest {
+	return model.CertificateRequest{
 		Signer: "kubernetes.io/kubelet-serving", Username: "system:node:" + name, Usages: []string{"digital signature", "server auth"},
 		Groups: []string{"system:nodes", "system:authenticated"},
 	}
@@ -103,11 +102,11 @@ func (s *spokeModel) update(n *model.Node, a model.Action) error {
 	for name, value := range a.Settings {
 		var err error
 		switch name {
-		case setting.Labels:
+		case model.SettingLabels:
 			err = value.Decode(&labels)
-		case setting.Taints:
+		case model.SettingTaints:
 			err = value.Decode(&taints)
-		case setting.ProviderID:
+		case model.SettingProviderID:
 			if n.ProviderID != "" {
 				return fmt.Errorf("the node %s has the provider id %s", n.Name, n.ProviderID)
 			}
@@ -288,11 +287,11 @@ func TestApprovalOfRequests(t *testing.T) {
 		"ask, and nobody": {func(w *world) { w.desired.Options.Approve, w.desired.Options.Unattended = install.ApproveAsk, true }, false, model.CureAnswer, ""},
 		"ask, and yes": {func(w *world) {
 			w.desired.Options.Approve = install.ApproveAsk
-			w.memory.Answer(csr.Verdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, true)
+			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, true)
 		}, true, "", ""},
 		"ask, and no": {func(w *world) {
 			w.desired.Options.Approve = install.ApproveAsk
-			w.memory.Answer(csr.Verdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, false)
+			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, false)
 		}, false, model.CurePerson, ""},
 		"of the reboot before": {func(w *world) { w.spoke.seen.Requests[0].Created = start }, false, model.CurePerson, ""},
 	} {
@@ -322,7 +321,7 @@ func TestAllowedAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass()
-		if i := slices.IndexFunc(w.spoke.seen.Requests, func(r csr.Request) bool { return strings.Contains(r.Signer, "serving") }); i >= 0 {
+		if i := slices.IndexFunc(w.spoke.seen.Requests, func(r model.CertificateRequest) bool { return strings.Contains(r.Signer, "serving") }); i >= 0 {
 			w.spoke.seen.Requests = w.spoke.seen.Requests[:i]
 			break
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -69,11 +68,11 @@ func (w *world) apply(a model.Action) error {
 		o.Others = slices.DeleteFunc(o.Others, func(r model.ClusterRef) bool { return r.ID == a.Target })
 	case model.UpdateCluster, model.SetOverrides, model.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
-		o.Cluster.Owned = o.Cluster.Owned || a.Settings[setting.Tags] != ""
+		o.Cluster.Owned = o.Cluster.Owned || a.Settings[model.SettingTags] != ""
 	case model.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
-				o.Cluster.Manifests[a.Name] = setting.Digest([]byte(m.Content))
+				o.Cluster.Manifests[a.Name] = model.Digest([]byte(m.Content))
 			}
 		}
 	case model.RemoveManifest:
@@ -103,13 +102,13 @@ func (w *world) apply(a model.Action) error {
 			return err
 		}
 		maps.Copy(host.Settings, a.Settings)
-		for _, setting := range []model.Setting{setting.Fencing, setting.EndpointHeaders, setting.HostExtra} {
+		for _, setting := range []model.Setting{model.SettingFencing, model.SettingEndpointHeaders, model.SettingHostExtra} {
 			delete(host.Settings, setting) // not given back
 		}
-		if name, ok := a.Settings[setting.Hostname]; ok {
+		if name, ok := a.Settings[model.SettingHostname]; ok {
 			host.Hostname = name.Text()
 		}
-		if disk, ok := a.Settings[setting.Disk]; ok {
+		if disk, ok := a.Settings[model.SettingDisk]; ok {
 			host.Disk = disk.Text()
 		}
 	case model.BindHost:
@@ -220,7 +219,7 @@ func (w *world) pass() {
 		case model.HostDiscovering:
 			h.State = model.HostReady
 		case model.HostReady:
-			if w.hub && h.Day2 && h.Settings[setting.Approved] == setting.ValueOf(true) {
+			if w.hub && h.Day2 && h.Settings[model.SettingApproved] == model.ValueOf(true) {
 				h.State = model.HostInstalling
 			}
 		case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
@@ -256,7 +255,7 @@ func (w *world) pass() {
 		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
 			o.Hosts[i].State, o.Hosts[i].Role = model.HostInstalled, model.RoleControlPlane
-			if role := o.Hosts[i].Settings[setting.Role]; role != "" {
+			if role := o.Hosts[i].Settings[model.SettingRole]; role != "" {
 				o.Hosts[i].Role = model.Role(role.Text())
 			}
 		}
@@ -296,7 +295,7 @@ func (w *world) bootHosts() {
 		host := machine(want.Name, cmp.Or(want.Match.MAC, fmt.Sprintf("52:54:00:00:09:%02x", i)), i)
 		host.InfraEnvID, host.Registered = boots[0].ID, w.observed.At
 		if w.hub {
-			host.Settings[setting.Approved] = setting.ValueOf(false)
+			host.Settings[model.SettingApproved] = model.ValueOf(false)
 		}
 		if w.observed.Cluster.State == model.ClusterAddingHosts && !late {
 			host.Day2, host.Role = true, model.RoleWorker
@@ -317,13 +316,13 @@ func (w *world) poolHosts() {
 		switch {
 		case want.Match.Agent == "" || want.Name == w.absent:
 		case there >= 0 && w.hub:
-			w.observed.Hosts[there].Settings[setting.Approved] = setting.ValueOf(true)
+			w.observed.Hosts[there].Settings[model.SettingApproved] = model.ValueOf(true)
 		case there < 0:
 			host := machine(want.Name, fmt.Sprintf("52:54:00:00:08:%02x", i), i)
 			host.InfraEnvID, host.Reserved, host.ClusterID, host.Registered = "pool", want.Match.Agent, "", w.observed.At
 			host.State, host.Status = model.HostUnbound, "known-unbound"
 			if w.hub {
-				host.Settings[setting.Approved] = setting.ValueOf(false)
+				host.Settings[model.SettingApproved] = model.ValueOf(false)
 			}
 			w.observed.Hosts = append(w.observed.Hosts, host)
 		}
@@ -460,7 +459,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Cluster.State = all[random.IntN(len(all))]
 	}
 	if random.IntN(4) == 0 {
-		o.Cluster.Settings[setting.APIVIPs] = setting.ValueOf([]string{"192.168.127.77"})
+		o.Cluster.Settings[model.SettingAPIVIPs] = model.ValueOf([]string{"192.168.127.77"})
 	}
 	if random.IntN(4) == 0 {
 		o.Others = append(o.Others, model.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
@@ -469,7 +468,7 @@ func (w *world) disturb(random *rand.Rand) {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.desired.Options.Adopt = false, w.hub, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
-		o.InfraEnvs[0].Settings[setting.KernelArgs] = setting.ValueOf([]string{"somebody=else"})
+		o.InfraEnvs[0].Settings[model.SettingKernelArguments] = model.ValueOf([]string{"somebody=else"})
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(8) == 0 && len(o.InfraEnvs) > 0 {
@@ -483,7 +482,7 @@ func (w *world) disturb(random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
 		if w.hub {
-			stranger.Settings[setting.Approved] = setting.ValueOf(false)
+			stranger.Settings[model.SettingApproved] = model.ValueOf(false)
 		}
 		o.Hosts = append(o.Hosts, stranger)
 		w.desired.Spec.Spec.AcceptUnknownHosts = random.IntN(3) == 0

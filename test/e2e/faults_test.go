@@ -228,10 +228,10 @@ func startTrial(t *testing.T, file string, speed float64, change func(*simulator
 }
 
 // run installs, as `oaictl create cluster` does. A total of zero is no limit.
-func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []install.Event, error) {
+func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []model.Event, error) {
 	t.Helper()
-	var events []install.Event
-	result, err := x.installer(t, install.WithTimeouts(total, 0), install.WithEvents(func(e install.Event) { events = append(events, e) })).
+	var events []model.Event
+	result, err := x.installer(t, install.WithTimeouts(total, 0), install.WithEvents(func(e model.Event) { events = append(events, e) })).
 		Run(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	return result, events, err
 }
@@ -252,7 +252,7 @@ func (x *trial) installer(t *testing.T, options ...install.Option) *install.Clie
 }
 
 // story is what a run told, for a test that failed.
-func story(events []install.Event) string {
+func story(events []model.Event) string {
 	var lines []string
 	for _, e := range events {
 		if e.Type == model.EventAction || e.Type == model.EventRun || e.Severity != model.SeverityInfo {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -32,12 +31,12 @@ func TestEveryStageIsShown(t *testing.T) {
 
 	form := eventForm(t)
 	stages := map[string][]string{}
-	var last install.Event
+	var last model.Event
 	for lines := bufio.NewScanner(&stream); lines.Scan(); {
 		if complaint := form.complaint(lines.Bytes()); complaint != "" {
 			t.Errorf("%s in %s", complaint, lines.Text())
 		}
-		last = install.Event{}
+		last = model.Event{}
 		if err := json.Unmarshal(lines.Bytes(), &last); err != nil {
 			t.Fatalf("%v in %s", err, lines.Text())
 		}

@@ -24,7 +24,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -111,7 +110,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 		return g.kubeconfig, "kubeconfig", nil
 	}})
 	defer plane.Close()
-	client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
+	client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e model.Event) {
 		t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		_, of, _ := strings.Cut(e.Key, "node/")
 		name, _, _ := strings.Cut(of, "/")
@@ -242,7 +241,7 @@ func TestInterruptedAddNode(t *testing.T) {
 			defer plane.Close()
 			told := false
 			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0),
-				install.WithEvents(func(e install.Event) {
+				install.WithEvents(func(e model.Event) {
 					if strings.Contains(e.Next.String(), "oaictl approve w-0") {
 						told = true
 						stop()
@@ -257,7 +256,7 @@ func TestInterruptedAddNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts, _, err := client.Requests(t.Context(), found.Desired(), found.Observed, []string{"w-0"})
-			if err != nil || !slices.ContainsFunc(verdicts, func(v csr.Verdict) bool { return v.Node == "w-0" && v.Decision == csr.Approve }) {
+			if err != nil || !slices.ContainsFunc(verdicts, func(v model.RequestVerdict) bool { return v.Node == "w-0" && v.Decision == model.RequestApprove }) {
 				t.Errorf("approve finds %+v, %v", verdicts, err)
 			}
 			result, err := g.runs(t, model.Options{AddNodes: true, Unattended: true})

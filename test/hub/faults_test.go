@@ -189,7 +189,7 @@ func TestServerRestarts(t *testing.T) {
 	plane, dir := x.plane(t), t.TempDir()
 	reached := make(chan string, 100)
 	done := make(chan *attempt, 1)
-	hear := install.WithEvents(func(e install.Event) {
+	hear := install.WithEvents(func(e model.Event) {
 		if e.Key == "cluster/state" {
 			reached <- e.State
 		}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -57,7 +56,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
 	plane := x.through(t, w())
 	update := model.Action{
-		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: model.Settings{setting.Approved: setting.ValueOf(true)},
+		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: model.Settings{model.SettingApproved: model.ValueOf(true)},
 	}
 	if err := plane.Act(t.Context(), &model.Desired{Spec: x.cluster}, update); err != nil {
 		return err

@@ -18,11 +18,11 @@ type trace = fixture.Trace
 
 // journal listens to a run.
 type journal struct {
-	events []install.Event
+	events []model.Event
 	trace  trace
 }
 
-func (j *journal) take(e install.Event) {
+func (j *journal) take(e model.Event) {
 	j.events = append(j.events, e)
 	j.trace.Take(e)
 }

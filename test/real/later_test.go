@@ -11,7 +11,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -159,7 +158,7 @@ func (x *site) reach(t testing.TB, state model.ClusterState) {
 	defer stop()
 	reached := false
 	r := x.start(t, false)
-	r.hear = append(r.hear, func(e install.Event) {
+	r.hear = append(r.hear, func(e model.Event) {
 		// A hub goes on to take more hosts by itself.
 		further := state == model.ClusterInstalled && e.State == string(model.ClusterAddingHosts)
 		if e.Key == "cluster/state" && (further || e.State == string(state)) {

@@ -86,11 +86,11 @@ const latePasses = 6
 // late is for machines that boot when the service has looked at the empty cluster again
 // and again, from the time that there is an image: what it empties, or derives from
 // machines, it has emptied by then. Events of the run go to the returned function.
-func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(install.Event)) {
+func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(model.Event)) {
 	t.Helper()
 	boot := make(chan struct{})
 	var once sync.Once
-	return boot, func(e install.Event) {
+	return boot, func(e model.Event) {
 		if e.Type != model.EventAction || e.Reason != string(model.RegisterInfraEnv) || e.State != "done" {
 			return
 		}

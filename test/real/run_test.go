@@ -15,7 +15,7 @@ import (
 
 // attempt is one run of oaictl.
 type attempt struct {
-	events []install.Event
+	events []model.Event
 	trace  fixture.Trace
 	result install.Result
 	err    error
@@ -33,7 +33,7 @@ func (a *attempt) says() string {
 type runs struct {
 	*site
 	dir   string
-	hear  []func(install.Event)
+	hear  []func(model.Event)
 	nodes bool // add-node
 	more  []install.Option
 }
@@ -50,7 +50,7 @@ func (r *runs) with(ctx context.Context, t testing.TB, plane remote) *attempt {
 	a := &attempt{}
 	options := append([]install.Option{
 		install.WithClock(r.time), install.WithFiles(install.NewFiles(r.dir)), r.patience(),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			a.events = append(a.events, e)
 			a.trace.Take(e)
 			for _, hear := range r.hear {
@@ -74,7 +74,7 @@ func (x *site) start(t testing.TB, late bool) *runs {
 	r := &runs{site: x, dir: t.TempDir()}
 	after := now()
 	if late {
-		var hear func(install.Event)
+		var hear func(model.Event)
 		after, hear = x.late(t)
 		r.hear = append(r.hear, hear)
 	}

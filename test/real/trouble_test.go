@@ -13,7 +13,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -156,10 +155,10 @@ func TestCancel(t *testing.T) {
 
 // cancelAt cancels the install once, as soon as the run knows that it has come so far:
 // from its own install call on it is prepared.
-func (x *site) cancelAt(t testing.TB, phase model.ClusterState) func(install.Event) {
+func (x *site) cancelAt(t testing.TB, phase model.ClusterState) func(model.Event) {
 	t.Helper()
 	var once sync.Once
-	return func(e install.Event) {
+	return func(e model.Event) {
 		started := e.Type == model.EventAction && e.Reason == string(model.StartInstall) && e.State == "done"
 		if phase == model.ClusterPreparing && started || phase != model.ClusterPreparing && e.Key == "cluster/state" && e.State == string(phase) {
 			once.Do(func() {

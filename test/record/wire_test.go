@@ -162,6 +162,7 @@ func (x *traffic) auditedBy(ctx context.Context, folder string) error {
 		if err != nil {
 			return err
 		}
+		text = text[:bytes.LastIndexByte(text, '\n')+1] // a server that runs may be writing the next line
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		for ctx.Err() == nil && decoder.More() {
 			var e audited

@@ -265,7 +265,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	}
 	defer plane.Close()
 	a := &attempt{}
-	hear := func(e install.Event) { a.events = append(a.events, e) }
+	hear := func(e model.Event) { a.events = append(a.events, e) }
 	desired := &model.Desired{Spec: c.load(t), Options: model.Options{AddNodes: addNodes, Run: "run-1"}}
 	options := []install.Option{install.WithClock(clock.Real()), install.WithEvents(hear)}
 	if dir != "" {

@@ -172,7 +172,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 			t.Fatal(err)
 		}
 		defer plane.Close()
-		hear := func(e install.Event) {
+		hear := func(e model.Event) {
 			if e.Key == "cluster/state" && e.State == string(stop.state) {
 				cancel()
 			}

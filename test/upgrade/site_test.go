@@ -288,7 +288,7 @@ const lookSeconds = 5
 
 // attempt is one run of the present build.
 type attempt struct {
-	events []install.Event
+	events []model.Event
 	result install.Result
 	err    error
 }
@@ -304,12 +304,12 @@ func (s *site) plane(t *testing.T) *rest.Plane {
 }
 
 // run installs, or adds hosts, until that is done or stop says so.
-func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(install.Event) bool) *attempt {
+func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(model.Event) bool) *attempt {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a := &attempt{}
-	hear := func(e install.Event) {
+	hear := func(e model.Event) {
 		a.events = append(a.events, e)
 		if stop != nil && stop(e) {
 			cancel()

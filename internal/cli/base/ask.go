@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -120,7 +119,7 @@ func (a *App) Confirm(yes bool, question string) error {
 	if !a.CanAsk() {
 		return &model.Fault{
 			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: advice.Literal(a.CommandLine() + " --yes"),
+			Next: model.Literal(a.CommandLine() + " --yes"),
 		}
 	}
 	yes, err := a.Ask(question)

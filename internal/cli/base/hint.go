@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -105,7 +103,7 @@ func withoutService(next model.Advice) model.Advice {
 
 // Hinted completes the hints of a plan.
 func (a *App) Hinted(plan model.Plan) model.Plan {
-	hint := func(next model.Advice) model.Advice { return advice.Literal(a.Hint(next)) }
+	hint := func(next model.Advice) model.Advice { return model.Literal(a.Hint(next)) }
 	plan.Next = hint(plan.Next)
 	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
 	for i, b := range plan.Blockers {
@@ -130,11 +128,11 @@ type HintedSink struct {
 }
 
 // Event completes the hint of an event.
-func (s HintedSink) Event(e install.Event) {
+func (s HintedSink) Event(e model.Event) {
 	next := s.Hint(e.Next)
 	if e.ExitCode == nil {
 		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(SimulateAdvice)), "; ")
 	}
-	e.Next = advice.Literal(next)
+	e.Next = model.Literal(next)
 	s.Sink.Event(e)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
@@ -131,7 +130,7 @@ func (a *App) look(ctx context.Context, file string, load loader) (*spec.Cluster
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &model.Fault{
 			Code: model.CodeInput, Permanent: true, Err: failed.Err,
-			Next: advice.Command("convert -f", names.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
+			Next: model.Command("convert -f", names.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
 	return cluster, err
@@ -151,7 +150,7 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &model.Fault{
 			Code: model.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: advice.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
+			Next: model.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
 		a.Say("%s of %s left behind, as --accept-loss says: %s", names.Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
@@ -230,7 +229,7 @@ func (a *App) read(ctx context.Context, file string, how convert.Options, load l
 		case format == convert.FormatCluster: // as convert writes it
 			return nil, &model.Fault{
 				Code: model.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
-				Next: advice.Sprintf("give -f %s", names.Quoted(filepath.Join(file, "cluster.yaml"))),
+				Next: model.Advicef("give -f %s", names.Quoted(filepath.Join(file, "cluster.yaml"))),
 			}
 		}
 		if err != nil || format == convert.FormatCluster {

@@ -182,7 +182,7 @@ func (r *Removing) Run(ctx context.Context, client *install.Client, desired *mod
 		return err
 	}
 	shown := r.Progress(ctx, r.Clock)
-	result, failed := client.With(install.WithEvents(func(e install.Event) {
+	result, failed := client.With(install.WithEvents(func(e model.Event) {
 		if e.Type != model.EventWarning || !r.told[e.Key] || r.Globals.Progress == ProgressJSON {
 			shown.Event(e)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -183,7 +182,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Fou
 	}
 	kept := *fault
 	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
-	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + advice.Command("delete cluster", seen.Ref.Name)
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + model.Command("delete cluster", seen.Ref.Name)
 	return &kept
 }
 

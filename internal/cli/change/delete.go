@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
@@ -300,7 +299,7 @@ func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 
 // insteadOf is the command that takes a node out of its cluster.
 func (o *changeOptions) insteadOf(node string) string {
-	return "To take it out of its cluster: " + o.Hint(advice.Command("remove-node", names.Quoted(node)))
+	return "To take it out of its cluster: " + o.Hint(model.Command("remove-node", names.Quoted(node)))
 }
 
 func (o *changeOptions) keeper() string {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -36,10 +35,10 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 		if known, err := o.hasBackup(ctx, p); known || err != nil {
 			return err
 		}
-		command := advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
+		command := model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
 		fault := &model.Fault{
 			Code: model.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
-			Next: advice.Sprintf("%s; then run the same command again with --backup-taken", command),
+			Next: model.Advicef("%s; then run the same command again with --backup-taken", command),
 		}
 		if !o.CanAsk() {
 			return fault

@@ -3,7 +3,6 @@ package create
 import (
 	"context"
 	"errors"
-
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/names"
@@ -27,7 +25,7 @@ import (
 
 type bootedMachines struct {
 	*boot.Machines
-	report func(install.Event)
+	report func(model.Event)
 	forget func() error
 	// carried is told once what the live image carries; nil where nobody is told.
 	carried func(names []string)
@@ -66,7 +64,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
 		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
 		Access: func(a serve.Access) { log.Printf("%s", base.AccessText(a)) },
-		Events: func(e install.Event) {
+		Events: func(e model.Event) {
 			if h.report != nil {
 				h.report(e)
 			}
@@ -199,7 +197,7 @@ func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error
 // adviseBase says what to do about a base that machines cannot boot.
 func (o *runOptions) adviseBase(problem *boot.BaseError) model.Advice {
 	if problem.Unreached {
-		return advice.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+		return model.Advicef("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
 	return base.ImageAdvice(problem)
 }
@@ -235,7 +233,7 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 	for i, word := range words {
 		words[i] = names.Quoted(word)
 	}
-	return o.Hint(advice.Command(words...))
+	return o.Hint(model.Command(words...))
 }
 
 // listenFor is this run's own address, or the port that --media-url names.

@@ -17,11 +17,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -312,7 +310,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 	defer shown.Close()
 	var reporting sync.Mutex
 	silent := false
-	report := func(e install.Event) {
+	report := func(e model.Event) {
 		reporting.Lock()
 		defer reporting.Unlock()
 		if again := e.Reason == reasonAnswers; e.Key == keySilent {
@@ -328,7 +326,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		}
 	}
 	defer o.TellSilence(func(s base.Silence) {
-		e := install.Event{
+		e := model.Event{
 			V: 1, Type: model.EventWarning, Cluster: desired.Spec.Metadata.Name, Time: o.clusterClock.Now(),
 			Key: keySilent, Severity: model.SeverityWarning, Reason: reasonSilent, Message: s.Text,
 		}
@@ -342,7 +340,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		install.WithClock(o.clusterClock),
 		install.WithPollInterval(o.PollInterval),
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			e.Next, e.Message = o.completeAdvice(e.Next), o.approvalIn(e.Message)
 			report(e)
 		}),
@@ -417,7 +415,7 @@ func (o *runOptions) known(ctx context.Context, cluster *spec.Cluster) (*spec.Cl
 	}
 	at := spec.Target{Name: found.Ref.Name, BaseDomain: found.Ref.BaseDomain}
 	if c := found.Observed.Cluster; c != nil {
-		at.Version, at.Arch = minorOf(c.Version), spec.Arch(c.Settings[setting.Arch].Text())
+		at.Version, at.Arch = minorOf(c.Version), spec.Arch(c.Settings[model.SettingArch].Text())
 	}
 	return cluster.AddedTo(at)
 }
@@ -429,7 +427,7 @@ func minorOf(version string) string {
 }
 
 // askRequest asks a person whether a request for a certificate is approved.
-func (o *addNodeOptions) askRequest(ctx context.Context, v csr.Verdict) (bool, error) {
+func (o *addNodeOptions) askRequest(ctx context.Context, v model.RequestVerdict) (bool, error) {
 	question := fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind)
 	if v.Message != "" {
 		o.Say("%s", v.Message)

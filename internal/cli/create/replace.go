@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -201,7 +200,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if !p.isGone() && !r.Votes {
 		return &model.Fault{
 			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
-			Next: advice.Sprintf("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
+			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
 		}
 	}
 	if err := o.sameRole(p); err != nil {

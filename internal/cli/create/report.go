@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -164,7 +163,7 @@ func (o *runOptions) resumable(failed error) error {
 	advised := *fault
 	switch fault.Code {
 	case model.CodeInterrupted, model.CodeTerminated, model.CodeTimeout:
-		advised.Next = advice.Literal(o.CommandLine())
+		advised.Next = model.Literal(o.CommandLine())
 		if o.Globals.Simulated {
 			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}

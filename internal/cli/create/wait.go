@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
@@ -100,9 +99,9 @@ func (o *waitOptions) run(ctx context.Context) error {
 		ended.Op, ended.On = "wait for", seen.FullName()+" "+text
 		switch {
 		case result.Verdict == model.VerdictFailed:
-			ended.Next = advice.Command("why", seen.Ref.Name)
+			ended.Next = model.Command("why", seen.Ref.Name)
 		case ended.Code == model.CodeTimeout:
-			ended.Next = advice.Literal(o.CommandLine())
+			ended.Next = model.Literal(o.CommandLine())
 		}
 		failed = &ended
 	}

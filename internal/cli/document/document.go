@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -164,7 +163,7 @@ type InfraEnv struct {
 // OfInfraEnv is the form of an InfraEnv.
 func OfInfraEnv(e model.InfraEnv) InfraEnv {
 	return InfraEnv{
-		ID: e.ID, Name: e.Name, ClusterID: e.ClusterID, Owned: e.Owned, Created: moment(e.Created), Arch: e.Settings[setting.Arch].Text(),
+		ID: e.ID, Name: e.Name, ClusterID: e.ClusterID, Owned: e.Owned, Created: moment(e.Created), Arch: e.Settings[model.SettingArch].Text(),
 		Image: e.Image.State, ImageType: e.Image.Type, ImageCreated: moment(e.Image.Created), ImageExpires: moment(e.Image.Expires),
 	}
 }

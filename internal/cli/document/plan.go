@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Plan is `plan -o json`.
@@ -113,10 +112,10 @@ func OfPlan(plan model.Plan, then []model.Step) Plan {
 }
 
 // requestsOf are the requests that are not answered yet.
-func requestsOf(verdicts []csr.Verdict) []Request {
+func requestsOf(verdicts []model.RequestVerdict) []Request {
 	var out []Request
 	for _, v := range verdicts {
-		if v.Decision != csr.Ignore {
+		if v.Decision != model.RequestIgnore {
 			out = append(out, OfRequest(v))
 		}
 	}

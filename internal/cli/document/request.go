@@ -1,6 +1,6 @@
 package document
 
-import "github.com/oaictl/oaictl/pkg/install/node/csr"
+import "github.com/oaictl/oaictl/pkg/install/model"
 
 // Request is what was judged of a request for a certificate.
 type Request struct {
@@ -17,7 +17,7 @@ type Request struct {
 }
 
 // OfRequest is the form of a verdict.
-func OfRequest(v csr.Verdict) Request {
+func OfRequest(v model.RequestVerdict) Request {
 	r := Request{Name: v.Name, Kind: string(v.Kind), Node: v.Node, Host: v.Host, Decision: string(v.Decision), Reason: v.Reason, Message: v.Message, Key: v.Key, Newer: v.Newer}
 	for _, address := range v.Addresses {
 		r.Addresses = append(r.Addresses, address.String())

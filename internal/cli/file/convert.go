@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -131,7 +130,7 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 	return &model.Fault{
 		Code: model.CodeInput, Permanent: true, Err: failed.Err,
-		Next: advice.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") + ", then write the machines into DIR/cluster.yaml (spec.hosts) " +
+		Next: model.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") + ", then write the machines into DIR/cluster.yaml (spec.hosts) " +
 			"in place of acceptUnknownHosts",
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
@@ -155,7 +154,7 @@ func (o *explainOptions) word() error {
 		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
 			reason = fmt.Errorf("it is not known; did you mean %s?", strings.Join(near, ", "))
 		}
-		return &model.Fault{Code: model.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
+		return &model.Fault{Code: model.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: model.Command("explain", o.Kind)}
 	}
 	return o.explainAll(found)
 }

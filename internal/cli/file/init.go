@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
@@ -99,7 +98,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	}
 	o.Say("Read it, and change what does not fit. Then:")
 	for _, command := range []string{"validate -f", "create cluster --simulate -f", "create cluster -f"} {
-		o.Say("  %s", o.Hint(advice.Command(command, names.Quoted(o.Output))))
+		o.Say("  %s", o.Hint(model.Command(command, names.Quoted(o.Output))))
 	}
 	return o.Saved([]document.Download{{File: o.Output, Bytes: int64(len(text))}}, nil)
 }
@@ -240,7 +239,7 @@ func (o *initOptions) check() error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return &model.Fault{
 			Code: model.CodeInput, Op: "read the pull secret", On: path, Permanent: true, Err: errors.New("there is no such file"),
-			Next: advice.Sprintf("get it from %s, and save it as %s; --pull-secret names another FILE", pullSecretPage, path),
+			Next: model.Advicef("get it from %s, and save it as %s; --pull-secret names another FILE", pullSecretPage, path),
 		}
 	}
 	return nil

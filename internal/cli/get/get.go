@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -176,7 +175,7 @@ func (o *getOptions) notHost(ctx context.Context, service *install.Client, faile
 	}
 	named := *fault
 	named.Err = fmt.Errorf("%w; a host has the name", fault.Err)
-	named.Next = advice.Command("describe host", names.Quoted(o.Name))
+	named.Next = model.Command("describe host", names.Quoted(o.Name))
 	return &named
 }
 

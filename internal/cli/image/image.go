@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -53,7 +52,7 @@ func (i *Live) Lacks(what string) error {
 	name := fetch.Redact(i.location)
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
-		Next: advice.Command("iso show", names.Quoted(name)),
+		Next: model.Command("iso show", names.Quoted(name)),
 	}
 }
 
@@ -127,7 +126,7 @@ func SourceFault(location string, err error) error {
 	case base.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
-		fault.Next = advice.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
+		fault.Next = model.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
 	}
 	return coded
 }

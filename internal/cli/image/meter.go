@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -61,7 +60,7 @@ func (m *Meter) Show(done, total int64) {
 		m.line(meterText(m.what, done, total, m.live))
 		return
 	}
-	event := install.Event{V: 1, Time: now, Type: model.EventProgress, Message: meterText(m.what, done, total, false)}
+	event := model.Event{V: 1, Time: now, Type: model.EventProgress, Message: meterText(m.what, done, total, false)}
 	if total > 0 {
 		percent := percentOf(done, total)
 		event.Percent = &percent

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -278,7 +277,7 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: advice.Literal(before("give ", lackedMACs(state, macs)))}
+		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: model.Literal(before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

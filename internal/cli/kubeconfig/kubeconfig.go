@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/names"
@@ -94,7 +93,7 @@ func notWritten(ctx context.Context, path string, err error) error {
 	case is:
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
-			Next: advice.Sprintf("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
+			Next: model.Advicef("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
 		}
 	case base.Is[*fs.PathError](err), base.Is[*os.LinkError](err):
 		return base.NotWritten(path, err)

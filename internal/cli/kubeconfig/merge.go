@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -170,7 +169,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
 		Err:  fmt.Errorf("the name %q is taken: %w; nothing was changed", taken.Name, err),
-		Next: advice.Literal(next + "; " + again + " --overwrite replaces it"),
+		Next: model.Literal(next + "; " + again + " --overwrite replaces it"),
 	}
 }
 
@@ -211,11 +210,11 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 func (o *mergeOptions) refreshing(found access) model.Advice {
 	switch {
 	case found.folder != "" && o.Dir != ".":
-		return advice.Command("kubeconfig refresh", names.Quoted(found.folder), "--dir", names.Quoted(o.Dir))
+		return model.Command("kubeconfig refresh", names.Quoted(found.folder), "--dir", names.Quoted(o.Dir))
 	case found.folder != "":
-		return advice.Command("kubeconfig refresh", names.Quoted(found.folder))
+		return model.Command("kubeconfig refresh", names.Quoted(found.folder))
 	case found.path != "" && o.From != base.StdoutName:
-		return advice.Command("kubeconfig refresh", names.Quoted(found.name), "--cluster-kubeconfig", names.Quoted(found.path))
+		return model.Command("kubeconfig refresh", names.Quoted(found.name), "--cluster-kubeconfig", names.Quoted(found.path))
 	}
 	return ""
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -63,7 +62,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	if !has {
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
-			Next: advice.Command("download kubeconfig", names.Quoted(held.name)),
+			Next: model.Command("download kubeconfig", names.Quoted(held.name)),
 		}
 	}
 	now, after := offered{access: held}, before
@@ -129,7 +128,7 @@ func (o *refreshOptions) noneHeld(meant install.Target) error {
 	if name == "" {
 		name = "NAME"
 	}
-	next := advice.Command("download kubeconfig", names.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
+	next := model.Command("download kubeconfig", names.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
 	return base.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
 }
 
@@ -163,7 +162,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
 			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has: %s", has.fullName(), has.ID, why),
-			Next: advice.Command("download kubeconfig", names.Quoted(has.name)),
+			Next: model.Command("download kubeconfig", names.Quoted(has.name)),
 		}
 	}
 	text, err := base.ReadFile(ctx, held.path, kubeconfig.Largest)
@@ -219,8 +218,8 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
-		Next: advice.Sprintf("%s: oc config new-admin-kubeconfig > new.kubeconfig; where nobody is let in, the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
-			who, nodeKubeconfig, advice.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
+		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; where nobody is let in, the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
+			who, nodeKubeconfig, model.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
@@ -95,7 +94,7 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 	if err == nil {
 		return out, nil
 	}
-	next := advice.Text("give --from the kubeconfig of an installed cluster")
+	next := model.Advice("give --from the kubeconfig of an installed cluster")
 	code := model.CodeInput
 	if errors.Is(err, errAnothers) {
 		next, code = "leave CLUSTER out, or give --from that of the cluster", model.CodeNotFound
@@ -170,12 +169,12 @@ func (o *options) notKept(path, folder string, err error) error {
 	if errors.Is(err, errAnothers) {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
-			Next: "give the folder that has the cluster's results with --dir, or " + advice.Command("kubeconfig merge --from", names.Quoted(path)) + " for that one",
+			Next: "give the folder that has the cluster's results with --dir, or " + model.Command("kubeconfig merge --from", names.Quoted(path)) + " for that one",
 		}
 	}
-	next := advice.Command("download kubeconfig", names.Quoted(folder))
+	next := model.Command("download kubeconfig", names.Quoted(folder))
 	if o.Dir != "." {
-		next = advice.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
+		next = model.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
 	}
 	return base.Unreadable("read kubeconfig", path, err, next)
 }
@@ -215,7 +214,7 @@ func (o *options) fetch(ctx context.Context, meant install.Target) (offered, err
 	if err != nil {
 		return offered{}, &model.Fault{
 			Code: model.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
-			Next: advice.Command("describe", names.Quoted(found.Ref.Name)),
+			Next: model.Command("describe", names.Quoted(found.Ref.Name)),
 		}
 	}
 	out.ID, out.path = found.Ref.ID, ""

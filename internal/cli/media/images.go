@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -194,7 +193,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 		return nil, err
 	}
 	if len(cluster.Spec.Hosts) == 0 {
-		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
+		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: model.Command("download iso -f", names.Quoted(o.File))}
 	}
 	return cluster, nil
 }
@@ -225,10 +224,10 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 		return err
 	}
 	advised := *fault
-	advised.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
+	advised.Next = model.Command("create cluster -f", names.Quoted(o.File), "--detach")
 	if errors.Is(err, boot.ErrInstalled) {
 		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
-		advised.Next = advice.Command("add-node -f", names.Quoted(o.File))
+		advised.Next = model.Command("add-node -f", names.Quoted(o.File))
 	}
 	return &advised
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -186,23 +185,23 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	}
 	given := map[string]bool{} // a client certificate, of which a host gets one
 	for _, v := range verdicts {
-		if v.Kind == csr.Client && given[v.Host] {
+		if v.Kind == model.RequestClient && given[v.Host] {
 			continue
 		}
-		if v.Decision == csr.Ignore || v.Decision == csr.Wait && o.Watch {
+		if v.Decision == model.RequestIgnore || v.Decision == model.RequestWait && o.Watch {
 			continue
 		}
 		by := "oaictl"
-		if v.Decision == csr.Ask {
+		if v.Decision == model.RequestAsk {
 			yes, err := o.person(v)
 			if err != nil {
 				return done, left, err
 			}
 			if yes {
-				v.Decision, by = csr.Approve, "person"
+				v.Decision, by = model.RequestApprove, "person"
 			}
 		}
-		if v.Decision != csr.Approve {
+		if v.Decision != model.RequestApprove {
 			if v.Newer == "" && (len(o.Requests) == 0 || o.asksFor(v)) {
 				left = append(left, document.OfRequest(v))
 			}
@@ -211,7 +210,7 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 		if err := client.Approve(ctx, desired, seen, v, by); err != nil {
 			return done, left, err
 		}
-		given[v.Host] = given[v.Host] || v.Kind == csr.Client
+		given[v.Host] = given[v.Host] || v.Kind == model.RequestClient
 		done = append(done, document.OfRequest(v))
 		if o.Watch {
 			o.Say("approved %s of %s, for a %s certificate", v.Name, v.Host, v.Kind)
@@ -220,35 +219,37 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	return done, left, nil
 }
 
-func (o *approveOptions) asksFor(v csr.Verdict) bool { return slices.Contains(o.Requests, v.Name) }
+func (o *approveOptions) asksFor(v model.RequestVerdict) bool {
+	return slices.Contains(o.Requests, v.Name)
+}
 
 // meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be
 // the answer to any: a request that nobody has made, or another node, or that a newer one of the
 // same kubelet took the place of.
-func (o *approveOptions) meant(all []csr.Verdict, seen *model.Observed) ([]csr.Verdict, error) {
+func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed) ([]model.RequestVerdict, error) {
 	hosts := map[string]bool{} // by the names that their nodes have
 	for _, id := range o.ids {
 		if h := seen.HostByID(id); h != nil {
-			hosts[csr.NodeName(h.Hostname)] = true
+			hosts[model.NodeName(h.Hostname)] = true
 		}
 	}
-	of := slices.DeleteFunc(slices.Clone(all), func(v csr.Verdict) bool { return v.Host == "" || !hosts[v.Node] })
+	of := slices.DeleteFunc(slices.Clone(all), func(v model.RequestVerdict) bool { return v.Host == "" || !hosts[v.Node] })
 	if o.Watch { // which goes on until they come
 		return of, nil
 	}
 	for _, name := range o.Requests {
-		i := slices.IndexFunc(all, func(v csr.Verdict) bool { return v.Name == name })
+		i := slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == name })
 		switch {
 		case i < 0:
-			return nil, base.NotFound("approve", name, "no kubelet has made a certificate request of that name", advice.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+			return nil, base.NotFound("approve", name, "no kubelet has made a certificate request of that name", model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case all[i].Reason == csr.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
-		case all[i].Decision == csr.Ignore:
-			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), advice.Command("get nodes", names.Quoted(seen.Cluster.Name)))
-		case !slices.ContainsFunc(of, func(v csr.Verdict) bool { return v.Name == name }):
+		case all[i].Decision == model.RequestIgnore:
+			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
 			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes), cmp.Or(all[i].Node, "nobody that can be told"), all[i].Message), "name the node that it is of")
-		case all[i].Newer != "" && all[i].Decision != csr.Approve:
-			newest := all[slices.IndexFunc(all, func(v csr.Verdict) bool { return v.Name == all[i].Newer })]
+		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
+			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
 			return nil, o.refusal(newest.Host, fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name), nextOf(document.OfRequest(newest)))
 		}
 	}
@@ -260,7 +261,7 @@ func (o *approveOptions) refusal(on string, why error, next model.Advice) error 
 }
 
 // person has a person say whether a request is approved, once.
-func (o *approveOptions) person(v csr.Verdict) (bool, error) {
+func (o *approveOptions) person(v model.RequestVerdict) (bool, error) {
 	if o.asksFor(v) {
 		return true, nil
 	}
@@ -294,7 +295,7 @@ func (o *approveOptions) report(done, left []document.Request) error {
 	first := left[0]
 	fault := &model.Fault{Code: model.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
 	fault.Next = nextOf(first)
-	if csr.Decision(first.Decision) == csr.Ask {
+	if model.RequestDecision(first.Decision) == model.RequestAsk {
 		fault.Code = model.CodeNeedsUser
 	}
 	return fault
@@ -302,8 +303,8 @@ func (o *approveOptions) report(done, left []document.Request) error {
 
 // nextOf is what a person can do about a request that is left pending.
 func nextOf(r document.Request) model.Advice {
-	switch csr.Decision(r.Decision) {
-	case csr.Ask:
+	switch model.RequestDecision(r.Decision) {
+	case model.RequestAsk:
 		words := []string{"approve", names.Quoted(r.Host)}
 		for _, address := range r.Addresses {
 			words = append(words, "--allow-address", names.Quoted(r.Host+"="+address))
@@ -311,9 +312,9 @@ func nextOf(r document.Request) model.Advice {
 		if len(r.Addresses) == 0 {
 			words = append(words, "--request", names.Quoted(r.Name))
 		}
-		return "if it is the node's: " + advice.Command(words...)
-	case csr.Wait:
-		return advice.Command("approve", names.Quoted(r.Host), "--watch")
+		return "if it is the node's: " + model.Command(words...)
+	case model.RequestWait:
+		return model.Command("approve", names.Quoted(r.Host), "--watch")
 	}
-	return advice.Sprintf("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(r.Name))
+	return model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(r.Name))
 }

@@ -16,15 +16,15 @@ func TestRequestsMeant(t *testing.T) {
 		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{Name: "lab"}},
 		Hosts:   []model.Host{{ID: "id-1", Hostname: "W-1"}, {ID: "id-2", Hostname: "w-2"}},
 	}
-	verdict := func(name, node string, decision csr.Decision, reason, newer string) csr.Verdict {
-		return csr.Verdict{Name: name, Kind: csr.Client, Node: node, Host: node, Decision: decision, Reason: reason, Newer: newer, Message: "because"}
+	verdict := func(name, node string, decision model.RequestDecision, reason, newer string) model.RequestVerdict {
+		return model.RequestVerdict{Name: name, Kind: model.RequestClient, Node: node, Host: node, Decision: decision, Reason: reason, Newer: newer, Message: "because"}
 	}
-	all := []csr.Verdict{
-		verdict("csr-new", "w-1", csr.Ask, csr.ReasonRivalKeys, ""),
-		verdict("csr-old", "w-1", csr.Refuse, csr.ReasonSuperseded, "csr-new"),
-		verdict("csr-other", "w-2", csr.Ask, csr.ReasonRivalKeys, ""),
-		verdict("csr-done", "w-1", csr.Ignore, csr.ReasonApproved, ""),
-		verdict("csr-denied", "w-1", csr.Ignore, csr.ReasonDenied, ""),
+	all := []model.RequestVerdict{
+		verdict("csr-new", "w-1", model.RequestAsk, csr.ReasonRivalKeys, ""),
+		verdict("csr-old", "w-1", model.RequestRefuse, csr.ReasonSuperseded, "csr-new"),
+		verdict("csr-other", "w-2", model.RequestAsk, csr.ReasonRivalKeys, ""),
+		verdict("csr-done", "w-1", model.RequestIgnore, csr.ReasonApproved, ""),
+		verdict("csr-denied", "w-1", model.RequestIgnore, csr.ReasonDenied, ""),
 	}
 	for given, test := range map[string]struct {
 		code       model.Code

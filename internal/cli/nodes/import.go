@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -164,11 +163,11 @@ func (o *importOptions) next(name string) model.Advice {
 		words = append(words, "--dir", names.Quoted(o.Dir))
 	}
 	if !o.ClusterSecret {
-		return advice.Command(words...)
+		return model.Command(words...)
 	}
 	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		names.Quoted(o.Kubeconfig), clusterSecretFile)
-	return "a discovery image takes the pull secret as a file: " + advice.Literal(read) + "; then " + advice.Command(words...)
+	return "a discovery image takes the pull secret as a file: " + model.Literal(read) + "; then " + model.Command(words...)
 }
 
 // clusterSecretFile is where the cluster's own pull secret is put for the next command.

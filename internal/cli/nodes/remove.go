@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -116,14 +115,14 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 	host, err := service.FindHost(ctx, install.Target{}, o.nodes[0])
 	if fault, is := errors.AsType[*model.Fault](err); is && fault.Code == model.CodeNotFound {
 		named := *fault
-		named.Next = advice.Sprintf("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}", fault.Next, names.Quoted(o.nodes[0]))
+		named.Next = model.Advicef("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}", fault.Next, names.Quoted(o.nodes[0]))
 		return nil, &named
 	}
 	if err != nil {
 		return nil, err
 	}
 	if host.ClusterID == "" {
-		return nil, base.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster", advice.Command("delete host", host.ID))
+		return nil, base.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster", model.Command("delete host", host.ID))
 	}
 	return service.InspectHost(ctx, host, install.Target{})
 }

@@ -9,12 +9,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type frame struct {
-	view          *install.View
+	view          *model.View
 	now           time.Time // on the service's clock
 	elapsed       time.Duration
 	width, height int
@@ -132,7 +131,7 @@ func cut(text string, cells int) string { return strings.TrimRight(fit(text, cel
 func (f frame) hosts(room int) []string {
 	all := f.cleanHosts()
 	hosts := slices.Clone(all)
-	slices.SortStableFunc(hosts, func(a, b install.HostView) int {
+	slices.SortStableFunc(hosts, func(a, b model.HostView) int {
 		return cmp.Compare(hurry(a), hurry(b))
 	})
 	rest := ""
@@ -159,7 +158,7 @@ func (f frame) hosts(room int) []string {
 	return lines
 }
 
-func (f frame) cleanHosts() []install.HostView {
+func (f frame) cleanHosts() []model.HostView {
 	hosts := slices.Clone(f.view.Hosts)
 	for i := range hosts {
 		h := &hosts[i]
@@ -170,7 +169,7 @@ func (f frame) cleanHosts() []install.HostView {
 }
 
 // hurry orders hosts by how much they need to be seen.
-func hurry(h install.HostView) int {
+func hurry(h model.HostView) int {
 	switch {
 	case h.Trouble, h.State == model.HostFailed, h.State == model.HostNeedsUser:
 		return 0
@@ -183,7 +182,7 @@ func hurry(h install.HostView) int {
 	}
 }
 
-func summary(hosts []install.HostView) string {
+func summary(hosts []model.HostView) string {
 	counts := map[string]int{}
 	var order []string
 	for _, host := range hosts {
@@ -201,7 +200,7 @@ func summary(hosts []install.HostView) string {
 	return fmt.Sprintf("%d more: %s", len(hosts), strings.Join(parts, ", "))
 }
 
-func doing(h install.HostView) string {
+func doing(h model.HostView) string {
 	if h.Stage == "" || h.State == model.HostFailed || h.State == model.HostNeedsUser {
 		return string(h.State)
 	}
@@ -213,7 +212,7 @@ type columns struct{ host, role, stage, percent, age, waits int }
 
 // columns gives what a host waits for the rest of the width. On a narrow terminal the role
 // is cut first; on a narrower one columns are left out from the right, the role among them.
-func (f frame) columns(hosts []install.HostView) columns {
+func (f frame) columns(hosts []model.HostView) columns {
 	c := columns{host: 4, role: 4, stage: 5, percent: 4, age: 5, waits: least}
 	for _, h := range hosts {
 		c.host = max(c.host, width(h.Name))
@@ -284,7 +283,7 @@ func (c columns) row(host, role, stage, percent, age, waits string) string {
 	return row.String()
 }
 
-func stageOf(h install.HostView) string {
+func stageOf(h model.HostView) string {
 	switch h.State {
 	case model.HostFailed, model.HostNeedsUser, model.HostDisconnected, model.HostCancelled:
 		return joined(": ", string(h.State), h.Stage)
@@ -298,7 +297,7 @@ func stageOf(h install.HostView) string {
 	return h.Stage
 }
 
-func (f frame) host(h install.HostView, c columns) string {
+func (f frame) host(h model.HostView, c columns) string {
 	percent, age := "", ""
 	if h.Percent > 0 {
 		percent = fmt.Sprintf("%d%%", h.Percent)
@@ -310,7 +309,7 @@ func (f frame) host(h install.HostView, c columns) string {
 	return f.paint.text(hostStyle(h), cut(row, f.width))
 }
 
-func hostStyle(h install.HostView) style {
+func hostStyle(h model.HostView) style {
 	switch {
 	case h.State == model.HostFailed, h.State == model.HostCancelled:
 		return styleBad

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -53,7 +52,7 @@ type live struct {
 	started time.Time
 
 	mu     sync.Mutex
-	view   *install.View
+	view   *model.View
 	offset time.Duration // service's clock minus ours
 	drawn  []string      // lines of the table on the screen
 	cells  int           // the terminal's width when they were drawn
@@ -63,7 +62,7 @@ type live struct {
 	end    string // what the command will say last
 }
 
-func (l *live) Event(e install.Event) {
+func (l *live) Event(e model.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -90,7 +89,7 @@ func (l *live) Event(e install.Event) {
 }
 
 // keep says whether an event gets a line of its own: stages and states are in the table.
-func keep(e install.Event) bool {
+func keep(e model.Event) bool {
 	switch e.Type {
 	case model.EventStage, model.EventProgress:
 		return false
@@ -102,7 +101,7 @@ func keep(e install.Event) bool {
 	return true
 }
 
-func (l *live) above(e install.Event, text string) {
+func (l *live) above(e model.Event, text string) {
 	paint := paint(l.screen.Color)
 	style := stylePlain
 	switch e.Severity {

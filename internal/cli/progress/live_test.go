@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -159,7 +158,7 @@ func TestLive(t *testing.T) {
 	if !strings.Contains(closed, "● lab.example.com") {
 		t.Errorf("the last table is not marked as such:\n%s", closed)
 	}
-	sink.Event(install.Event{Type: model.EventAction, Message: "too late"})
+	sink.Event(model.Event{Type: model.EventAction, Message: "too late"})
 	sink.Close()
 	if diff := cmp.Diff(closed, screen.text()); diff != "" {
 		t.Errorf("something was drawn after Close: %s", diff)
@@ -169,7 +168,7 @@ func TestLive(t *testing.T) {
 func TestLiveWithoutSize(t *testing.T) {
 	screen := &terminal{t: t, cells: 80, wraps: true}
 	sink := Live(t.Context(), Screen{W: screen, Zone: time.UTC, Clock: still{clock.Real()}, Wall: never{clock.Real()}})
-	sink.Event(install.Event{Type: model.EventProgress, View: picture()})
+	sink.Event(model.Event{Type: model.EventProgress, View: picture()})
 	sink.Close()
 	if !strings.Contains(screen.text(), "cp-0") {
 		t.Errorf("nothing was drawn:\n%s", screen.text())
@@ -184,8 +183,8 @@ func TestLiveEnd(t *testing.T) {
 		sink := Live(t.Context(), Screen{W: screen, Zone: time.UTC, Clock: still{clock.Real()}, Wall: never{clock.Real()}})
 		view, code := picture(), 6
 		view.Plan.Blockers = []model.Blocker{{Message: "no disk fits"}}
-		sink.Event(install.Event{Type: model.EventProgress, View: view})
-		sink.Event(install.Event{Type: model.EventRun, ExitCode: &code, Message: words})
+		sink.Event(model.Event{Type: model.EventProgress, View: view})
+		sink.Event(model.Event{Type: model.EventRun, ExitCode: &code, Message: words})
 		sink.Close()
 		if got := strings.Contains(screen.text(), "! no disk fits"); got != kept {
 			t.Errorf("%s: kept is %v\n%s", words, got, screen.text())

@@ -15,13 +15,12 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Sink shows events, which come one after the other, and none after Close.
 type Sink interface {
-	Event(install.Event)
+	Event(model.Event)
 	// Close leaves the output in a state in which others may write to it.
 	Close()
 }
@@ -31,8 +30,8 @@ func None() Sink { return none{} }
 
 type none struct{}
 
-func (none) Event(install.Event) {}
-func (none) Close()              {}
+func (none) Event(model.Event) {}
+func (none) Close()            {}
 
 // JSON writes each event on a line of its own, as docs/event.schema.json says.
 func JSON(w io.Writer) Sink {
@@ -44,7 +43,7 @@ type jsonLines struct {
 	w  io.Writer
 }
 
-func (j *jsonLines) Event(e install.Event) {
+func (j *jsonLines) Event(e model.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if line, err := printer.Encode(e, ""); err == nil {
@@ -77,7 +76,7 @@ type plain struct {
 	part     []string  // hosts that were part of the cluster by then, and are not told yet
 }
 
-func (p *plain) Event(e install.Event) {
+func (p *plain) Event(e model.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isOld(e) {
@@ -106,7 +105,7 @@ func (p *plain) Event(e install.Event) {
 }
 
 // stage is true at the beginning of a stage, and at each quarter of one with a percentage.
-func (p *plain) stage(e install.Event) bool {
+func (p *plain) stage(e model.Event) bool {
 	at := e.Stage
 	if done, err := strconv.Atoi(strings.TrimSuffix(e.Message, "%")); err == nil {
 		at += " " + strconv.Itoa(done/25)
@@ -118,7 +117,7 @@ func (p *plain) stage(e install.Event) bool {
 	return changed
 }
 
-func (p *plain) percent(e install.Event) string {
+func (p *plain) percent(e model.Event) string {
 	if e.Percent == nil || *e.Percent <= 0 {
 		return ""
 	}
@@ -138,7 +137,7 @@ func (p *plain) percent(e install.Event) string {
 }
 
 // isOld says of an event of the first look whether it only tells that a host was part of the cluster by then.
-func (p *plain) isOld(e install.Event) bool {
+func (p *plain) isOld(e model.Event) bool {
 	if p.began.IsZero() {
 		p.began = e.Time
 	}
@@ -195,13 +194,13 @@ func Once(sink Sink) Sink { return &once{Sink: sink} }
 
 type once struct {
 	Sink
-	held []install.Event
+	held []model.Event
 }
 
-func (o *once) Event(e install.Event) {
+func (o *once) Event(e model.Event) {
 	switch {
 	case e.ExitCode != nil:
-		o.held = slices.DeleteFunc(o.held, func(kept install.Event) bool { return strings.Contains(e.Message, kept.Message) })
+		o.held = slices.DeleteFunc(o.held, func(kept model.Event) bool { return strings.Contains(e.Message, kept.Message) })
 		o.release()
 	case e.Severity == model.SeverityError && (e.Type == model.EventAction || e.Type == model.EventWarning):
 		o.held = append(o.held, e)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,36 +41,36 @@ func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 func number(n int) *int { return &n }
 
 // events are a short install with some trouble.
-func events() []install.Event {
-	at := func(minute int, e install.Event) install.Event {
+func events() []model.Event {
+	at := func(minute int, e model.Event) model.Event {
 		e.V, e.Cluster, e.Time = 1, "lab", noon().Add(time.Duration(minute)*time.Minute)
 		if e.Severity == "" {
 			e.Severity = model.SeverityInfo
 		}
 		return e
 	}
-	return []install.Event{
-		at(0, install.Event{Type: model.EventRun, Key: "cluster/state", State: "Absent"}),
-		at(0, install.Event{Type: model.EventAction, Key: "cluster/register", Message: "register the cluster"}),
-		at(1, install.Event{Type: model.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
-		at(2, install.Event{Type: model.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
-		at(2, install.Event{Type: model.EventHost, Host: "cp-0", State: "Absent", Message: "cp-0 boots: its BMC reads the discovery image, 1 MB of 2 MB fetched"}),
-		at(3, install.Event{Type: model.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
-		at(4, install.Event{Type: model.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
-		at(5, install.Event{
+	return []model.Event{
+		at(0, model.Event{Type: model.EventRun, Key: "cluster/state", State: "Absent"}),
+		at(0, model.Event{Type: model.EventAction, Key: "cluster/register", Message: "register the cluster"}),
+		at(1, model.Event{Type: model.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
+		at(2, model.Event{Type: model.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
+		at(2, model.Event{Type: model.EventHost, Host: "cp-0", State: "Absent", Message: "cp-0 boots: its BMC reads the discovery image, 1 MB of 2 MB fetched"}),
+		at(3, model.Event{Type: model.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
+		at(4, model.Event{Type: model.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
+		at(5, model.Event{
 			Type: model.EventValidation, State: "failure", Severity: model.SeverityWarning, Reason: "ValidationFails",
 			Message: "cp-0, cp-1: Host couldn't\nsynchronize with any NTP server", Next: "name servers in spec.network.ntp",
 		}),
-		at(6, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(0)}),
-		at(7, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(12), ETA: number(3660)}),
-		at(8, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(30)}),
-		at(8, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(31), Message: "5%"}),
-		at(9, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(35), Message: "15%"}),
-		at(9, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(40), Message: "55%"}),
-		at(10, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(14)}),
-		at(11, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Waiting for control plane", Message: "waiting for masters to join"}),
-		at(12, install.Event{Type: model.EventHost, Host: "cp-1", State: "Failed", Severity: model.SeverityError, Message: "installation \x1b[31mfailed"}),
-		at(13, install.Event{Type: model.EventRun, Key: "run/end", State: "failed", ExitCode: number(7), Message: "said elsewhere"}),
+		at(6, model.Event{Type: model.EventProgress, State: "Installing", Percent: number(0)}),
+		at(7, model.Event{Type: model.EventProgress, State: "Installing", Percent: number(12), ETA: number(3660)}),
+		at(8, model.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(30)}),
+		at(8, model.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(31), Message: "5%"}),
+		at(9, model.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(35), Message: "15%"}),
+		at(9, model.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(40), Message: "55%"}),
+		at(10, model.Event{Type: model.EventProgress, State: "Installing", Percent: number(14)}),
+		at(11, model.Event{Type: model.EventStage, Host: "cp-0", Stage: "Waiting for control plane", Message: "waiting for masters to join"}),
+		at(12, model.Event{Type: model.EventHost, Host: "cp-1", State: "Failed", Severity: model.SeverityError, Message: "installation \x1b[31mfailed"}),
+		at(13, model.Event{Type: model.EventRun, Key: "run/end", State: "failed", ExitCode: number(7), Message: "said elsewhere"}),
 	}
 }
 
@@ -88,18 +87,18 @@ func TestPlain(t *testing.T) {
 
 // TestHostsOfBefore are told on one line, with their number; what becomes of a host later is told as ever.
 func TestHostsOfBefore(t *testing.T) {
-	look := func(minute int, e install.Event) install.Event {
+	look := func(minute int, e model.Event) model.Event {
 		e.Time, e.Severity = noon().Add(time.Duration(minute)*time.Minute), model.SeverityInfo
 		return e
 	}
-	var all []install.Event
+	var all []model.Event
 	for _, name := range []string{"cp-0", "cp-1", "w-0"} {
-		all = append(all, look(0, install.Event{Type: model.EventHost, Host: name, State: "Installed", Message: "Done"}),
-			look(0, install.Event{Type: model.EventStage, Host: name, State: "Installed", Stage: "Done"}))
+		all = append(all, look(0, model.Event{Type: model.EventHost, Host: name, State: "Installed", Message: "Done"}),
+			look(0, model.Event{Type: model.EventStage, Host: name, State: "Installed", Stage: "Done"}))
 	}
-	all = append(all, look(0, install.Event{Type: model.EventRun, State: "AddingHosts", Message: "Cluster is installed"}),
-		look(5, install.Event{Type: model.EventStage, Host: "w-1", State: "Added", Stage: "Done"}), look(5, install.Event{Type: model.EventHost, Host: "w-1", State: "Added"}))
-	show := func(every bool, events ...install.Event) string {
+	all = append(all, look(0, model.Event{Type: model.EventRun, State: "AddingHosts", Message: "Cluster is installed"}),
+		look(5, model.Event{Type: model.EventStage, Host: "w-1", State: "Added", Stage: "Done"}), look(5, model.Event{Type: model.EventHost, Host: "w-1", State: "Added"}))
+	show := func(every bool, events ...model.Event) string {
 		var out strings.Builder
 		sink := Plain(&out, time.UTC, every)
 		for _, e := range events {
@@ -122,7 +121,7 @@ func TestHostsOfBefore(t *testing.T) {
 
 // TestChecksAreNoTrouble while the service comes to them for the first time.
 func TestChecksAreNoTrouble(t *testing.T) {
-	for want, e := range map[string]install.Event{
+	for want, e := range map[string]model.Event{
 		"the service checks the cluster": {Type: model.EventRun, State: "Blocked", Severity: model.SeverityInfo, Message: "not ready"},
 		"the service checks cp-0":        {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityInfo},
 		"cp-0 is Blocked: no disk":       {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityWarning, Message: "no disk"},
@@ -150,7 +149,7 @@ func TestJSON(t *testing.T) {
 	var out strings.Builder
 	sink := JSON(&out)
 	for _, e := range events() {
-		e.View = &install.View{} // never part of the line
+		e.View = &model.View{} // never part of the line
 		sink.Event(e)
 	}
 	sink.Close()
@@ -159,7 +158,7 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("%d lines for %d events", len(lines), len(events()))
 	}
 	for i, line := range lines {
-		var back install.Event
+		var back model.Event
 		if err := json.Unmarshal([]byte(line), &back); err != nil {
 			t.Fatalf("line %d: %v", i, err)
 		}
@@ -170,15 +169,15 @@ func TestJSON(t *testing.T) {
 }
 
 // picture is a cluster of five hosts in the middle of an install.
-func picture() *install.View {
-	host := func(name string, role model.Role, state model.HostState, stage string, percent int, since time.Duration) install.HostView {
-		return install.HostView{Name: name, Role: role, State: state, Stage: stage, Percent: percent, Since: noon().Add(-since)}
+func picture() *model.View {
+	host := func(name string, role model.Role, state model.HostState, stage string, percent int, since time.Duration) model.HostView {
+		return model.HostView{Name: name, Role: role, State: state, Stage: stage, Percent: percent, Since: noon().Add(-since)}
 	}
-	view := &install.View{
+	view := &model.View{
 		Desired:  &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
 		Observed: &model.Observed{At: noon(), Cluster: &model.Cluster{State: model.ClusterInstalling}},
 		Percent:  42, ETA: 31 * time.Minute,
-		Hosts: []install.HostView{
+		Hosts: []model.HostView{
 			host("cp-0", model.RoleControlPlane, model.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
 			host("cp-1", model.RoleControlPlane, model.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
 			host("cp-2", model.RoleControlPlane, model.HostInstalled, "Done", 100, 3*time.Minute),
@@ -200,17 +199,17 @@ func picture() *install.View {
 
 // rack is a cluster of 43 hosts, all of which have one cause in their way, a while
 // after it was looked at. One host is only being checked.
-func rack() *install.View {
+func rack() *model.View {
 	view := picture()
 	view.Observed.At, view.Hosts = noon().Add(-12*time.Minute), nil
 	names := make([]string, 0, 43)
 	for i := range cap(names) {
 		names = append(names, fmt.Sprintf("rack-1-host-%02d", i))
-		view.Hosts = append(view.Hosts, install.HostView{Name: names[i], Role: model.RoleWorker, State: model.HostBlocked, Trouble: true})
+		view.Hosts = append(view.Hosts, model.HostView{Name: names[i], Role: model.RoleWorker, State: model.HostBlocked, Trouble: true})
 	}
 	few := strings.Join(names[:7], ", ") + " and 36 more"
 	view.Plan.Blockers = []model.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
-	view.Hosts = append(view.Hosts[:3], install.HostView{Name: "rack-2", Role: model.RoleWorker, State: model.HostBlocked})
+	view.Hosts = append(view.Hosts[:3], model.HostView{Name: "rack-2", Role: model.RoleWorker, State: model.HostBlocked})
 	return view
 }
 
@@ -218,13 +217,13 @@ func TestFrame(t *testing.T) {
 	large := picture()
 	large.Plan.Blockers = nil
 	for i := range 300 {
-		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: model.RoleWorker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
-		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: model.RoleWorker, State: model.HostReady})
+		large.Hosts = append(large.Hosts, model.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: model.RoleWorker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
+		large.Hosts = append(large.Hosts, model.HostView{Name: "more", Role: model.RoleWorker, State: model.HostReady})
 	}
-	empty := &install.View{Plan: model.Plan{Actions: []model.Action{{}}, Message: "about to register the cluster"}}
+	empty := &model.View{Plan: model.Plan{Actions: []model.Action{{}}, Message: "about to register the cluster"}}
 	tests := []struct {
 		name          string
-		view          *install.View
+		view          *model.View
 		width, height int
 		paint         paint
 	}{
@@ -274,7 +273,7 @@ func TestWidths(t *testing.T) {
 
 // TestNothingNewIsForPlainOutput: a table shows by itself what is waited for.
 func TestNothingNewIsForPlainOutput(t *testing.T) {
-	e := install.Event{Type: model.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
+	e := model.Event{Type: model.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
 	var out strings.Builder
 	Plain(&out, time.UTC, false).Event(e)
 	if !strings.Contains(out.String(), "nothing new for 5m: waiting for cp-0") {
@@ -288,37 +287,37 @@ func TestNothingNewIsForPlainOutput(t *testing.T) {
 // heard keeps the messages of events.
 type heard struct{ messages []string }
 
-func (h *heard) Event(e install.Event) { h.messages = append(h.messages, e.Message) }
-func (h *heard) Close()                { h.messages = append(h.messages, "closed") }
+func (h *heard) Event(e model.Event) { h.messages = append(h.messages, e.Message) }
+func (h *heard) Close()              { h.messages = append(h.messages, "closed") }
 
 func TestOnce(t *testing.T) {
-	event := func(kind model.EventType, severity model.Severity, message string) install.Event {
-		return install.Event{Type: kind, Severity: severity, Message: message}
+	event := func(kind model.EventType, severity model.Severity, message string) model.Event {
+		return model.Event{Type: kind, Severity: severity, Message: message}
 	}
 	refused := event(model.EventAction, model.SeverityError, "could not register: no")
 	tried := event(model.EventAction, model.SeverityWarning, "could not register: busy")
 	lost := event(model.EventHost, model.SeverityError, "cp-0 failed")
-	cured := install.Event{Type: model.EventHint, State: "cured", Message: "no longer in the way"}
-	end := func(message string) install.Event {
+	cured := model.Event{Type: model.EventHint, State: "cured", Message: "no longer in the way"}
+	end := func(message string) model.Event {
 		code := 3
-		return install.Event{Type: model.EventRun, ExitCode: &code, Message: message}
+		return model.Event{Type: model.EventRun, ExitCode: &code, Message: message}
 	}
 	tests := map[string]struct {
-		events []install.Event
+		events []model.Event
 		want   []string
 	}{
 		"what ends the run is left to the end": {
-			[]install.Event{tried, refused, refused, end("install lab: could not register: no (cluster.yaml:3:1)")},
+			[]model.Event{tried, refused, refused, end("install lab: could not register: no (cluster.yaml:3:1)")},
 			[]string{tried.Message, "install lab: could not register: no (cluster.yaml:3:1)", "closed"},
 		},
 		"another end does not say it": {
-			[]install.Event{refused, end("stopped by signal")},
+			[]model.Event{refused, end("stopped by signal")},
 			[]string{refused.Message, "stopped by signal", "closed"},
 		},
-		"no end at all":           {[]install.Event{refused}, []string{refused.Message, "closed"}},
-		"it was cured after all":  {[]install.Event{refused, cured}, []string{refused.Message, cured.Message, "closed"}},
-		"what a host does stays":  {[]install.Event{lost, end("cp-0 failed")}, []string{lost.Message, "cp-0 failed", "closed"}},
-		"what is tried again too": {[]install.Event{tried, end(tried.Message)}, []string{tried.Message, tried.Message, "closed"}},
+		"no end at all":           {[]model.Event{refused}, []string{refused.Message, "closed"}},
+		"it was cured after all":  {[]model.Event{refused, cured}, []string{refused.Message, cured.Message, "closed"}},
+		"what a host does stays":  {[]model.Event{lost, end("cp-0 failed")}, []string{lost.Message, "cp-0 failed", "closed"}},
+		"what is tried again too": {[]model.Event{tried, end(tried.Message)}, []string{tried.Message, tried.Message, "closed"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -17,7 +16,7 @@ const checking = "Checking"
 
 // sentence is an event in words, without time and advice; "" where a person learns nothing,
 // as of the last event of a run, which the result tells.
-func sentence(e install.Event) string {
+func sentence(e model.Event) string {
 	text := firstLine(e.Message)
 	switch e.Type {
 	case model.EventRun:
@@ -85,7 +84,7 @@ func withFewHosts(b model.Blocker) string {
 }
 
 // subject is the host of an event, unless the message names it.
-func subject(e install.Event) string {
+func subject(e model.Event) string {
 	if e.Host != "" && slices.ContainsFunc(strings.Fields(e.Message), func(word string) bool { return strings.Trim(word, ",:;.") == e.Host }) {
 		return ""
 	}

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -98,7 +97,7 @@ func (l *Log) Close() error {
 }
 
 // Event notes an event.
-func (l *Log) Event(e install.Event) {
+func (l *Log) Event(e model.Event) {
 	attrs := []slog.Attr{slog.String("type", string(e.Type))}
 	for _, text := range [...]struct{ name, value string }{
 		{"host", e.Host}, {"key", e.Key}, {"state", e.State}, {"stage", e.Stage}, {"reason", e.Reason}, {"next", e.Next.String()},

@@ -7,6 +7,8 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func hostDisk(name, kind, wwn string, bytes int64, eligible bool) map[string]any {
@@ -55,11 +57,11 @@ func TestHintedDisk(t *testing.T) {
 				Path: fields["path"].(string), ByPath: fields["byPath"].(string), ByID: fields["byID"].(string), DriveType: fields["driveType"].(string),
 				WWN: fields["wwn"].(string), Model: "PERC_H755", Vendor: "DELL", Serial: fields["serial"].(string), SizeBytes: fields["sizeBytes"].(int64),
 			}
-			disk := diskhints.Disk{
+			disk := model.Disk{
 				Path: wire.Path, ByPath: wire.ByPath, ByID: wire.ByID, Type: wire.DriveType, WWN: wire.WWN, Model: wire.Model, Vendor: wire.Vendor,
 				Serial: wire.Serial, SizeBytes: wire.SizeBytes,
 			}
-			if test.hints != nil && hinted(&wire, test.hints) != diskhints.Fits(diskhints.Hints(*test.hints), &disk, diskhints.Service) {
+			if test.hints != nil && hinted(&wire, test.hints) != diskhints.Fits(spec.DiskHints(*test.hints), &disk, diskhints.Service) {
 				t.Errorf("%s: the simulator and oaictl read it differently for %s", name, wire.Path)
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -107,13 +106,13 @@ func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	return config.Bytes(), nil
 }
 
-func (d *discovery) networks(ctx context.Context, host string) ([]setting.StaticNetwork, error) {
+func (d *discovery) networks(ctx context.Context, host string) ([]model.StaticNetwork, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	var networks []setting.StaticNetwork
-	if value, said := env.Settings[setting.StaticNetworks]; said {
+	var networks []model.StaticNetwork
+	if value, said := env.Settings[model.SettingStaticNetworks]; said {
 		err = value.Decode(&networks)
 	}
 	return networks, err

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -35,10 +34,10 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 		_, _ = w.Write(content)
 	}))
 	defer server.Close()
-	var told []install.Event
+	var told []model.Event
 	shown := &downloading{Machines: &Machines{config: Config{
 		Desired: &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}}, Clock: clock.Real(), Network: clock.Real(),
-		Events: func(e install.Event) { told = append(told, e) },
+		Events: func(e model.Event) { told = append(told, e) },
 	}}}
 	base := &baseImage{ctx: t.Context(), dir: t.TempDir(), arch: spec.X86, progress: shown.show, again: shown.again, where: func(context.Context) (fetch.Source, error) {
 		return fetch.Source{Location: server.URL + "/base.iso"}, nil

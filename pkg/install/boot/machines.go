@@ -60,7 +60,7 @@ type Config struct {
 	// Access is told of every request for an image, Events of downloads, and Stopped of a
 	// server that has ended by itself. Each may be nil.
 	Access  func(serve.Access)
-	Events  func(install.Event)
+	Events  func(model.Event)
 	Stopped func(error)
 }
 
@@ -98,7 +98,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 	config.Clock = cmp.Or[install.Clock](config.Clock, clock.Real())
 	config.Network = cmp.Or[install.Clock](config.Network, clock.Real())
 	if config.Events == nil {
-		config.Events = func(install.Event) {}
+		config.Events = func(model.Event) {}
 	}
 	key, made, err := mediaKey(ctx, config.Service, config.Desired, config.KeyFile)
 	if err != nil {
@@ -348,7 +348,7 @@ func (d *downloading) show(done, total int64) {
 		return
 	}
 	d.last, d.failed = text, ""
-	d.report(install.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
+	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
 }
 
 // again tells why nothing comes, where that is tried again; the same reason once.
@@ -357,10 +357,10 @@ func (d *downloading) again(err error, _ time.Duration) {
 		return
 	}
 	d.failed = err.Error()
-	d.report(install.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+	d.report(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
 }
 
-func (d *downloading) report(e install.Event) {
+func (d *downloading) report(e model.Event) {
 	e.V, e.Time, e.Cluster, e.Key = 1, d.config.Clock.Now(), d.config.Desired.Spec.Metadata.Name, "images/base"
 	d.config.Events(e)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -221,7 +220,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
 		return err
 	}
-	if _, replaced := a.action.Settings[setting.IgnEndpoint]; replaced {
+	if _, replaced := a.action.Settings[model.SettingIgnitionEndpoint]; replaced {
 		a.plane.memoryOf(kube.ID(deployment.GetNamespace(), deployment.GetName())).forgetCertificates()
 	}
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
@@ -230,7 +229,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if _, err := a.write(ctx, live, objectOf(made.Cluster, hubapi.KindAgentClusterInstall), hubobjects.InstallTable()); err != nil {
 		return err
 	}
-	if _, adopts := a.action.Settings[setting.Tags]; adopts {
+	if _, adopts := a.action.Settings[model.SettingTags]; adopts {
 		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []hubobjects.Path{{"metadata", "labels", hubapi.LabelCluster}})
 	}
 	return err
@@ -251,7 +250,7 @@ func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured
 }
 
 func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructured) error {
-	if _, said := a.action.Settings[setting.Classified]; !said {
+	if _, said := a.action.Settings[model.SettingClassifications]; !said {
 		return nil
 	}
 	for _, u := range a.OfCluster(kube.AgentClassifications) {
@@ -287,12 +286,12 @@ func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
 	name := strings.TrimPrefix(want.GetName(), a.Cluster+"-")
 	switch want.GetKind() {
 	case hubapi.KindAgentClassification:
-		return has(setting.Classified)
+		return has(model.SettingClassifications)
 	case hubapi.KindSecret:
 		isEndpoint := name == "ignition-ca"
-		return isEndpoint && has(setting.IgnEndpoint) || !isEndpoint && has(setting.PullSecret)
+		return isEndpoint && has(model.SettingIgnitionEndpoint) || !isEndpoint && has(model.SettingPullSecret)
 	case hubapi.KindConfigMap:
-		return name == "mirrors" && has(setting.InstallConfig, setting.DiscIgnition, setting.TrustBundle)
+		return name == "mirrors" && has(model.SettingInstallConfigOverrides, model.SettingDiscoveryIgnition, model.SettingTrustBundle)
 	}
 	return false
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -35,7 +34,7 @@ func (a *actor) startInstall(ctx context.Context) error {
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
 	paths := []hubobjects.Path{{"spec", "holdInstallation"}}
 	counts, table := model.Settings{}, hubobjects.InstallTable()
-	for _, key := range []model.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
+	for _, key := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters} {
 		if value, said := a.action.Settings[key]; said {
 			row, _ := table.Row(key)
 			counts[key], paths = value, append(paths, row.Paths...)

@@ -11,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -77,8 +75,8 @@ func (a *actor) host() *spec.Host {
 }
 
 func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructured) error {
-	_, fencing := a.action.Settings[setting.Fencing]
-	_, token := a.action.Settings[setting.EndpointToken]
+	_, fencing := a.action.Settings[model.SettingFencing]
+	_, token := a.action.Settings[model.SettingEndpointToken]
 	host := a.host()
 	if host == nil || !fencing && !token {
 		return nil
@@ -176,7 +174,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if machine == nil {
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "configure the host", On: a.action.Name,
-			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: advice.Sprintf("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
+			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: model.Advicef("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
 		}
 	}
 	fields, err := a.machineFields(machine)
@@ -225,7 +223,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
 		return nil, err
 	}
-	if value, said := a.action.Settings[setting.Labels]; said {
+	if value, said := a.action.Settings[model.SettingLabels]; said {
 		var labels map[string]string
 		if err := value.Decode(&labels); err != nil {
 			return nil, err
@@ -241,7 +239,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 			}
 		}
 	}
-	if _, said := a.action.Settings[setting.Disk]; said && host != nil {
+	if _, said := a.action.Settings[model.SettingDisk]; said && host != nil {
 		fields["spec"] = map[string]any{"rootDeviceHints": hubobjects.HintPatch(host.Disk.Hints)}
 	}
 	return fields, nil
@@ -401,7 +399,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[setting.Arch].Text()), Hosts: []string{host.Name}}
+	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[model.SettingArch].Text()), Hosts: []string{host.Name}}
 	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
 		options.ImageSet = currentImageSet(live)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -72,7 +71,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	if _, live, err := a.current(); err == nil {
 		set = currentImageSet(live)
 	}
-	_, versioned := a.action.Settings[setting.OSVersion]
+	_, versioned := a.action.Settings[model.SettingOSVersion]
 	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
@@ -107,7 +106,7 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 		}
 		return plans[i], nil
 	}
-	arch := spec.Arch(a.action.Settings[setting.Arch].Text())
+	arch := spec.Arch(a.action.Settings[model.SettingArch].Text())
 	own := install.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
 	for _, p := range plans {
 		if p.Alone == "" && (p.Arch == arch || arch == "") {
@@ -133,12 +132,12 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
 		return err
 	}
-	if _, resent := a.action.Settings[setting.PullSecret]; resent {
+	if _, resent := a.action.Settings[model.SettingPullSecret]; resent {
 		if err := a.ApplyAll(ctx, want.Secrets); err != nil {
 			return err
 		}
 	}
-	if _, networks := a.action.Settings[setting.StaticNetworks]; networks {
+	if _, networks := a.action.Settings[model.SettingStaticNetworks]; networks {
 		if err := a.networks(ctx, want); err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	if live, err = a.write(ctx, live, want.InfraEnv, hubobjects.InfraEnvTable()); err != nil {
 		return err
 	}
-	if _, labels := a.action.Settings[setting.NodeLabels]; labels {
+	if _, labels := a.action.Settings[model.SettingNodeLabels]; labels {
 		return a.propagateLabels(ctx, live, want.InfraEnv)
 	}
 	return nil
@@ -172,7 +171,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 			ask("labels", key)
 		}
 	}
-	for _, key := range setting.Commas(live.GetAnnotations()[note]) {
+	for _, key := range model.Commas(live.GetAnnotations()[note]) {
 		if _, stays := wanted[key]; !stays && kube.OtherOwner(live, "metadata", "labels", key) == "" {
 			labels[key] = nil
 		}

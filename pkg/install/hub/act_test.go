@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -272,7 +271,7 @@ func TestUpdate(t *testing.T) {
 	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the webhook's field", func(o *model.Observed) bool { return o.Cluster.Settings[setting.UserManaged] == "false" })
+	s.until("the webhook's field", func(o *model.Observed) bool { return o.Cluster.Settings[model.SettingUserManaged] == "false" })
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
 	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
@@ -302,7 +301,7 @@ func TestUpdateEndpointCertificate(t *testing.T) {
 			t.Errorf("%s: done %v", certificate, done)
 		}
 		var shown spec.IgnitionEndpoint
-		if err := s.observe().Cluster.Settings[setting.IgnEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
+		if err := s.observe().Cluster.Settings[model.SettingIgnitionEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
 			t.Errorf("%s: shown %+v, %v", certificate, shown, err)
 		}
 	}
@@ -416,21 +415,21 @@ func TestConflictNamesTheOther(t *testing.T) {
 		"a field": {
 			kube.AgentClusterInstalls, `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
 			func(o *model.Observed) bool {
-				return strings.Contains(string(o.Cluster.Settings[setting.APIVIPs]), "127.7")
+				return strings.Contains(string(o.Cluster.Settings[model.SettingAPIVIPs]), "127.7")
 			},
 			"spec.apiVIPs is owned by argocd",
 		},
 		"a label of nodes": {
 			kube.InfraEnvs, `{"metadata":{"labels":{"example.com/site":"south"}}}`,
 			func(o *model.Observed) bool {
-				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "south")
+				return strings.Contains(string(o.InfraEnvs[0].Settings[model.SettingNodeLabels]), "south")
 			},
 			"metadata.labels.example.com/site is owned by argocd",
 		},
 		"which labels nodes get": {
 			kube.InfraEnvs, `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
 			func(o *model.Observed) bool {
-				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "row")
+				return strings.Contains(string(o.InfraEnvs[0].Settings[model.SettingNodeLabels]), "row")
 			},
 			"metadata.annotations.infraenv.agent-install.openshift.io/propagate-node-labels is owned by argocd",
 		},

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -71,7 +70,7 @@ func (p *Plane) MayDelete(ref model.ClusterRef) error {
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
-		Next: advice.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: {create cluster -f FILE --adopt %s}",
+		Next: model.Advicef("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: {create cluster -f FILE --adopt %s}",
 			namespace, name, ref.ID),
 	}
 }
@@ -167,7 +166,7 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &model.Fault{
 				Code: model.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
-				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: advice.Command("delete host", agent.GetName()),
+				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: model.Command("delete host", agent.GetName()),
 			}
 		}
 	}

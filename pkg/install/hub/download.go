@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -30,7 +29,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	fail := func(status int, err error) (*http.Response, error) {
 		return nil, &model.Fault{
 			Code: model.CodeFailure, Op: op, On: on, Status: status, Err: err,
-			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: advice.Sprintf("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
+			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: model.Advicef("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -345,7 +344,7 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	}
 	made := at.InstallOf(u)
 	if made == nil {
-		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, advice.Sprintf("kubectl get agentclusterinstalls -n %s", namespace))
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, model.Advicef("kubectl get agentclusterinstalls -n %s", namespace))
 	}
 	deployment, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -71,7 +70,7 @@ func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := install.Decide(&model.Desired{Spec: other}, o, model.Memory{}, o.At)
-			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(setting.Hyperthreads) {
+			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(model.SettingHyperthreading) {
 				t.Errorf("other roles: %+v", plan.Actions)
 			}
 		})
@@ -102,7 +101,7 @@ func TestTimeServersOfAPool(t *testing.T) {
 			plan := wantNothing(t, p, c)
 			warned := false
 			for _, w := range plan.Warnings {
-				warned = warned || strings.Contains(w.Message, string(setting.ExtraNTP))
+				warned = warned || strings.Contains(w.Message, string(model.SettingExtraNTP))
 			}
 			if warned != test.warn {
 				t.Errorf("warnings %+v", plan.Warnings)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -49,7 +48,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			}
 			update := model.Action{
 				Kind: model.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
-				Settings: model.Settings{setting.Fencing: setting.ValueOf("new"), setting.EndpointToken: setting.ValueOf("new")},
+				Settings: model.Settings{model.SettingFencing: model.ValueOf("new"), model.SettingEndpointToken: model.ValueOf("new")},
 			}
 			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
 				t.Fatal(err)

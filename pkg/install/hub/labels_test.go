@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -37,7 +36,7 @@ func TestNodeLabels(t *testing.T) {
 	s.settle()
 	s.another(kube.InfraEnvs, `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
 	s.until("the other's label", func(o *model.Observed) bool {
-		return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), `"b"`)
+		return strings.Contains(string(o.InfraEnvs[0].Settings[model.SettingNodeLabels]), `"b"`)
 	})
 	last := slices.MaxFunc(o.Hosts, func(a, b model.Host) int { return a.Registered.Compare(b.Registered) })
 	s.eventually("the next second: times on a hub have no parts of it", func() bool { return time.Now().Unix() > last.Registered.Unix() })
@@ -140,7 +139,7 @@ func TestContestedAgent(t *testing.T) {
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	o := s.until("their name", func(o *model.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
+	o := s.until("their name", func(o *model.Observed) bool { return o.Hosts[0].Settings[model.SettingHostname].Text() == "theirs" })
 	var refused error
 	for _, action := range install.Decide(s.desired, o, model.Memory{}, o.At).Actions {
 		if action.Kind == model.UpdateHost {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -45,8 +44,8 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	action := model.Action{
 		Key: "host/cp-0/update", Scope: model.HostScope("cp-0"), Kind: model.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
 		Settings: model.Settings{
-			setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"), setting.Approved: setting.ValueOf(true),
-			setting.Labels: setting.ValueOf(map[string]string{"rack": "a"}), setting.Args: setting.ValueOf([]string{"--append-karg", "x=y"}),
+			model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0"), model.SettingApproved: model.ValueOf(true),
+			model.SettingLabels: model.ValueOf(map[string]string{"rack": "a"}), model.SettingInstallerArgs: model.ValueOf([]string{"--append-karg", "x=y"}),
 		},
 	}
 	for range 2 {
@@ -70,9 +69,9 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("the labels", func(o *model.Observed) bool {
-		return strings.Contains(string(o.Hosts[0].Settings[setting.Labels]), "rack")
+		return strings.Contains(string(o.Hosts[0].Settings[model.SettingLabels]), "rack")
 	})
-	action.Settings = model.Settings{setting.Labels: setting.ValueOf(map[string]string{"row": "1"})}
+	action.Settings = model.Settings{model.SettingLabels: model.ValueOf(map[string]string{"row": "1"})}
 	for range 2 {
 		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
 			t.Fatal(err)
@@ -260,7 +259,7 @@ func TestStaticNetworks(t *testing.T) {
 	if place("nmstateconfigs/"+s.namespace+"-cp-0") < 0 || place("nmstateconfigs") > place("infraenvs") || place("infraenvs") < 0 {
 		t.Errorf("writes %v", writes)
 	}
-	if o := s.observe(); len(o.InfraEnvs) != 1 || !strings.Contains(string(o.InfraEnvs[0].Settings[setting.StaticNetworks]), "192.168.127.11") {
+	if o := s.observe(); len(o.InfraEnvs) != 1 || !strings.Contains(string(o.InfraEnvs[0].Settings[model.SettingStaticNetworks]), "192.168.127.11") {
 		t.Errorf("InfraEnvs %+v", o.InfraEnvs)
 	}
 	s.desired.Spec.Spec.Hosts[1].Net = nil

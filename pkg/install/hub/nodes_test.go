@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -58,7 +57,7 @@ func TestNodesLeaveNetworksOfOthers(t *testing.T) {
 		s.desired.Spec = nodesOf(t, s.namespace, spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:05:05"}, Net: net})
 		update := model.Action{
 			Key: "update", Kind: model.UpdateInfraEnv, Name: s.namespace, Target: kube.ID(s.namespace, s.namespace),
-			Settings: model.Settings{setting.StaticNetworks: setting.ValueOf([]string{})},
+			Settings: model.Settings{model.SettingStaticNetworks: model.ValueOf([]string{})},
 		}
 		if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
 			t.Fatal(err)

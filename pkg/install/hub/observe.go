@@ -12,7 +12,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -181,13 +180,13 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 	cluster.ClusterRef = ref
 	observed.Cluster = cluster
 	delayFailure(observed)
-	if cluster.Settings[setting.Classified], err = classified(at, ref.Name); err != nil {
+	if cluster.Settings[model.SettingClassifications], err = classified(at, ref.Name); err != nil {
 		return err
 	}
 	for i := range observed.InfraEnvs {
 		env := &observed.InfraEnvs[i]
-		if version := cluster.Settings[setting.Version]; version != "" && env.Settings[setting.Version] == "" {
-			env.Settings[setting.Version] = version
+		if version := cluster.Settings[model.SettingVersion]; version != "" && env.Settings[model.SettingVersion] == "" {
+			env.Settings[model.SettingVersion] = version
 		}
 	}
 	memory.update(observed)

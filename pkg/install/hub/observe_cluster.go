@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
@@ -49,9 +48,9 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    settings,
 		Manifests:   manifestsOf(at, aci),
-		ImageOnly:   []model.Setting{setting.ExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
-		Lasting:     []model.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP},
-		Changeable:  []model.Setting{setting.ControlPlane, setting.Arbiters}, // provisionRequirements, which freezes when the install starts
+		ImageOnly:   []model.Setting{model.SettingExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
+		Lasting:     []model.Setting{model.SettingProxy, model.SettingExtraNTP, model.SettingNTP},
+		Changeable:  []model.Setting{model.SettingControlPlane, model.SettingArbiters}, // provisionRequirements, which freezes when the install starts
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holdOwner(deployment, made, aci.Spec.HoldInstallation),
@@ -164,7 +163,7 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 		folder := kube.FolderOf(u)
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 		for name, content := range data {
-			out[folder+"/"+name] = setting.Digest([]byte(content))
+			out[folder+"/"+name] = model.Digest([]byte(content))
 		}
 	}
 	return out
@@ -185,10 +184,10 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 
 func unholdAdvice(deployment, made *unstructured.Unstructured) model.Advice {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
-		return advice.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
+		return model.Advicef("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
 			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
 	}
-	return advice.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
+	return model.Advicef("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
 		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 
@@ -294,21 +293,21 @@ func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []model.Host) {
 // webhook or a controller fills in is among them too: only what the file says is compared.
 func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (model.Settings, error) {
 	s := hubobjects.InstallTable().Settings(live.Object)
-	text(s, setting.Version, image.version)
-	text(s, setting.ReleaseImage, image.release)
+	text(s, model.SettingVersion, image.version)
+	text(s, model.SettingReleaseImage, image.release)
 	ca, err := p.endpointCA(ctx, live.GetNamespace(), wire, memory)
 	if err != nil || ca == "" {
 		return s, err
 	}
 	var endpoint spec.IgnitionEndpoint
-	if s[setting.IgnEndpoint].Decode(&endpoint) == nil {
+	if s[model.SettingIgnitionEndpoint].Decode(&endpoint) == nil {
 		endpoint.CA = &spec.PublicSource{Inline: ca}
-		s[setting.IgnEndpoint] = setting.ValueOf(endpoint)
+		s[model.SettingIgnitionEndpoint] = model.ValueOf(endpoint)
 	}
 	return s, nil
 }
 
-func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
+func classified(at *kube.Namespace, cluster string) (model.Value, error) {
 	out := []spec.Classification{}
 	for _, u := range at.Store(kube.AgentClassifications).All() {
 		if kube.Label(u, hubapi.LabelCluster) != cluster || u.GetDeletionTimestamp() != nil {
@@ -320,5 +319,5 @@ func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
 		}
 		out = append(out, spec.Classification{Label: wire.Spec.LabelKey, Value: wire.Spec.LabelValue, Query: wire.Spec.Query})
 	}
-	return setting.ValueOf(setting.SortedClassifications(out)), nil
+	return model.ValueOf(setting.SortedClassifications(out)), nil
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -56,7 +55,7 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 	if again := s.settle(); len(again) > 0 {
 		t.Errorf("a pull secret that nobody asked to send again: %v", again)
 	}
-	resend := model.Action{Kind: model.UpdateInfraEnv, Name: "own-env", Settings: model.Settings{setting.PullSecret: setting.ValueOf("resend")}}
+	resend := model.Action{Kind: model.UpdateInfraEnv, Name: "own-env", Settings: model.Settings{model.SettingPullSecret: model.ValueOf("resend")}}
 	if err := s.plane.Act(t.Context(), s.desired, resend); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
@@ -77,7 +76,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	}
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
 	if kube.Label(u, hubapi.LabelAgentBMH) != "" { // its controller writes its choice on the Agent again and again
-		host.DiskChooser = diskhints.Service
+		host.DiskByService = true
 	}
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)
@@ -95,7 +94,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 // away, they would come back.
 func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	inherited := setting.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	inherited := model.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
 	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
 	return labels
 }
@@ -103,16 +102,16 @@ func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) model.Settings {
 	s := hubobjects.AgentTable(hubobjects.HostSecrets{}).Settings(agent.Object)
 	var labels map[string]string
-	if len(inherited) > 0 && s[setting.Labels].Decode(&labels) == nil {
+	if len(inherited) > 0 && s[model.SettingLabels].Decode(&labels) == nil {
 		maps.DeleteFunc(labels, func(key, _ string) bool { _, is := inherited[key]; return is })
-		s[setting.Labels] = setting.ValueOf(labels)
+		s[model.SettingLabels] = model.ValueOf(labels)
 	}
 	return s
 }
 
 func text(s model.Settings, key model.Setting, value string) {
 	if value != "" {
-		s[key] = setting.ValueOf(value)
+		s[key] = model.ValueOf(value)
 	}
 }
 
@@ -198,7 +197,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 	env.Settings = hubobjects.InfraEnvTable().Settings(u.Object)
 	networks, err := staticNetworks(configs)
 	if err == nil && len(networks) > 0 {
-		env.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
+		env.Settings[model.SettingStaticNetworks] = model.ValueOf(networks)
 	}
 	return env, err
 }
@@ -209,15 +208,15 @@ func isOwned(u *unstructured.Unstructured, cluster string) bool {
 }
 
 // staticNetworks are NMStateConfigs as networks of machines, by first MAC.
-func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
-	networks := make([]setting.StaticNetwork, 0, len(configs))
+func staticNetworks(configs []*unstructured.Unstructured) ([]model.StaticNetwork, error) {
+	networks := make([]model.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
 		settings, err := hubobjects.NMStateConfigTable().Said(u.Object)
 		if err != nil {
 			return nil, fmt.Errorf("read NMStateConfig %s: %w", u.GetName(), err)
 		}
-		var network []setting.StaticNetwork
-		_ = settings[setting.StaticNetworks].Decode(&network) // none where the object says none
+		var network []model.StaticNetwork
+		_ = settings[model.SettingStaticNetworks].Decode(&network) // none where the object says none
 		for _, one := range network {
 			for i, nic := range one.MACs {
 				one.MACs[i].MAC = strings.ToLower(nic.MAC)

@@ -8,9 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -67,15 +65,15 @@ func TestHostsAreReadAnew(t *testing.T) {
 	}
 }
 
-// TestDiskChooser: where an Agent belongs to a BareMetalHost, the service chooses its disk by hints.
-func TestDiskChooser(t *testing.T) {
-	for owner, want := range map[string]diskhints.Chooser{"": diskhints.Oaictl, "cp-0": diskhints.Service} {
+// TestDiskByService: where an Agent belongs to a BareMetalHost, the service chooses its disk by hints.
+func TestDiskByService(t *testing.T) {
+	for owner, want := range map[string]bool{"": false, "cp-0": true} {
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "lab", "name": "a"}}}
 		if owner != "" {
 			u.SetLabels(map[string]string{hubapi.LabelAgentBMH: owner})
 		}
-		if host, err := hostOf(u, time.Time{}); err != nil || host.DiskChooser != want {
-			t.Errorf("of the BareMetalHost %q: chosen by %q (%v), want %q", owner, host.DiskChooser, err, want)
+		if host, err := hostOf(u, time.Time{}); err != nil || host.DiskByService != want {
+			t.Errorf("of the BareMetalHost %q: by the service: %v (%v), want %v", owner, host.DiskByService, err, want)
 		}
 	}
 }
@@ -117,8 +115,8 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 		if text := fmt.Sprint(got.Settings); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
 			t.Errorf("%s: %s", step.name, text)
 		}
-		got.Settings[setting.Version] = "4.20" // which is nobody else's
-		if again, err := readInfraEnv(memory.envs.round(), step.env, step.configs, "lab"); err != nil || again.Settings[setting.Version] != "" {
+		got.Settings[model.SettingVersion] = "4.20" // which is nobody else's
+		if again, err := readInfraEnv(memory.envs.round(), step.env, step.configs, "lab"); err != nil || again.Settings[model.SettingVersion] != "" {
 			t.Errorf("%s: what was read has changed: %v, %v", step.name, again.Settings, err)
 		}
 	}

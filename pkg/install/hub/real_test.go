@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-
 	"slices"
 	"strings"
 	"sync"

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -117,12 +116,12 @@ func checkLast(t *testing.T, last *model.Observed) {
 		t.Errorf("cluster %+v", c)
 	}
 	wanted := model.Settings{
-		setting.APIVIPs: setting.ValueOf([]string{"192.168.127.100"}), setting.ControlPlane: setting.ValueOf(3),
-		setting.NetworkType: setting.ValueOf("OVNKubernetes"), setting.UserManaged: setting.ValueOf(false),
-		setting.Platform: setting.ValueOf(spec.Platform{Type: "baremetal"}), setting.Version: setting.ValueOf("4.21"),
+		model.SettingAPIVIPs: model.ValueOf([]string{"192.168.127.100"}), model.SettingControlPlane: model.ValueOf(3),
+		model.SettingNetworkType: model.ValueOf("OVNKubernetes"), model.SettingUserManaged: model.ValueOf(false),
+		model.SettingPlatform: model.ValueOf(spec.Platform{Type: "baremetal"}), model.SettingVersion: model.ValueOf("4.21"),
 	}
 	for key, value := range wanted {
-		if c.Settings[key] != value && key != setting.Version {
+		if c.Settings[key] != value && key != model.SettingVersion {
 			t.Errorf("%s: got %s, want %s", key, c.Settings[key], value)
 		}
 	}
@@ -130,7 +129,7 @@ func checkLast(t *testing.T, last *model.Observed) {
 		t.Errorf("InfraEnvs %+v", last.InfraEnvs)
 	}
 	for _, h := range last.Hosts {
-		if !h.Inventory.Known || h.Role != model.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
+		if !h.Inventory.Known || h.Role != model.RoleControlPlane || h.Settings[model.SettingApproved] != model.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
 			t.Errorf("host %+v", h)
 		}
 	}

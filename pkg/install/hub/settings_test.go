@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -108,7 +107,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	for _, w := range plan.Warnings {
 		t.Errorf("warning %s: %s", w.Key, w.Message)
 	}
-	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": setting.Digest([]byte("a: b\n")), "manifests/60-y.yaml": setting.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
+	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": model.Digest([]byte("a: b\n")), "manifests/60-y.yaml": model.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
 	// Each setting of the file is one that the hub says something of, and is told
@@ -116,7 +115,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	blank := &model.Observed{At: o.At, Others: nil}
 	register := install.Decide(&model.Desired{Spec: c}, blank, model.Memory{}, o.At).Actions[0]
 	for key, value := range register.Settings {
-		if key == setting.Arch {
+		if key == model.SettingArch {
 			continue // no field of a cluster's
 		}
 		got, said := o.Cluster.Settings[key]
@@ -139,11 +138,11 @@ func TestSettingsAreReadBack(t *testing.T) {
 // changes is written.
 func TestAgentSettingsAreToldApart(t *testing.T) {
 	for key, edit := range map[model.Setting][2]string{
-		setting.AgentLabels: {"{zone: a}", "{zone: b}"},
-		setting.NodeLabels:  {`example.com/row: ""`, `example.com/row: x`},
-		setting.Classified:  {".cpu.count > 16", ".cpu.count > 32"},
-		setting.Ironic:      {"[v6, v4]", "[v6]"},
-		setting.IPXE:        {"boot-order", "always"},
+		model.SettingAgentLabels:     {"{zone: a}", "{zone: b}"},
+		model.SettingNodeLabels:      {`example.com/row: ""`, `example.com/row: x`},
+		model.SettingClassifications: {".cpu.count > 16", ".cpu.count > 32"},
+		model.SettingIronic:          {"[v6, v4]", "[v6]"},
+		model.SettingIPXE:            {"boot-order", "always"},
 	} {
 		p, at := filledPlane(t, "lab")
 		made(t, p, at, parseCluster(t, fullText))
@@ -194,7 +193,7 @@ func TestWriteThatDidNotTake(t *testing.T) {
 		}
 		plan := install.Decide(desired, o, model.Memory{}, o.At)
 		i := slices.IndexFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.UpdateCluster })
-		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
+		if i < 0 || plan.Actions[i].Settings[model.SettingNTP] != model.ValueOf(desired.Spec.Spec.Network.NTP) {
 			t.Fatalf("look %d: %+v", look+1, plan.Actions)
 		}
 		if err := p.Act(t.Context(), desired, plan.Actions[i]); err != nil {

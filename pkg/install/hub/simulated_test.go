@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/setting"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -33,7 +32,7 @@ func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]mod
 	defer f.mu.Unlock()
 	kept := map[string]model.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: true}
+		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
 	}
 	return kept, nil
 }

@@ -113,8 +113,8 @@ func (s *stage) called(call hub.Call) {
 
 // listener notes what a run did and saw; with HUB_TRACE in the environment it
 // tells all of it.
-func (s *stage) listener(t *testing.T) func(install.Event) {
-	return func(e install.Event) {
+func (s *stage) listener(t *testing.T) func(model.Event) {
+	return func(e model.Event) {
 		if e.Type == model.EventAction && e.State == "done" {
 			s.done[model.Kind(e.Reason)]++
 		}

@@ -17,7 +17,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -33,12 +32,12 @@ func notOnHub(op, on, why string, next model.Advice) *model.Fault {
 
 // CancelInstall is refused: a hub has no word for it.
 func (p *Plane) CancelInstall(_ context.Context, clusterID string) error {
-	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", advice.Command("delete cluster", clusterID))
+	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", model.Command("delete cluster", clusterID))
 }
 
 // ResetInstall is refused: a hub has no word for it.
 func (p *Plane) ResetInstall(_ context.Context, clusterID string) error {
-	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", advice.Command("delete cluster", clusterID)+", boot its hosts from the new discovery image, and create it again")
+	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", model.Command("delete cluster", clusterID)+", boot its hosts from the new discovery image, and create it again")
 }
 
 // DownloadIgnition is refused: a hub hands out no files of the installation.
@@ -67,7 +66,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 			return err
 		}
 	}
-	return kube.NotFound("manifest", folder+"/"+name, advice.Command("download manifests", clusterID))
+	return kube.NotFound("manifest", folder+"/"+name, model.Command("download manifests", clusterID))
 }
 
 // Events reads one page of the service's event log, from the offset on, through

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -28,7 +27,7 @@ type ImagesConfig struct {
 	Ignition func(ctx context.Context, host string) ([]byte, error)
 	// Networks are the static networks of that InfraEnv, which the Ignition brings
 	// into the live system. It is asked where the initrd gets a static network, too.
-	Networks func(ctx context.Context, host string) ([]setting.StaticNetwork, error)
+	Networks func(ctx context.Context, host string) ([]model.StaticNetwork, error)
 	Server   *serve.Server // hands the images out; nil where they only go into files
 }
 
@@ -237,8 +236,8 @@ func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, erro
 // agrees holds the static networks that the service has against the one of the file
 // that goes into a host's initrd: a machine must not come up with one network there
 // and another one after. They are the same if NetworkManager is told the same.
-func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
-	var theirs *setting.StaticNetwork
+func agrees(known []model.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
+	var theirs *model.StaticNetwork
 	for n := range known {
 		if slices.ContainsFunc(known[n].MACs, func(m spec.NIC) bool { return hasMAC(macs, m.MAC) }) {
 			theirs = &known[n]

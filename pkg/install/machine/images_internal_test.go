@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 func TestAgrees(t *testing.T) {
-	network := func(ip, mac string) setting.StaticNetwork {
-		return setting.StaticNetwork{
+	network := func(ip, mac string) model.StaticNetwork {
+		return model.StaticNetwork{
 			YAML: "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: false, address: [{ip: " + ip + ", prefix-length: 24}]}}\n",
 			MACs: []spec.NIC{{MAC: mac, Name: "eth0"}},
 		}
@@ -25,14 +24,14 @@ func TestAgrees(t *testing.T) {
 	unread.YAML = "interfaces: nonsense"
 	for _, tc := range []struct {
 		name  string
-		known []setting.StaticNetwork
+		known []model.StaticNetwork
 		want  string // "" for agreement
 	}{
-		{"the same", []setting.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
-		{"the same, written otherwise", []setting.StaticNetwork{otherwise}, ""},
-		{"another address", []setting.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
-		{"what cannot be read", []setting.StaticNetwork{unread}, "another static network"},
-		{"another host's", []setting.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
+		{"the same", []model.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
+		{"the same, written otherwise", []model.StaticNetwork{otherwise}, ""},
+		{"another address", []model.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
+		{"what cannot be read", []model.StaticNetwork{unread}, "another static network"},
+		{"another host's", []model.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
 		{"none", nil, "knows no static network for eth0 (52:54:00:00:00:0a)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

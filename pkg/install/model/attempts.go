@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // Note learns how an action went: err is what became of it, nil for a success. now is
@@ -81,13 +79,13 @@ func Fingerprint(a Action) string {
 	data, err := json.Marshal(struct {
 		Kind     Kind
 		Target   string
-		Settings map[Setting]setting.Value
+		Settings map[Setting]Value
 		Changes  []Change
 	}{a.Kind, a.Target, a.Settings, a.Changes})
 	if err != nil {
 		return a.Key
 	}
-	return setting.Digest(data)
+	return Digest(data)
 }
 
 // How long an action that failed is left alone, at first and at most.

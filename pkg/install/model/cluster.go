@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"time"
-
-	"github.com/oaictl/oaictl/internal/advice"
 )
 
 // ClusterRef names a cluster of the service.
@@ -97,9 +95,9 @@ type Cluster struct {
 // begins again.
 func (c *Cluster) StartOver() Advice {
 	if c.NoReset {
-		return advice.Command("delete cluster", c.ID) + ", then {create cluster -f FILE}, whose new discovery image its machines have to boot"
+		return Command("delete cluster", c.ID) + ", then {create cluster -f FILE}, whose new discovery image its machines have to boot"
 	}
-	return advice.Command("reset cluster", cmp.Or(c.Name, c.ID))
+	return Command("reset cluster", cmp.Or(c.Name, c.ID))
 }
 
 // Preparation is how the service got on with preparing installations of a cluster.

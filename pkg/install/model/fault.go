@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,9 +26,6 @@ const (
 	CodeInterrupted Code = 130
 	CodeTerminated  Code = 143
 )
-
-// Advice is what to do next.
-type Advice = advice.Text
 
 // Fault is an error that says what was being done, to what, why it failed,
 // and what to do next.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/oaictl/oaictl/internal/diskhints"
 )
 
 // Unbound says whether a machine belongs to no cluster, or is on its way out
@@ -69,8 +67,8 @@ type Host struct {
 	// the installer will wipe.
 	Formatted []string
 	Disk      string // id of the chosen installation disk
-	// DiskChooser is the component that chooses its disk by hints.
-	DiskChooser diskhints.Chooser
+	// DiskByService reports that the service chooses its disk by the hints of its BareMetalHost. oaictl chooses otherwise.
+	DiskByService bool
 	// Rebooted is when the host was booted from the disk that it was installed on, zero where
 	// it was not, or where the service does not say when any more.
 	Rebooted time.Time
@@ -151,9 +149,6 @@ type Interface struct {
 	Addresses []string // CIDR notation
 	Up        bool
 }
-
-// Disk is a block device of a machine.
-type Disk = diskhints.Disk
 
 // Validation is one check of the service on a cluster or on a host.
 type Validation struct {

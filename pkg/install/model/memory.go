@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"time"
-
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and
@@ -246,7 +244,7 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 		if member := s.MemberOfNode(node); member != nil {
 			seen.Member = member.ID
 		}
-		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && csr.NodeName(h.Hostname) == node.Name }); i >= 0 {
+		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && NodeName(h.Hostname) == node.Name }); i >= 0 {
 			seen.Host = hosts[i].ID
 		}
 		seen.Host, seen.Returns = cmp.Or(node.Returns, seen.Host), node.Returns != ""
@@ -268,12 +266,12 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 
 // Answer learns what a person has said of a request for a certificate, as it was judged: another
 // judgement is another question.
-func (m *Memory) Answer(v csr.Verdict, approve bool) {
+func (m *Memory) Answer(v RequestVerdict, approve bool) {
 	m.Answers = with(m.Answers, AnswerKey(v), approve)
 }
 
 // AnswerKey names what a person was asked about.
-func AnswerKey(v csr.Verdict) string { return fmt.Sprint(v.UID, "/", v.Reason, v.Addresses) }
+func AnswerKey(v RequestVerdict) string { return fmt.Sprint(v.UID, "/", v.Reason, v.Addresses) }
 
 // checks brings forward since when each check that does not pass has had its status.
 func (m *Memory) checks(observed *Observed) {

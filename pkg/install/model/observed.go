@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -112,7 +111,7 @@ func (o *Observed) HostByID(id string) *Host {
 func (d *Desired) Query() Query {
 	query := Query{
 		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run, FormerRun: d.Options.FormerRun, Exact: d.Options.Exact,
-		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
+		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: d.Spec.Spec.IgnoreValidations.Cluster != nil || d.Spec.Spec.IgnoreValidations.Hosts != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
 	for _, host := range slices.Concat(d.Spec.Spec.Hosts, d.Options.LeftOut) {
@@ -188,7 +187,7 @@ func NewKnownResults() *KnownResults {
 func (c *KnownResults) Save(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.digests[name], c.saved[name] = setting.Digest(data), true
+	c.digests[name], c.saved[name] = Digest(data), true
 }
 
 // Agrees says whether a file is what the service has. Where the service gives
@@ -205,7 +204,7 @@ func (c *KnownResults) Agrees(name string, file SavedResult, offered bool, read 
 	if _, asked := c.digests[name]; !asked {
 		c.digests[name] = ""
 		if data, err := read(name); err == nil {
-			c.digests[name] = setting.Digest(data)
+			c.digests[name] = Digest(data)
 		}
 	}
 	return c.digests[name] == "" || c.digests[name] == file.Digest

@@ -3,8 +3,6 @@ package model
 import (
 	"strings"
 	"time"
-
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Scope says what an action, a wait or a blocker is about: "cluster",
@@ -158,9 +156,9 @@ type Plan struct {
 	Removals []NodeRemoval
 	// Requests are what was judged of the installed cluster's requests for certificates, one
 	// verdict for each.
-	Requests []csr.Verdict
+	Requests []RequestVerdict
 	// Questions are those of them that only a person can answer (Memory.Answer).
-	Questions []csr.Verdict
+	Questions []RequestVerdict
 	// Fault is why a loop that has nothing left to do ends here, with its exit code:
 	// the cluster has failed, is degraded or unknown, or something has been waited for
 	// too long. Nil: it goes on, or is done.
@@ -385,30 +383,4 @@ const (
 	ReportHardware    Kind = "ReportHardware"  // of a node to its BareMetalHost, from which its Machine has its addresses
 	RemoveHost        Kind = "RemoveHost"      // have the service forget a host that is part of the cluster no more
 	ReturnHost        Kind = "ReturnHost"      // to the InfraEnv that it came from, for other clusters
-)
-
-// EventType is what an event is about.
-type EventType string
-
-// The types of event. The last event of a run has type EventRun, with State
-// and ExitCode.
-const (
-	EventRun        EventType = "run"
-	EventAction     EventType = "action"
-	EventHost       EventType = "host"
-	EventStage      EventType = "stage"
-	EventValidation EventType = "validation"
-	EventProgress   EventType = "progress"
-	EventWarning    EventType = "warning"
-	EventHint       EventType = "hint"
-)
-
-// Severity grades an event.
-type Severity string
-
-// The severities.
-const (
-	SeverityInfo    Severity = "info"
-	SeverityWarning Severity = "warning"
-	SeverityError   Severity = "error"
 )

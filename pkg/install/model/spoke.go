@@ -5,10 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Spoke is the installed cluster, as its own API server shows it. Its times are on the
@@ -43,7 +39,7 @@ type Spoke struct {
 	MachineSets    []MachineSet
 	BareMetalHosts []BareMetalHost
 	// Requests are the requests of kubelets for certificates, by age.
-	Requests []csr.Request
+	Requests []CertificateRequest
 	// Etcd is read where members of it come or go, or Options.WatchEtcd asks for it.
 	Etcd *Etcd
 	// What follows is read only where nodes are removed: Drains are of those nodes.
@@ -216,7 +212,7 @@ func (s *Spoke) HostOfMetal(name string) *BareMetalHost {
 
 // NodeByName is the node of a host with that hostname, or of that name, or nil.
 func (s *Spoke) NodeByName(hostname string) *Node {
-	name := csr.NodeName(hostname)
+	name := NodeName(hostname)
 	for i := range s.Nodes {
 		if s.Nodes[i].Name == name {
 			return &s.Nodes[i]
@@ -243,14 +239,4 @@ func (s *Spoke) WellMember(other string) *Node {
 		}
 	}
 	return nil
-}
-
-// RemoveMember is the command by which a person takes the member of a node out of etcd, in the pod of
-// another one.
-func (s *Spoke) RemoveMember(node, id string) Advice {
-	in := "NODE"
-	if well := s.WellMember(node); well != nil {
-		in = names.Quoted(well.Name)
-	}
-	return advice.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", in, names.Quoted(id))
 }

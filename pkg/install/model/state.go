@@ -1,6 +1,6 @@
-// Package model is the vocabulary of installing: what is desired, what was observed, what a
-// plan says, what a loop remembers and how things fail, with the words that each may use. It
-// decides nothing and speaks to nobody. Package install shows its types to importers.
+// Package model is the vocabulary of installations: what is desired ([Desired]), what was observed ([Observed]), what
+// is to be done ([Plan]), what a loop remembers ([Memory]), what is reported ([Event]) and how things fail ([Fault]),
+// with the constants of each state. It decides nothing and sends no request: see package install for both.
 package model
 
 // ClusterState is a cluster's state in neutral words: the same for a REST

@@ -14,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -86,7 +84,7 @@ func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 		taints   []model.Taint
 		provider string
 	)
-	for name, into := range map[setting.Name]any{setting.Labels: &labels, setting.Taints: &taints, setting.ProviderID: &provider} {
+	for name, into := range map[model.Setting]any{model.SettingLabels: &labels, model.SettingTaints: &taints, model.SettingProviderID: &provider} {
 		if value, said := a.Settings[name]; said {
 			if err := value.Decode(into); err != nil {
 				return fmt.Errorf("update node %s: %w", a.Name, err)
@@ -146,10 +144,10 @@ func (c *connection) fault(op, on string, err error) error {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = model.CodeAuth, true
-		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+		f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
 		f.Permanent = true
-		f.Next = advice.Sprintf("kubectl get csr %s -o yaml", names.Quoted(on))
+		f.Next = model.Advicef("kubectl get csr %s -o yaml", names.Quoted(on))
 		if op != "approve the certificate request" {
 			f.Next = "correct what the file says of the host and run the same command again"
 		}

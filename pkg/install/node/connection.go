@@ -24,7 +24,6 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Call is one call of the API server, for a debug log. It holds no secret.
@@ -90,7 +89,7 @@ type connection struct {
 
 // request is a request with the version that its API server has it in.
 type request struct {
-	csr.Request
+	model.CertificateRequest
 	version string
 }
 
@@ -221,7 +220,7 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *model.Rem
 	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
 		for _, r := range s.all() {
 			r.Created, r.ConditionAt = created(r.Created), ago(r.ConditionAt)
-			spoke.Requests = append(spoke.Requests, r.Request)
+			spoke.Requests = append(spoke.Requests, r.CertificateRequest)
 		}
 	}
 	return spoke, odd

@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // approved are the names of those who asked for what has been approved, each with its reason.
@@ -143,7 +142,7 @@ func TestRivals(t *testing.T) {
 		t.Errorf("approved %v", got)
 	}
 	var asked atomic.Int32
-	result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
+	result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v model.RequestVerdict) (bool, error) {
 		asked.Add(1)
 		return !slices.Contains(stranger, v.Name), nil
 	}))
@@ -331,7 +330,7 @@ func TestAwayInTheMiddle(t *testing.T) {
 		s.kube.Up(t)
 		s.boot("w-1", "192.168.127.21")
 	}()
-	result, err := s.run(s.desired(nil), 2*time.Minute, install.WithEvents(func(e install.Event) {
+	result, err := s.run(s.desired(nil), 2*time.Minute, install.WithEvents(func(e model.Event) {
 		t.Logf("%s %s %s", e.Key, e.State, e.Message)
 		if e.Reason == string(model.ApproveRequest) && once.CompareAndSwap(false, true) {
 			close(seen)

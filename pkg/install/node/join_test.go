@@ -56,7 +56,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	hosts  []model.Host
-	events []install.Event
+	events []model.Event
 	calls  []node.Call
 	file   []spec.Host
 	data   []byte // the kubeconfig
@@ -235,7 +235,7 @@ func (s *stage) run(desired *model.Desired, within time.Duration, options ...ins
 	defer cancel()
 	options = append([]install.Option{
 		install.WithNodes(s.plane()), install.WithClock(s.clock), install.WithFiles(install.NewFiles(s.dir)), install.WithTimeouts(0, 0),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events = append(s.events, e)

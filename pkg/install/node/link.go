@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 type fields = map[string]any
@@ -117,7 +116,7 @@ func (c *connection) reportHardware(ctx context.Context, a model.Action, observe
 func cardOf(observed *model.Observed, node, address string) model.Interface {
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
-		if csr.NodeName(h.Hostname) != node || len(h.Inventory.Interfaces) == 0 {
+		if model.NodeName(h.Hostname) != node || len(h.Inventory.Interfaces) == 0 {
 			continue
 		}
 		for _, card := range h.Inventory.Interfaces {

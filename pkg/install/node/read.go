@@ -10,7 +10,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // The annotations by which the machine config operator works on a node.
@@ -69,7 +68,7 @@ func readNode(n *corev1.Node) install.Node {
 }
 
 func readRequest(c *certificates.CertificateSigningRequest) request {
-	out := request{version: c.ResourceVersion, Request: csr.Request{
+	out := request{version: c.ResourceVersion, CertificateRequest: model.CertificateRequest{
 		Name: c.Name, UID: string(c.UID), Created: c.CreationTimestamp.Time,
 		Signer: c.Spec.SignerName, Username: c.Spec.Username, Groups: c.Spec.Groups, PEM: c.Spec.Request, Issued: len(c.Status.Certificate) > 0,
 	}}

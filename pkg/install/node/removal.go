@@ -15,11 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // The marks that oaictl leaves while it removes a node: on itself, its Machine and its BareMetalHost
@@ -91,7 +89,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *model.Removal) er
 func (c *connection) nodesOf(removal *model.Removal) []string {
 	var all []string
 	for _, n := range c.nodes.all() {
-		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return csr.NodeName(name) == n.Name }) {
+		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return model.NodeName(name) == n.Name }) {
 			all = append(all, n.Name)
 		}
 	}
@@ -261,7 +259,7 @@ func (c *connection) failed(op, on string, err error) error {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = model.CodeAuth, true
-		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+		f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
 	case apierrors.IsConflict(err):
 		f.Err = fmt.Errorf("it has changed meanwhile: %w", err)
 	}

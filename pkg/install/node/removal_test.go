@@ -123,14 +123,14 @@ func (l *leaving) removing(change func(*model.Removal), names ...string) *model.
 }
 
 // remove runs once, with a plane of its own. told is called with each event.
-func (l *leaving) remove(desired *model.Desired, told func(install.Event), options ...install.Option) (install.Result, error) {
+func (l *leaving) remove(desired *model.Desired, told func(model.Event), options ...install.Option) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
 	plane := l.plane()
 	defer plane.Close()
 	options = append([]install.Option{
 		install.WithNodes(plane), install.WithClock(l.clock), install.WithTimeouts(0, 0),
-		install.WithEvents(func(e install.Event) {
+		install.WithEvents(func(e model.Event) {
 			l.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 			if told != nil {
 				told(e)
@@ -267,7 +267,7 @@ func TestDrains(t *testing.T) {
 	l.budget("db")
 	l.daemon("agent", "w-1")
 	held := false
-	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.IgnoreDaemonSets = true }, "w-1"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.IgnoreDaemonSets = true }, "w-1"), func(e model.Event) {
 		if e.Reason != "PodHeld" || held {
 			return
 		}
@@ -422,7 +422,7 @@ func TestControlPlaneWithoutMachines(t *testing.T) {
 		c.Cluster.ControlPlane = append(c.Cluster.ControlPlane, at("cp-3", "192.168.127.13"))
 	})
 	asked := ""
-	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-3"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-3"), func(e model.Event) {
 		if e.Reason != "Waiting" {
 			return
 		}
@@ -468,7 +468,7 @@ func TestControlPlaneWithMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-1"), func(e install.Event) {
+	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-1"), func(e model.Event) {
 		if e.Reason == "Waiting" {
 			t.Errorf("a person is asked for: %s", e.Message)
 		}

@@ -104,7 +104,7 @@ func TestReplaces(t *testing.T) {
 			l := newLeaving(t, true, nil)
 			l.dead("cp-1")
 			before := l.secrets("cp-1")
-			result, err := l.remove(l.replacing("cp-1", by), func(e install.Event) {
+			result, err := l.remove(l.replacing("cp-1", by), func(e model.Event) {
 				if e.Reason == "Waiting" {
 					t.Errorf("a person is asked for: %s", e.Message)
 				}
@@ -185,7 +185,7 @@ func TestReplacesWithoutMachines(t *testing.T) {
 	l := newLeaving(t, false, nil)
 	l.dead("cp-1")
 	asked := ""
-	result, err := l.remove(l.replacing("cp-1", "cp-3"), func(e install.Event) {
+	result, err := l.remove(l.replacing("cp-1", "cp-3"), func(e model.Event) {
 		if e.Reason != "Waiting" || asked != "" {
 			return
 		}

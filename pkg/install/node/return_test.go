@@ -43,13 +43,13 @@ func (p *pooled) Observe(ctx context.Context, q model.Query, prior *model.Observ
 }
 
 // returning gives hosts back, once. told is called with each event.
-func (p *pooled) returning(ctx context.Context, told func(install.Event), names ...string) (install.Result, error) {
+func (p *pooled) returning(ctx context.Context, told func(model.Event), names ...string) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	plane := p.plane()
 	defer plane.Close()
 	desired := p.removing(func(r *model.Removal) { r.ReturnToPool = true }, names...)
-	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
+	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e model.Event) {
 		p.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		told(e)
 	})).Run(ctx, desired)
@@ -60,7 +60,7 @@ func (p *pooled) returned(name string) {
 	p.t.Helper()
 	ctx, kill := context.WithCancel(p.t.Context())
 	defer kill()
-	_, err := p.returning(ctx, func(e install.Event) {
+	_, err := p.returning(ctx, func(e model.Event) {
 		if e.Type == model.EventProgress && strings.Contains(e.Message, name+" to be booted into the discovery image") {
 			kill()
 		}
@@ -79,7 +79,7 @@ func (p *pooled) begin(name string) {
 	}
 }
 
-func silent(install.Event) {}
+func silent(model.Event) {}
 
 // TestReturns: a host goes back to its pool instead of being forgotten, after its node is deleted; by
 // its name and by the service's id.
@@ -128,7 +128,7 @@ func TestReturnsRunning(t *testing.T) {
 		}
 	})
 	var deleted time.Time
-	result, err := p.returning(t.Context(), func(e install.Event) {
+	result, err := p.returning(t.Context(), func(e model.Event) {
 		if e.Type == model.EventAction && e.Reason == string(model.DeleteNode) {
 			deleted = e.Time
 		}
@@ -157,7 +157,7 @@ func TestReturnsByHand(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	asked := false
-	_, err := p.returning(ctx, func(e install.Event) {
+	_, err := p.returning(ctx, func(e model.Event) {
 		if e.Reason == "StillWaiting" { // which does not keep it from asking for a person later
 			p.change = givesUp
 		}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -26,8 +25,8 @@ func TestUpdateKeepsLabels(t *testing.T) {
 		t.Fatalf("%v, %+v", err, seen)
 	}
 	for name, settings := range map[string]model.Settings{
-		"provider": {setting.ProviderID: setting.ValueOf("agent://a")},
-		"taint":    {setting.Taints: setting.ValueOf([]model.Taint{{Key: "gpu", Effect: "NoSchedule"}})},
+		"provider": {model.SettingProviderID: model.ValueOf("agent://a")},
+		"taint":    {model.SettingTaints: model.ValueOf([]model.Taint{{Key: "gpu", Effect: "NoSchedule"}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			labels := map[string]string{"node-role.kubernetes.io/worker": ""}

@@ -104,9 +104,9 @@ func (p *Plane) touched(desired *model.Desired, action model.Action) {
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
-	settings := without(action.Settings, setting.InstallConfig, setting.Tags)
-	if settings[setting.LoadBalancer].Text() == objects.ClusterManaged {
-		delete(settings, setting.LoadBalancer) // which older services know nothing else of
+	settings := without(action.Settings, model.SettingInstallConfigOverrides, model.SettingTags)
+	if settings[model.SettingLoadBalancer].Text() == objects.ClusterManaged {
+		delete(settings, model.SettingLoadBalancer) // which older services know nothing else of
 	}
 	fields, err := p.tables.Cluster.Fields(settings)
 	if err != nil {
@@ -170,14 +170,14 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *model.Desired, act
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
-	fields, err := p.tables.Cluster.Fields(without(action.Settings, setting.Tags, setting.PullSecret))
+	fields, err := p.tables.Cluster.Fields(without(action.Settings, model.SettingTags, model.SettingPullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
-	if action.Settings[setting.PullSecret] != "" {
+	if action.Settings[model.SettingPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
 	}
-	if users, adopts := action.Settings[setting.Tags]; adopts {
+	if users, adopts := action.Settings[model.SettingTags]; adopts {
 		var tags []string
 		if err := users.Decode(&tags); err != nil {
 			return plane.Refusal(action, err)
@@ -206,7 +206,7 @@ func (p *Plane) patch(ctx context.Context, op, on, path string, in map[string]st
 // setOverrides sends the overrides as the operation wants them: a JSON text
 // whose content is the JSON document. They replace those from before.
 func (p *Plane) setOverrides(ctx context.Context, _ *model.Desired, action model.Action) error {
-	document := action.Settings[setting.InstallConfig].Text()
+	document := action.Settings[model.SettingInstallConfigOverrides].Text()
 	if document == "" {
 		document = "{}" // what clears them
 	}
@@ -246,11 +246,11 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *model.Desired, ac
 	if settings == nil {
 		settings = model.Settings{}
 	}
-	if settings[setting.Version] == "" && settings[setting.OSVersion] == "" && c.Spec.OpenShift.Version != "" {
-		settings[setting.Version] = setting.ValueOf(c.Spec.OpenShift.Version)
+	if settings[model.SettingVersion] == "" && settings[model.SettingOSVersion] == "" && c.Spec.OpenShift.Version != "" {
+		settings[model.SettingVersion] = model.ValueOf(c.Spec.OpenShift.Version)
 	}
-	if settings[setting.Arch].Text() == string(spec.Multi) {
-		delete(settings, setting.Arch) // an image is for one architecture
+	if settings[model.SettingArch].Text() == string(spec.Multi) {
+		delete(settings, model.SettingArch) // an image is for one architecture
 	}
 	fields, err := p.tables.InfraEnv.Fields(settings)
 	if err != nil {
@@ -284,11 +284,11 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *model.Desired, action m
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *model.Desired, action model.Action) error {
-	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, setting.Arch, setting.PullSecret))
+	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, model.SettingArch, model.SettingPullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
-	if action.Settings[setting.PullSecret] != "" {
+	if action.Settings[model.SettingPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.ForInfraEnv(action.Name).PullSecret().Reveal()
 	}
 	for name := range desired.Spec.Spec.Overrides.InfraEnv { // as when it was registered
@@ -312,18 +312,18 @@ func infraEnvPatch(action model.Action, fields any) transport.Request {
 // and says nothing. What it drops it takes after another one.
 func (p *Plane) updateProxy(ctx context.Context, action model.Action, fields map[string]any) error {
 	var want spec.Proxy
-	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
+	if err := action.Settings[model.SettingProxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
 	var now objects.InfraEnv
 	err := p.conn.Do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], p.tables.InfraEnv.Settings(&now)[setting.Proxy]) {
+	if err != nil || now.Proxy == nil || setting.Same(model.SettingProxy, action.Settings[model.SettingProxy], p.tables.InfraEnv.Settings(&now)[model.SettingProxy]) {
 		return err
 	}
 	another := want
 	another.No = append(slices.Clone(want.No), "localhost")
 	for _, proxy := range []spec.Proxy{another, want} {
-		fields, err := p.tables.InfraEnv.Fields(model.Settings{setting.Proxy: setting.ValueOf(proxy)})
+		fields, err := p.tables.InfraEnv.Fields(model.Settings{model.SettingProxy: model.ValueOf(proxy)})
 		if err != nil {
 			return plane.Refusal(action, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -36,7 +35,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action m
 			return err
 		}
 	}
-	if v, set := action.Settings[setting.Args]; set {
+	if v, set := action.Settings[model.SettingInstallerArgs]; set {
 		args := []string{}
 		if err := v.Decode(&args); err != nil {
 			return plane.Refusal(action, err)
@@ -45,24 +44,24 @@ func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action m
 			return err
 		}
 	}
-	if v, set := action.Settings[setting.Ignition]; set {
+	if v, set := action.Settings[model.SettingIgnition]; set {
 		return p.patch(ctx, "set Ignition of", action.Name, hostPath+"/ignition", hostIn(action), map[string]any{"config": v.Text()})
 	}
 	return nil
 }
 
 func (p *Plane) hostFields(ctx context.Context, desired *model.Desired, action model.Action) (map[string]any, error) {
-	fields, err := p.tables.Host.Fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
+	fields, err := p.tables.Host.Fields(without(action.Settings, model.SettingInstallerArgs, model.SettingIgnition, model.SettingFencing, model.SettingEndpointToken, model.SettingHostExtra))
 	if err != nil {
 		return nil, err
 	}
 	extra := map[string]any{}
-	if v, set := action.Settings[setting.HostExtra]; set {
+	if v, set := action.Settings[model.SettingHostExtra]; set {
 		if err := v.Decode(&extra); err != nil {
 			return nil, err
 		}
 	}
-	if v, set := action.Settings[setting.KeepDisks]; set {
+	if v, set := action.Settings[model.SettingKeepDisks]; set {
 		var keep []string
 		if err := v.Decode(&keep); err != nil {
 			return nil, err
@@ -84,12 +83,12 @@ func (p *Plane) hostFields(ctx context.Context, desired *model.Desired, action m
 		maps.Copy(fields, extra)
 		return fields, nil
 	}
-	if v, set := action.Settings[setting.Fencing]; set {
+	if v, set := action.Settings[model.SettingFencing]; set {
 		if fields["fencing_credentials"], err = objects.Fencing(host, v.Text()); err != nil {
 			return nil, err
 		}
 	}
-	if _, set := action.Settings[setting.EndpointToken]; set {
+	if _, set := action.Settings[model.SettingEndpointToken]; set {
 		if host.IgnitionEndpoint == nil || host.IgnitionEndpoint.Token == nil {
 			return nil, fmt.Errorf("host %s has no ignitionEndpoint.token", host.Name)
 		}

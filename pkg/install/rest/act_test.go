@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -36,7 +35,7 @@ func TestActions(t *testing.T) {
 		pull    = `"pull_secret":"{\"auths\":{\"quay.io\":{\"auth\":\"dXNlcjpwYXNz\"}}}"`
 	)
 	host := env + "/hosts/" + hostID(0)
-	value := setting.ValueOf
+	value := model.ValueOf
 	tests := map[string]struct {
 		action model.Action
 		status int
@@ -45,23 +44,23 @@ func TestActions(t *testing.T) {
 	}{
 		"register cluster": {
 			model.Action{Kind: model.RegisterCluster, Name: "lab", Settings: model.Settings{
-				setting.Version: value("4.20"), setting.APIVIPs: value([]string{"192.168.127.100"}), setting.Tags: value([]string{"blue"}), setting.ControlPlane: value(3),
+				model.SettingVersion: value("4.20"), model.SettingAPIVIPs: value([]string{"192.168.127.100"}), model.SettingTags: value([]string{"blue"}), model.SettingControlPlane: value(3),
 			}}, 201,
 			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","high_availability_mode":"Full","name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
 			"GET /v2/clusters",
 		},
 		"update cluster": {
-			model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: model.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
+			model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: model.Settings{model.SettingIngressVIPs: value([]string{}), model.SettingSchedulableControlPlane: value(false)}}, 201,
 			[]sent{{"PATCH " + cluster, `{"ingress_vips":[],"schedulable_masters":false}`}},
 			"GET " + cluster,
 		},
 		"overrides": {
-			model.Action{Kind: model.SetOverrides, Target: clusterID, Settings: model.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
+			model.Action{Kind: model.SetOverrides, Target: clusterID, Settings: model.Settings{model.SettingInstallConfigOverrides: value(`{"fips":true}`)}}, 201,
 			[]sent{{"PATCH " + cluster + "/install-config", `"{\"fips\":true}"`}},
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			model.Action{Kind: model.IgnoreValidations, Target: clusterID, Settings: model.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			model.Action{Kind: model.IgnoreValidations, Target: clusterID, Settings: model.Settings{model.SettingIgnoredValidations: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
@@ -76,24 +75,24 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/manifests",
 		},
 		"register InfraEnv": {
-			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: model.Settings{setting.Arch: value("multi")}}, 201,
+			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: model.Settings{model.SettingArch: value("multi")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"register pool": {
-			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Settings: model.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
+			model.Action{Kind: model.RegisterInfraEnv, Name: "lab", Settings: model.Settings{model.SettingVersion: value("4.20"), model.SettingArch: value("arm64"), model.SettingImageType: value("minimal")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cpu_architecture":"arm64","image_type":"minimal-iso","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"update InfraEnv": {
-			model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{setting.KernelArgs: value([]string{})}}, 201,
+			model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{model.SettingKernelArguments: value([]string{})}}, 201,
 			[]sent{{"PATCH " + env, `{"kernel_arguments":[]}`}},
 			"GET /v2/infra-envs",
 		},
 		"host": {
 			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{
-				setting.Role: value(model.RoleControlPlane), setting.Hostname: value("cp-0"), setting.Disk: value("/dev/a"),
-				setting.KeepDisks: value([]string{"/dev/b"}), setting.Args: value([]string{"-n"}), setting.Ignition: value(`{"ignition":{}}`), setting.Fencing: value("https://10.0.0.1/x"),
+				model.SettingRole: value(model.RoleControlPlane), model.SettingHostname: value("cp-0"), model.SettingDisk: value("/dev/a"),
+				model.SettingKeepDisks: value([]string{"/dev/b"}), model.SettingInstallerArgs: value([]string{"-n"}), model.SettingIgnition: value(`{"ignition":{}}`), model.SettingFencing: value("https://10.0.0.1/x"),
 			}}, 201,
 			[]sent{
 				{"PATCH " + host, `{"disks_selected_config":[{"id":"/dev/a","role":"install"}],"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}],` +
@@ -104,7 +103,7 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/hosts",
 		},
 		"host's arguments cleared": {
-			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{setting.Args: value([]string{})}}, 201,
+			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{model.SettingInstallerArgs: value([]string{})}}, 201,
 			[]sent{{"PATCH " + host + "/installer-args", `{"args":[]}`}},
 			"GET " + cluster + "/hosts",
 		},
@@ -147,7 +146,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	if err := p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
 		t.Fatal(err)
 	}
-	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
+	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != model.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
 }
@@ -158,7 +157,7 @@ func TestResendSecrets(t *testing.T) {
 	w.on("PATCH /v2/clusters/"+clusterID, with(201, "{}"))
 	p := w.plane(t)
 	d := desired(t)
-	again := model.Settings{setting.PullSecret: setting.ValueOf("resend")}
+	again := model.Settings{model.SettingPullSecret: model.ValueOf("resend")}
 	if err := p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,10 +198,10 @@ func TestRefusals(t *testing.T) {
 	for name, action := range map[string]model.Action{
 		"another plane's":    {Kind: model.SaveKubeconfig},
 		"no such manifest":   {Kind: model.UploadManifest, Name: "manifests/none.yaml"},
-		"wrong setting":      {Kind: model.UpdateHost, Settings: model.Settings{setting.Version: `"4.20"`}},
-		"wrong shape":        {Kind: model.UpdateCluster, Settings: model.Settings{setting.ControlPlane: `"x"`}},
-		"overrides not JSON": {Kind: model.SetOverrides, Settings: model.Settings{setting.InstallConfig: `"{"`}},
-		"fencing, no secret": {Kind: model.UpdateHost, Name: "cp-1", Settings: model.Settings{setting.Fencing: `"https://x"`}},
+		"wrong setting":      {Kind: model.UpdateHost, Settings: model.Settings{model.SettingVersion: `"4.20"`}},
+		"wrong shape":        {Kind: model.UpdateCluster, Settings: model.Settings{model.SettingControlPlane: `"x"`}},
+		"overrides not JSON": {Kind: model.SetOverrides, Settings: model.Settings{model.SettingInstallConfigOverrides: `"{"`}},
+		"fencing, no secret": {Kind: model.UpdateHost, Name: "cp-1", Settings: model.Settings{model.SettingFencing: `"https://x"`}},
 	} {
 		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
 		if !fault.Permanent || len(w.took()) != 0 {
@@ -220,7 +219,7 @@ func TestActWithoutAnObservation(t *testing.T) {
 	}{
 		"POST " + host + "/actions/bind": {model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
 		"PATCH " + host: {
-			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
+			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{model.SettingKeepDisks: model.ValueOf([]string{"/dev/b"})}},
 			`{"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}]}`,
 		},
 	} {
@@ -298,8 +297,8 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Token: &token, Headers: map[string]string{"X-A": "1"}}
 	d.Spec.Spec.Overrides.Host = map[string]any{"host_name": "other"}
 	asked := model.Settings{
-		setting.Hostname: setting.ValueOf("cp-0"), setting.EndpointToken: setting.ValueOf("set"),
-		setting.EndpointHeaders: setting.ValueOf(map[string]string{"X-A": "1"}), setting.HostExtra: setting.ValueOf(d.Spec.Spec.Overrides.Host),
+		model.SettingHostname: model.ValueOf("cp-0"), model.SettingEndpointToken: model.ValueOf("set"),
+		model.SettingEndpointHeaders: model.ValueOf(map[string]string{"X-A": "1"}), model.SettingHostExtra: model.ValueOf(d.Spec.Spec.Overrides.Host),
 	}
 	const name = `{"host_name":"cp-0"}`
 	for _, test := range []struct {
@@ -307,7 +306,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 		body     string
 	}{
 		{asked, `{"host_name":"other","ignition_endpoint_http_headers":[{"key":"X-A","value":"1"}],"ignition_endpoint_token":"t0ken"}`},
-		{model.Settings{setting.Hostname: setting.ValueOf("cp-0")}, name},
+		{model.Settings{model.SettingHostname: model.ValueOf("cp-0")}, name},
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
@@ -422,7 +421,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
 		action := model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{
-			setting.Proxy: setting.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
+			model.SettingProxy: model.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
 			t.Fatal(err)

@@ -121,7 +121,7 @@ func TestPatienceByAnotherClock(t *testing.T) {
 			proxy, run := skewedLab(t, by, cluster, "    - {match: {role: worker, index: 0}, do: never-boot}\n")
 			began := proxy.clock.Now()
 			var told []string
-			result, err := run(install.WithEvents(func(e install.Event) {
+			result, err := run(install.WithEvents(func(e model.Event) {
 				if e.Severity == model.SeverityWarning && strings.HasPrefix(e.Key, "host/") {
 					told = append(told, e.Message)
 				}

@@ -54,7 +54,7 @@ func installCluster(ctx context.Context, file, serviceURL, folder string, passin
 		return err
 	}
 	client := install.New(service, install.WithFiles(install.NewFiles(folder)), install.WithClock(passing),
-		install.WithEvents(func(e install.Event) { fmt.Fprintln(os.Stderr, e.Message) }))
+		install.WithEvents(func(e model.Event) { fmt.Fprintln(os.Stderr, e.Message) }))
 	if _, err := client.Run(ctx, &model.Desired{Spec: cluster}); err != nil {
 		return err // why it is not installed: see install.CodeOf and install.NextOf
 	}

@@ -29,7 +29,7 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 				right := w.answers[test.path]
 				w.mu.Unlock()
 				began, warnings, again := w.clock.Now(), []string(nil), false
-				report := func(e install.Event) {
+				report := func(e model.Event) {
 					switch {
 					case e.Reason == "ServiceUnreachable":
 						warnings = append(warnings, e.Message+" "+e.Next.String())

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/ignitionsize"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 // sizeOf is how many bytes the networks of an InfraEnv take, compressed, of its
 // Ignition at most.
-func sizeOf(networks []setting.StaticNetwork) int {
+func sizeOf(networks []model.StaticNetwork) int {
 	// What a policy takes more than profiles where there are too few hosts to learn from.
 	const policyRoom = 256
 	p := &ignitionsize.Packing{}
@@ -31,7 +31,7 @@ func sizeOf(networks []setting.StaticNetwork) int {
 
 // networksOf are the static networks of clusters whose hosts are alike but for
 // their addresses.
-func networksOf(t *testing.T, n int, network string) []setting.StaticNetwork {
+func networksOf(t *testing.T, n int, network string) []model.StaticNetwork {
 	t.Helper()
 	var file strings.Builder
 	file.WriteString("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec:\n  baseDomain: example.com\n  openshift: {version: \"4.20\"}\n  pullSecret: {env: PULL}\n  network: {vips: {api: [10.20.0.2], ingress: [10.20.0.3]}}\n  hosts:\n")
@@ -57,10 +57,10 @@ func networksOf(t *testing.T, n int, network string) []setting.StaticNetwork {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []setting.StaticNetwork
+	var all []model.StaticNetwork
 	for _, plan := range plans {
-		var networks []setting.StaticNetwork
-		if err := plan.Settings[setting.StaticNetworks].Decode(&networks); err != nil {
+		var networks []model.StaticNetwork
+		if err := plan.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, networks...)
@@ -83,7 +83,7 @@ func ignitionSize(hosts []map[string]string) int {
 	return out.Len()
 }
 
-func pairs(n setting.StaticNetwork) string {
+func pairs(n model.StaticNetwork) string {
 	var text strings.Builder
 	for _, m := range n.MACs {
 		text.WriteString(m.MAC + "=" + m.Name + "\n")
@@ -92,7 +92,7 @@ func pairs(n setting.StaticNetwork) string {
 }
 
 // keyfilesOf are the profiles of a host, which services write up to OpenShift 4.17.
-func keyfilesOf(t *testing.T, n setting.StaticNetwork) map[string]string {
+func keyfilesOf(t *testing.T, n model.StaticNetwork) map[string]string {
 	t.Helper()
 	state, err := nmstate.Parse("host", []byte(n.YAML))
 	if err != nil {
@@ -114,7 +114,7 @@ func keyfilesOf(t *testing.T, n setting.StaticNetwork) map[string]string {
 
 // policyOf is the policy of a host, which services write from OpenShift 4.18 on:
 // the document with its interfaces' names captured by MAC address.
-func policyOf(place int, n setting.StaticNetwork) map[string]string {
+func policyOf(place int, n model.StaticNetwork) map[string]string {
 	text, state := "capture:\n", n.YAML
 	for i, m := range n.MACs {
 		text += fmt.Sprintf("  iface%d: interfaces.mac-address == \"%s\"\n", i, strings.ToUpper(m.MAC))

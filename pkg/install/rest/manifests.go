@@ -12,7 +12,6 @@ import (
 
 	"github.com/openshift/assisted-service/client/manifests"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -75,7 +74,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 			}
 			return err
 		}
-		now[key] = setting.Digest([]byte(data.String()))
+		now[key] = model.Digest([]byte(data.String()))
 	}
 	w.manifests = now
 	return nil
@@ -92,7 +91,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *model.Desired, acti
 	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
 		return err
 	}
-	p.uploaded(desired.Query(), action.Target, action.Name, setting.Digest([]byte(m.Content)))
+	p.uploaded(desired.Query(), action.Target, action.Name, model.Digest([]byte(m.Content)))
 	return nil
 }
 

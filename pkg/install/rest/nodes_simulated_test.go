@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -50,7 +49,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if full := found.Name + "." + found.BaseDomain; full != nodes.Existing() {
 		t.Fatalf("the cluster is %s, and the example adds to %s", full, nodes.Existing())
 	}
-	at, err := nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[setting.Arch].Text())})
+	at, err := nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[model.SettingArch].Text())})
 	if err != nil {
 		t.Fatal(err)
 	}

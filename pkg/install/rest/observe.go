@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
@@ -248,13 +247,13 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	}, &wire); err != nil {
 		return err
 	}
-	w.ignored = setting.ValueOf(wire.Validations())
+	w.ignored = model.ValueOf(wire.Validations())
 	return nil
 }
 
 func (p *Plane) ignoreValidations(ctx context.Context, _ *model.Desired, action model.Action) error {
 	var ignored spec.IgnoreValidations
-	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
+	if err := action.Settings[model.SettingIgnoredValidations].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)
 	}
 	return p.conn.Do(ctx, transport.Request{

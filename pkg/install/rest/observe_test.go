@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -346,7 +345,7 @@ func TestNameByMachine(t *testing.T) {
 	name := func(when string) {
 		t.Helper()
 		host := observe(t, p, lab()).Hosts[0]
-		if got := host.Settings[setting.Hostname].Text(); got != "host-0" {
+		if got := host.Settings[model.SettingHostname].Text(); got != "host-0" {
 			t.Errorf("%s: the name is %q", when, got)
 		}
 	}
@@ -359,7 +358,7 @@ func TestNameByMachine(t *testing.T) {
 	name("from the host itself")
 	w.change("host_updated", 0, func() { w.hosts[0]["requested_hostname"] = "given" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if got := observe(t, p, lab()).Hosts[0].Settings[setting.Hostname].Text(); got != "given" {
+	if got := observe(t, p, lab()).Hosts[0].Settings[model.SettingHostname].Text(); got != "given" {
 		t.Errorf("the name that was given is %q", got)
 	}
 }
@@ -616,7 +615,7 @@ func TestManifests(t *testing.T) {
 	}
 	query := lab()
 	query.Detail = true
-	if o := observe(t, p, query); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
+	if o := observe(t, p, query); o.Cluster.Manifests["openshift/50-x.yaml"] != model.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
 }

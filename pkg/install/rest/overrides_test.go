@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -47,7 +46,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	env := result.Observed.InfraEnvs[0]
 	err = plane.Act(t.Context(), desired, model.Action{
 		Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
-		Settings: model.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
+		Settings: model.Settings{model.SettingExtraNTP: model.ValueOf([]string{"a.example.com"}), model.SettingKernelArguments: model.ValueOf([]string{"quiet"})},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +56,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := observed.InfraEnvs[0].Settings
-	if now[setting.ExtraNTP] != `["b.example.com"]` || now[setting.KernelArgs] != `["quiet"]` {
+	if now[model.SettingExtraNTP] != `["b.example.com"]` || now[model.SettingKernelArguments] != `["quiet"]` {
 		t.Errorf("the InfraEnv has %v", now)
 	}
 }

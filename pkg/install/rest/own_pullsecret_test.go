@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -22,12 +21,12 @@ func TestPullSecretOfOneInfraEnv(t *testing.T) {
 	for env, want := range map[string]string{"lab": d.Spec.PullSecret().Reveal(), "plain-env": d.Spec.PullSecret().Reveal(), "own-env": "its own"} {
 		for _, action := range []model.Action{
 			{Kind: model.RegisterInfraEnv, Name: env, Target: clusterID},
-			{Kind: model.UpdateInfraEnv, Name: env, Target: infraEnvID, Settings: model.Settings{setting.PullSecret: setting.ValueOf("resend")}},
+			{Kind: model.UpdateInfraEnv, Name: env, Target: infraEnvID, Settings: model.Settings{model.SettingPullSecret: model.ValueOf("resend")}},
 		} {
 			if err := p.Act(t.Context(), d, action); err != nil {
 				t.Fatal(err)
 			}
-			if body := w.took()[0].body; !strings.Contains(body, `"pull_secret":`+string(setting.ValueOf(want))) {
+			if body := w.took()[0].body; !strings.Contains(body, `"pull_secret":`+string(model.ValueOf(want))) {
 				t.Errorf("%s of %s sends %s", action.Kind, env, body)
 			}
 		}

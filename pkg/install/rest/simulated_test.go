@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -65,7 +64,7 @@ func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]mod
 	defer f.mu.Unlock()
 	kept := map[string]model.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: setting.Digest(data), Private: true}
+		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
 	}
 	return kept, nil
 }
@@ -116,7 +115,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e install.Event) {
+				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e model.Event) {
 					if e.Type == model.EventAction || e.Type == model.EventWarning || e.Type == model.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -106,10 +105,10 @@ func TestManyStaticNetworks(t *testing.T) {
 // tooMany registers one InfraEnv for the hosts of all plans, and a quarter more.
 func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []install.InfraEnvPlan) {
 	t.Helper()
-	var all []setting.StaticNetwork
+	var all []model.StaticNetwork
 	for _, p := range planned {
-		var networks []setting.StaticNetwork
-		if err := p.Settings[setting.StaticNetworks].Decode(&networks); err != nil {
+		var networks []model.StaticNetwork
+		if err := p.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
 			t.Fatal(err)
 		}
 		for i, n := range networks {
@@ -119,11 +118,11 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []
 			}
 			mac := n.MACs[0]
 			mac.MAC = strings.Replace(mac.MAC, "52:54", "54:52", 1)
-			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []spec.NIC{mac}})
+			all = append(all, model.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []spec.NIC{mac}})
 		}
 	}
 	one := model.Action{Kind: model.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
-	one.Settings[setting.StaticNetworks] = setting.ValueOf(all)
+	one.Settings[model.SettingStaticNetworks] = model.ValueOf(all)
 	if err := plane.Act(t.Context(), desired, one); err == nil || !strings.Contains(err.Error(), "over the maximum allowable size") {
 		t.Errorf("one InfraEnv for %d hosts: %v", len(all), err)
 	}

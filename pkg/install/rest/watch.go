@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -67,7 +66,7 @@ type watch struct {
 	polled      bool                    // somebody has said how often is looked
 	soon        bool                    // something is about to change
 	manifests   map[string]string
-	ignored     setting.Value // which validations may fail, "" where that is not known
+	ignored     model.Value // which validations may fail, "" where that is not known
 	log         eventLog
 	images      map[string]imageDate // when images became what they are, by InfraEnv
 	at          time.Time            // of the last observation, by the answers' clock
@@ -257,7 +256,7 @@ func (w *watch) observation() *model.Observed {
 	cluster.Manifests = maps.Clone(w.manifests)
 	if w.ignored != "" {
 		cluster.Settings = maps.Clone(cluster.Settings)
-		cluster.Settings[setting.Ignored] = w.ignored
+		cluster.Settings[model.SettingIgnoredValidations] = w.ignored
 	}
 	w.recordPreparations(&cluster)
 	out.Cluster = &cluster
@@ -268,7 +267,7 @@ func (w *watch) observation() *model.Observed {
 func (w *watch) publishForActions() {
 	kept := map[string][]string{}
 	for id := range w.hosts {
-		v := w.hosts[id].Settings[setting.KeepDisks]
+		v := w.hosts[id].Settings[model.SettingKeepDisks]
 		if v == "" || v == "[]" {
 			continue
 		}
@@ -336,8 +335,8 @@ func (w *watch) keepHost(read model.Host) {
 // reports: the service goes by it, and shows it in every answer but the list of
 // a cluster's hosts.
 func nameByMachine(h model.Host) model.Host {
-	if _, named := h.Settings[setting.Hostname]; !named && h.Inventory.Hostname != "" {
-		h.Settings[setting.Hostname] = setting.ValueOf(h.Inventory.Hostname)
+	if _, named := h.Settings[model.SettingHostname]; !named && h.Inventory.Hostname != "" {
+		h.Settings[model.SettingHostname] = model.ValueOf(h.Inventory.Hostname)
 	}
 	return h
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -165,7 +164,7 @@ func (k *checker) chosenByHub(i int, h *Host) {
 	if !k.cluster.HubBoots(h) {
 		return
 	}
-	for _, r := range diskhints.Refusals(diskhints.Hints(h.Disk.Hints), diskhints.Service) {
+	for _, r := range h.Disk.Hints.RefusedByService() {
 		k.Report(hostField(i, "disk.hints."+r.Hint), r.Message, r.Remedy)
 	}
 }

@@ -1,42 +1,29 @@
 package agent_test
 
 import (
-	"fmt"
-
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/pkg/install/model"
-
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-
-	"github.com/oaictl/oaictl/pkg/install/spec"
-
 	"context"
-
+	"fmt"
 	"net/http"
-
 	"path/filepath"
-
+	"strings"
 	"sync"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
-
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/capi/api"
-
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // root is the folder of the project.

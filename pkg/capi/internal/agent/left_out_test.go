@@ -57,7 +57,7 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 	}
 	other := model.Host{
 		ID: "other", InfraEnvID: "other", ClusterID: "id", Hostname: "other", State: model.HostReady, Role: model.RoleControlPlane, Registered: long, Since: long,
-		Inventory: model.Inventory{Known: true}, Settings: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("other")},
+		Inventory: model.Inventory{Known: true}, Settings: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("other")},
 	}
 	service := m.service
 	service.observed = &model.Observed{

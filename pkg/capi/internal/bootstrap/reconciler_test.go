@@ -723,7 +723,7 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 	o.Hosts = []model.Host{
 		{
 			ID: other, InfraEnvID: other, ClusterID: "id", Hostname: other, State: model.HostReady, Role: model.RoleControlPlane, Registered: registered, Since: registered,
-			Inventory: model.Inventory{Known: true}, Settings: model.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(other)},
+			Inventory: model.Inventory{Known: true}, Settings: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf(other)},
 		},
 		{
 			ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: model.HostBlocked, Registered: registered, Since: registered, Inventory: model.Inventory{Known: true},

@@ -13,7 +13,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -306,7 +305,7 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 		Validations: []model.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}},
 	}}
 	for _, file := range d.Spec.ManifestFiles() {
-		observed.Cluster.Manifests[string(file.Folder)+"/"+file.Name] = setting.Digest([]byte(file.Content))
+		observed.Cluster.Manifests[string(file.Folder)+"/"+file.Name] = model.Digest([]byte(file.Content))
 	}
 	for i := range plans {
 		p := &plans[i]
@@ -350,8 +349,8 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 				observed.Hosts = slices.DeleteFunc(observed.Hosts, func(h model.Host) bool { return h.ID == a.Target })
 				observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
 			case model.StartInstall:
-				if want := []string{"host/w-0"}; !slices.Equal(done, want) || a.Settings[setting.Workers] != setting.ValueOf(0) {
-					t.Errorf("it is installed with %s workers; taken out are %v", a.Settings[setting.Workers], done)
+				if want := []string{"host/w-0"}; !slices.Equal(done, want) || a.Settings[model.SettingWorkers] != model.ValueOf(0) {
+					t.Errorf("it is installed with %s workers; taken out are %v", a.Settings[model.SettingWorkers], done)
 				}
 				return
 			default:

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -141,12 +140,12 @@ func (o *object) causes() []Cause {
 	}
 	if paused, _, _ := unstructured.NestedBool(o.u.Object, "spec", "paused"); paused && o.who == theCluster {
 		c := o.cause(reasonPaused, "the Cluster is paused (spec.paused): nothing is done for any of its Machines")
-		c.Remedy = advice.Sprintf("unless it is being moved: kubectl -n %s patch %s %s --type merge -p '{\"spec\":{\"paused\":false}}'", o.namespace, o.resource(), names.Quoted(o.Name))
+		c.Remedy = model.Advicef("unless it is being moved: kubectl -n %s patch %s %s --type merge -p '{\"spec\":{\"paused\":false}}'", o.namespace, o.resource(), names.Quoted(o.Name))
 		return []Cause{c}
 	}
 	if _, paused := o.u.GetAnnotations()[annotationPaused]; paused {
 		c := o.cause(reasonPaused, "it is paused (annotation "+annotationPaused+"): nothing is done for it")
-		c.Remedy = advice.Sprintf("unless somebody needs it so: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name), annotationPaused)
+		c.Remedy = model.Advicef("unless somebody needs it so: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name), annotationPaused)
 		return []Cause{c}
 	}
 	conditions := conditionsOf(o.u)
@@ -173,7 +172,7 @@ func (o *object) resource() string { return strings.ToLower(o.Kind) + "." + o.Gr
 func (o *object) cause(reason, message string) Cause {
 	return Cause{
 		Object: o.Ref, Reason: reason, Message: message, who: o.who,
-		Look: advice.Sprintf("kubectl -n %s describe %s %s", o.namespace, o.resource(), names.Quoted(o.Name)),
+		Look: model.Advicef("kubectl -n %s describe %s %s", o.namespace, o.resource(), names.Quoted(o.Name)),
 	}
 }
 

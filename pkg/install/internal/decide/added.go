@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -132,7 +131,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
-		Next: advice.Command("download iso --infra-env", env.Name),
+		Next: model.Command("download iso --infra-env", env.Name),
 	}
 	if have == nil {
 		p.awaitMachine(want, wait)
@@ -167,7 +166,7 @@ func (p *planner) notAdded(failed []*model.Host) {
 	}
 	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.plan.Missing = names
-		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), advice.Sprintf(
+		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
 			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
@@ -179,7 +178,7 @@ func (p *planner) notAdded(failed []*model.Host) {
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
 	for _, b := range p.degradations() {
-		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: advice.Command("why cluster", p.name())})
+		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", p.name())})
 	}
 	for _, h := range p.matches.Part {
 		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
@@ -193,11 +192,11 @@ func (p *planner) allAdded() {
 	case len(p.plan.Added) > 0 && (p.spec.Imported() || p.spec.OnlyAdds() && !p.cluster.Kubeconfig):
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag()))
+		p.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
 	case !p.observed.Results.Kubeconfig:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Command("download kubeconfig", p.name()))
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Command("download kubeconfig", p.name()))
 	default:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Sprintf(
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Advicef(
 			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", p.kubeconfigFlag()))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
@@ -45,7 +44,7 @@ func (p *planner) addNode(h *model.Host, configure func()) {
 		Reason: "the host is ready to be added", Destructive: true,
 	}
 	if asksApproval(h) {
-		install.Settings = model.Settings{setting.Approved: setting.ValueOf(true)}
+		install.Settings = model.Settings{model.SettingApproved: model.ValueOf(true)}
 	}
 	p.act(install)
 }
@@ -156,7 +155,7 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 		p.wait(model.Wait{
 			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
 			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
-			Next: advice.Command("download iso --infra-env", env.Name),
+			Next: model.Command("download iso --infra-env", env.Name),
 		})
 	}
 	return failed
@@ -185,13 +184,13 @@ func (p *planner) strangers(u unnamedNodes) {
 // is only deleted where the file names all hosts.
 func (p *planner) addToo(h *model.Host) model.Advice {
 	if !p.spec.ByFlags() {
-		return advice.Sprintf("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
+		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
 	}
 	mac := "MAC"
 	if cards := h.Inventory.Interfaces; len(cards) > 0 {
 		mac = cmp.Or(cards[0].MAC, mac)
 	}
-	return "to add it as well: " + advice.Command("add-node --cluster", names.Quoted(p.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
+	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(p.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
 }
 
 // lateImages makes and keeps the discovery images that hosts boot to be added:
@@ -219,14 +218,14 @@ func (p *planner) lateImages(unnamed bool) {
 			p.lateImage(image, intended)
 			continue
 		}
-		version := env.Settings[setting.Version]
-		if env.Settings[setting.OSVersion] == "" && !p.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[setting.OSVersion], version)) {
-			delete(image.Settings, setting.OSVersion) // it has the same by its version
+		version := env.Settings[model.SettingVersion]
+		if env.Settings[model.SettingOSVersion] == "" && !p.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
+			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
 		}
 		if others := infraenv.Others(p.spec, env); len(others) > 0 {
-			var own []setting.StaticNetwork
-			_ = image.Settings[setting.StaticNetworks].Decode(&own) // none where nothing is said
-			image.Settings[setting.StaticNetworks] = setting.ValueOf(append(own, others...))
+			var own []model.StaticNetwork
+			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none where nothing is said
+			image.Settings[model.SettingStaticNetworks] = model.ValueOf(append(own, others...))
 		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 		p.updateImage(image, env)
@@ -246,7 +245,7 @@ func (p *planner) lateImage(image infraenv.Plan, intended []infraenv.Plan) {
 			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
 			Field:   p.hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
-			Remedy:  advice.Text("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
+			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
 		})
 		return
 	default:

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -18,7 +17,7 @@ import (
 // InstallHost.
 func (p *planner) approval(h *model.Host, s model.Settings) model.Settings {
 	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
-		s[setting.Approved] = setting.ValueOf(true)
+		s[model.SettingApproved] = model.ValueOf(true)
 	}
 	return s
 }
@@ -29,22 +28,22 @@ func (p *planner) approveUnnamed(h *model.Host) {
 		return
 	}
 	id := p.hostID(h)
-	approved := model.Settings{setting.Approved: setting.ValueOf(true)}
+	approved := model.Settings{model.SettingApproved: model.ValueOf(true)}
 	p.act(model.Action{
 		Key: "host/" + id + "/update", Scope: model.HostScope(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the file accepts hosts that it does not name", Settings: approved,
-		Changes: []model.Change{{Field: string(setting.Approved), From: h.Settings[setting.Approved].Text(), To: "true"}},
+		Changes: []model.Change{{Field: string(model.SettingApproved), From: h.Settings[model.SettingApproved].Text(), To: "true"}},
 	})
 }
 
 // asksApproval says whether the host's service installs only hosts that were
 // approved.
 func asksApproval(h *model.Host) bool {
-	_, asks := h.Settings[setting.Approved]
+	_, asks := h.Settings[model.SettingApproved]
 	return asks
 }
 
-func approved(h *model.Host) bool { return h.Settings[setting.Approved] == setting.ValueOf(true) }
+func approved(h *model.Host) bool { return h.Settings[model.SettingApproved] == model.ValueOf(true) }
 
 // bootByService gives a machine that has still to register to a service that
 // boots machines itself, and says whether it is such a machine. wait is what
@@ -129,7 +128,7 @@ func (p *planner) hasRegistered(mac string) bool {
 }
 
 func enrolledRemedy(name string) model.Advice {
-	return advice.Sprintf("kubectl describe baremetalhost,preprovisioningimage %s; correct what the message names", name)
+	return model.Advicef("kubectl describe baremetalhost,preprovisioningimage %s; correct what the message names", name)
 }
 
 // unapproved says whether a host that is reserved may not be used, since nobody has approved it: a
@@ -144,7 +143,7 @@ func (p *planner) unapproved(h *model.Host) bool {
 		Key: "host/" + p.hostID(h) + "/approval", Scope: model.HostScope(p.hostID(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
 		Field: p.hostField(name) + "match.agent", Hosts: []string{name},
 		Message: fmt.Sprintf("the Agent %s is reserved for %s, and nobody has approved it", h.Reserved, name),
-		Remedy: advice.Sprintf("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
+		Remedy: model.Advicef("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
 			namespace, agent),
 	})
 	return true

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
 	"github.com/oaictl/oaictl/internal/diskhints"
@@ -179,7 +178,7 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
 		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
 		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts), Certain: cause.ID == catalogue.SpecSynced,
-		Remedy: p.advice(cmp.Or(cause.Remedy, advice.Command("explain validation", cause.ID)), cause.Hosts),
+		Remedy: p.advice(cmp.Or(cause.Remedy, model.Command("explain validation", cause.ID)), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
 		b.Cure = model.CureFile
@@ -199,7 +198,7 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 
 // advice is a text of the catalogue with the names of what it is about.
 func (p *planner) advice(text model.Advice, hosts []string) model.Advice {
-	return text.Fill(advice.Names{Cluster: p.name(), Hosts: hosts})
+	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
 }
 
 func causeKey(cause diagnose.Cause) string {

@@ -14,7 +14,7 @@ import (
 func (p *planner) configureCluster() {
 	p.remark()
 	want := setting.OfCluster(p.spec)
-	delete(want, setting.Tags) // the service takes them at registration only
+	delete(want, model.SettingTags) // the service takes them at registration only
 	update := model.Action{
 		Key: "cluster/update", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the cluster differs from the file", Settings: model.Settings{},
@@ -25,12 +25,12 @@ func (p *planner) configureCluster() {
 			update.Changes = append(update.Changes, changeOf(d, ""))
 		}
 	}
-	if bundles := want[setting.Bundles]; bundles != "" && update.Settings[setting.Operators] != "" {
-		update.Settings[setting.Bundles] = bundles // both together are what there shall be
+	if bundles := want[model.SettingBundles]; bundles != "" && update.Settings[model.SettingOperators] != "" {
+		update.Settings[model.SettingBundles] = bundles // both together are what there shall be
 	}
 	if !p.cluster.Owned {
 		tags, change := p.ownMark()
-		update.Settings[setting.Tags] = tags
+		update.Settings[model.SettingTags] = tags
 		update.Changes = append(update.Changes, change)
 	}
 	if len(update.Settings) > 0 {
@@ -46,12 +46,12 @@ func (p *planner) overrides() {
 	want, err := p.spec.InstallConfigOverrides()
 	if err != nil {
 		p.block(model.Blocker{
-			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow, Field: string(setting.InstallConfig),
+			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow, Field: string(model.SettingInstallConfigOverrides),
 			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "{validate -f FILE}",
 		})
 		return
 	}
-	settings := model.Settings{setting.InstallConfig: setting.ValueOf(want)}
+	settings := model.Settings{model.SettingInstallConfigOverrides: model.ValueOf(want)}
 	if want == "" {
 		return // an absent field is left alone
 	}
@@ -79,7 +79,7 @@ func (p *planner) resend() {
 			Settings: secrets, Changes: redactedChanges(secrets),
 		})
 	}
-	pullSecret := model.Settings{setting.PullSecret: setting.ValueOf(resent)}
+	pullSecret := model.Settings{model.SettingPullSecret: model.ValueOf(resent)}
 	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
@@ -100,7 +100,7 @@ func (p *planner) manifests() {
 	for _, m := range p.spec.ManifestFiles() {
 		name := string(m.Folder) + "/" + m.Name
 		have, there := p.cluster.Manifests[name]
-		sum := setting.Digest([]byte(m.Content))
+		sum := model.Digest([]byte(m.Content))
 		if there && (have == "" || have == sum) {
 			continue
 		}

@@ -16,7 +16,7 @@ func resolveDisk(hints spec.DiskHints, disks []model.Disk, by diskhints.Chooser)
 	if hints == (spec.DiskHints{}) {
 		return nil, nil
 	}
-	found, err := diskhints.Candidates(diskhints.Hints(hints), disks, by)
+	found, err := diskhints.Candidates(hints, disks, by)
 	if err != nil {
 		return nil, err
 	}

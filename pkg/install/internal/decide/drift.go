@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -20,9 +19,9 @@ const late = "cannot be changed after the installation was started"
 // of the cluster, its images and its hosts.
 func (p *planner) driftAfterStart() {
 	want := setting.OfCluster(p.spec)
-	delete(want, setting.Tags)
+	delete(want, model.SettingTags)
 	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.OnlyAdds() {
-		want[setting.InstallConfig] = setting.ValueOf(overrides)
+		want[model.SettingInstallConfigOverrides] = model.ValueOf(overrides)
 	}
 	maps.Copy(want, setting.IgnoredOf(p.spec))
 	reported := map[model.Setting]bool{}
@@ -51,14 +50,14 @@ func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
 	for _, setting := range p.cluster.ImageOnly {
 		delete(want, setting)
 	}
-	if slices.Contains(p.cluster.Changeable, setting.Arbiters) && !p.spec.OnlyAdds() {
-		want[setting.Arbiters] = setting.ValueOf(p.spec.ArbiterCount())
+	if slices.Contains(p.cluster.Changeable, model.SettingArbiters) && !p.spec.OnlyAdds() {
+		want[model.SettingArbiters] = model.ValueOf(p.spec.ArbiterCount())
 	}
 	return slices.DeleteFunc(setting.Differences(want, p.cluster.Settings), func(d setting.Difference) bool {
 		if slices.Contains(p.cluster.ImageOnly, d.Setting) { // what excludes one that is wanted
 			return true
 		}
-		if d.Setting != setting.Hyperthreads || !d.Known || p.spec.ArbiterCount() > 0 {
+		if d.Setting != model.SettingHyperthreading || !d.Known || p.spec.ArbiterCount() > 0 {
 			return false
 		}
 		var want, have spec.RoleSet
@@ -80,9 +79,9 @@ func (p *planner) keeping(d setting.Difference) model.Keeping {
 	if now, said := p.cluster.Keeping[d.Setting]; said {
 		return now
 	}
-	one := setting.ValueOf(1)
-	if slices.Contains(p.cluster.Changeable, d.Setting) && (d.Setting != setting.ControlPlane || (d.Want == one) == (d.Have == one)) {
-		return setting.Kept
+	one := model.ValueOf(1)
+	if slices.Contains(p.cluster.Changeable, d.Setting) && (d.Setting != model.SettingControlPlane || (d.Want == one) == (d.Have == one)) {
+		return model.KeptAsWritten
 	}
 	return setting.RuleOf(d.Setting).Cluster
 }
@@ -97,7 +96,7 @@ func (p *planner) manifestDrift() {
 		switch {
 		case !there:
 			p.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
-		case have != "" && have != setting.Digest([]byte(m.Content)):
+		case have != "" && have != model.Digest([]byte(m.Content)):
 			p.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
 		}
 	}
@@ -117,7 +116,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 			continue
 		}
 		if p.spec.Spec.InfraEnv.Bind != spec.BindLate {
-			delete(image.Settings, setting.OSVersion) // of hosts that are added
+			delete(image.Settings, model.SettingOSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
 			field, own := p.imageField(image, d.Setting)
@@ -132,7 +131,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 // added have come into an image that the cluster was installed with.
 func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
 	whole, err := p.infraEnvPlans()
-	return err == nil && d.Setting == setting.StaticNetworks && slices.ContainsFunc(whole, func(image infraenv.Plan) bool {
+	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image infraenv.Plan) bool {
 		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
 }
@@ -151,7 +150,7 @@ func (p *planner) hostDrift() {
 		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 		settings := p.ofHost(want, have, id, keep)
 		if err != nil {
-			delete(settings, setting.KeepDisks)
+			delete(settings, model.SettingKeepDisks)
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
@@ -165,17 +164,17 @@ func (p *planner) hostDrift() {
 // of those that cannot be.
 func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
-	case setting.Frozen:
+	case model.KeptFrozen:
 		if d.Known {
 			p.drift(model.ScopeCluster, d, "cannot be changed after the cluster was registered")
 		}
 		return false
-	case setting.Cleared:
+	case model.KeptCleared:
 		return false
-	case setting.Derived:
+	case model.KeptDerived:
 		p.derived(d)
 		return false
-	case setting.NotYet:
+	case model.KeptNotYet:
 		return p.reachesHosts(d)
 	}
 	return true
@@ -193,18 +192,18 @@ func (p *planner) derived(d setting.Difference) {
 		p.drift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
-	have := d.Have.Show(d.Setting)
+	have := setting.Show(d.Setting, d.Have)
 	p.block(model.Blocker{
 		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, d.Want.Show(d.Setting)),
-		Remedy:  advice.Sprintf("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
+		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, setting.Show(d.Setting, d.Want)),
+		Remedy:  model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
 	})
 }
 
 // movesVIPs says whether the file has other virtual addresses than the service.
 func (p *planner) movesVIPs() bool {
 	want := setting.OfCluster(p.spec)
-	return slices.ContainsFunc([]model.Setting{setting.APIVIPs, setting.IngressVIPs}, func(s model.Setting) bool {
+	return slices.ContainsFunc([]model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs}, func(s model.Setting) bool {
 		value, said := want[s]
 		return said && !setting.Same(s, value, p.cluster.Settings[s])
 	})

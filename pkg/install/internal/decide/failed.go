@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +29,7 @@ func (p *planner) failed() {
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
 			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
-			Message: reason, Remedy: advice.Command("logs host", name) + ", " + again,
+			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
 		})
 	}
 	slices.Sort(reasons[1:])
@@ -38,11 +37,11 @@ func (p *planner) failed() {
 	if len(causes) == 0 {
 		causes = append(causes, model.Blocker{
 			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: p.cluster.StatusSince,
-			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: advice.Command("logs", p.name()) + ", " + again,
+			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", p.name()) + ", " + again,
 		})
 	}
 	p.plan.Blockers = append(p.plan.Blockers, causes...)
-	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), advice.Command("logs", p.name())+", then "+p.cluster.StartOver())
+	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", p.name())+", then "+p.cluster.StartOver())
 }
 
 // finalized reports whether an install that failed had come to where only operators are
@@ -68,7 +67,7 @@ func (p *planner) cancelled() {
 // whyDegraded is what to type where an installed cluster is not what it should
 // be: what looks into it, and what adds the hosts that it lacks.
 func (p *planner) whyDegraded() model.Advice {
-	next := advice.Command("why cluster", p.name())
+	next := model.Command("why cluster", p.name())
 	if len(p.plan.Missing) > 0 {
 		next += ", then {add-node -f FILE}"
 	}
@@ -83,7 +82,7 @@ func (p *planner) degradations() []model.Blocker {
 	wrong := func(key, reason string, scope model.Scope, message string, remedy model.Advice) {
 		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
 	}
-	inspect := advice.Sprintf("look at the cluster: kubectl %s get clusteroperators,csv -A", p.kubeconfigFlag())
+	inspect := model.Advicef("look at the cluster: kubectl %s get clusteroperators,csv -A", p.kubeconfigFlag())
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo
@@ -105,7 +104,7 @@ func (p *planner) degradations() []model.Blocker {
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, advice.Command("logs host", name)+", then "+add)
+			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, model.Command("logs host", name)+", then "+add)
 		case h.Role == model.RoleWorker:
 			workers++
 		}

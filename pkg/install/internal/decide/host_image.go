@@ -136,7 +136,7 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 
 // imageField is the field of the file that says a setting of an image, and whether that is the
 // host's own, which has the image to itself.
-func (p *planner) imageField(image infraenv.Plan, name setting.Name) (field string, own bool) {
+func (p *planner) imageField(image infraenv.Plan, name model.Setting) (field string, own bool) {
 	word := "discovery." + string(name[strings.LastIndexByte(string(name), '.')+1:])
 	if host := p.spec.Host(image.Alone); host != nil && p.spec.Present(p.spec.HostField(host, word)) {
 		return p.hostField(host.Name) + word, true
@@ -159,15 +159,15 @@ func (p *planner) imageChanges(image infraenv.Plan) []model.Change {
 // liveSystem keeps one version for an image: that of the cluster for the hosts
 // that it is installed with, else that of the live system where the file says it.
 func (p *planner) liveSystem(settings model.Settings) {
-	if settings[setting.OSVersion] == "" && p.updatedTo() != "" {
-		settings[setting.OSVersion] = setting.ValueOf(p.updatedTo())
+	if settings[model.SettingOSVersion] == "" && p.updatedTo() != "" {
+		settings[model.SettingOSVersion] = model.ValueOf(p.updatedTo())
 	}
 	switch {
-	case settings[setting.OSVersion] == "":
+	case settings[model.SettingOSVersion] == "":
 	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.Installed():
-		delete(settings, setting.Version)
+		delete(settings, model.SettingVersion)
 	default:
-		delete(settings, setting.OSVersion)
+		delete(settings, model.SettingOSVersion)
 	}
 }
 
@@ -213,12 +213,12 @@ func (p *planner) unfit(image infraenv.Plan, env *model.InfraEnv) string {
 	if !image.Serves(env) {
 		return "it is of another architecture"
 	}
-	want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version])
+	want, have := image.Settings[model.SettingOSVersion], cmp.Or(env.Settings[model.SettingOSVersion], env.Settings[model.SettingVersion])
 	if image.Alone == "" && want != "" && have != "" && !setting.SameVersion(want, have) {
 		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
 	}
 	for _, d := range imageDifferences(image.Settings, env) {
-		if d.Known && setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
+		if d.Known && setting.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
 			return fmt.Sprintf("its %s is %s", d.Setting, changeOf(d, "").From)
 		}
 	}

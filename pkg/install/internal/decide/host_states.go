@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -90,7 +89,7 @@ func (p *planner) binding(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
-		Remedy:  advice.Sprintf("boot %s from the discovery image again", name),
+		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
 }
 
@@ -115,7 +114,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
-		Remedy:  advice.Sprintf("boot %s from the discovery image: ", name) + p.isoCommand(name),
+		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + p.isoCommand(name),
 	})
 }
 
@@ -124,7 +123,7 @@ func (p *planner) bootOrder(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy:  advice.Sprintf("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
+		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
 	})
 }
 
@@ -135,6 +134,6 @@ func (p *planner) leftOver(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
-		Remedy:  advice.Sprintf("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
+		Remedy:  model.Advicef("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -21,7 +20,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.hints of " + want.Name + " so that one disk fits"),
+			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.hints of " + want.Name + " so that one disk fits"),
 		})
 		return update, false
 	}
@@ -29,7 +28,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.keep of " + want.Name),
+			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.keep of " + want.Name),
 		})
 		return update, false
 	}
@@ -55,10 +54,10 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 // diskChooser is the component that chooses the disk of a host: the service where a hub boots the host, also
 // before its Agent says so.
 func (p *planner) diskChooser(want *spec.Host, have *model.Host) diskhints.Chooser {
-	if p.spec.HubBoots(want) {
+	if have.DiskByService || p.spec.HubBoots(want) {
 		return diskhints.Service
 	}
-	return have.DiskChooser
+	return diskhints.Oaictl
 }
 
 // ofHost are the settings of a host of the file as the service would hold them of
@@ -71,10 +70,10 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 			inherited, does := have.Inherited[key]
 			return does && inherited == value
 		})
-		s[setting.Labels] = setting.ValueOf(own)
+		s[model.SettingLabels] = model.ValueOf(own)
 	}
 	if extra := p.spec.Spec.Overrides.Host; len(extra) > 0 {
-		s[setting.HostExtra] = setting.ValueOf(extra)
+		s[model.SettingHostExtra] = model.ValueOf(extra)
 	}
 	return s
 }
@@ -84,7 +83,7 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 func (p *planner) neverSent(name string, settings model.Settings) {
 	var alone []string
 	for one := range settings {
-		if setting.RuleOf(one).Host != setting.Hidden {
+		if setting.RuleOf(one).Host != model.KeptHidden {
 			return
 		}
 		alone = append(alone, string(one))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,7 +42,7 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
-			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + advice.Command("delete host", double.ID) + "`",
+			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + model.Command("delete host", double.ID) + "`",
 			Hosts:   []string{want.Name},
 		})
 	}
@@ -108,7 +107,7 @@ func (p *planner) unnamedAbsent() {
 	}
 	wait := model.Wait{
 		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.imageSince(),
-		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: advice.Command("download iso", p.name()),
+		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: model.Command("download iso", p.name()),
 	}
 	if len(p.matches.Part) >= p.counts().required() {
 		wait.Until = p.optionalEnds()
@@ -160,7 +159,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
 	}
 	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
-	remedy := advice.Sprintf("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise name another machine", have.ID)
+	remedy := model.Advicef("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise name another machine", have.ID)
 	if isReserved(want) {
 		remedy = "if that cluster can do without it, have it released there; otherwise reserve another host: match.agent"
 	}

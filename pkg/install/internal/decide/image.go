@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
@@ -120,7 +119,7 @@ func (p *planner) updateImage(image infraenv.Plan, env *model.InfraEnv) {
 		return
 	}
 	for _, d := range all {
-		if setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
+		if setting.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
 			if d.Known {
 				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
 			}
@@ -153,12 +152,12 @@ func (p *planner) lasts(scope model.Scope, d setting.Difference) {
 		return
 	}
 	who := "the service"
-	if d.Setting == setting.Proxy {
+	if d.Setting == model.SettingProxy {
 		who = "the discovery image"
 	}
 	p.warn(model.Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.Setting, orNothing(d.Want.Show(d.Setting)), who, d.Have.Show(d.Setting)),
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.Setting, orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
 		Next:    p.anew(),
 	})
 }
@@ -169,7 +168,7 @@ func (p *planner) anew() model.Advice {
 	if p.cluster.State.Installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
 	}
-	return advice.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
+	return model.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
 }
 
 // barred says whether a setting is excluded by what the service goes on with: from such a
@@ -193,7 +192,7 @@ func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 	}
 	p.block(model.Blocker{
 		Key: "infraenv/" + env.Name + "/rival", Scope: model.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
-		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, env.Settings[rival].Show(rival)),
+		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, setting.Show(rival, env.Settings[rival])),
 		Remedy:  remedy,
 	})
 }
@@ -201,7 +200,7 @@ func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 // newImageNeeded says whether something of an update is in the image.
 func (p *planner) newImageNeeded(update model.Action) bool {
 	for one := range update.Settings {
-		if one != setting.NodeLabels {
+		if one != model.SettingNodeLabels {
 			return true
 		}
 	}
@@ -240,7 +239,7 @@ func (p *planner) bootNewImage(h *model.Host) {
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
-		Next: advice.Sprintf("reboot %s into the new image: ", name) + p.isoCommand(name),
+		Next: model.Advicef("reboot %s into the new image: ", name) + p.isoCommand(name),
 	})
 }
 
@@ -259,7 +258,7 @@ func (p *planner) newImage(update model.Action) {
 		p.act(update)
 	case p.desired.Options.Reimage:
 		p.act(update)
-		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + advice.Command("download iso", p.name())})
+		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + model.Command("download iso", p.name())})
 	default:
 		p.block(model.Blocker{
 			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,
@@ -343,9 +342,9 @@ func (p *planner) imageReady(want *spec.Host) bool {
 // isoCommand downloads the image that a host of the file boots.
 func (p *planner) isoCommand(host string) model.Advice {
 	if want := p.spec.Host(host); want != nil && want.Match.InfraEnv != "" {
-		return advice.Command("download iso --infra-env", want.Match.InfraEnv)
+		return model.Command("download iso --infra-env", want.Match.InfraEnv)
 	}
-	return advice.Command("download iso", p.name())
+	return model.Command("download iso", p.name())
 }
 
 // imageSince is when the first image could have been booted for this cluster.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -41,9 +40,9 @@ func (p *planner) saveCredentials() {
 
 // endInstalled ends the run with what the cluster has become.
 func (p *planner) endInstalled() {
-	next := advice.Command("download kubeconfig", p.name())
+	next := model.Command("download kubeconfig", p.name())
 	if p.observed.Results.Kubeconfig {
-		next = advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag())
+		next = model.Advicef("kubectl %s get nodes", p.kubeconfigFlag())
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {

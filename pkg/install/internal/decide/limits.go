@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -206,7 +205,7 @@ func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(string(w.Scope), string(model.NodeScope(""))) {
 		return cmp.Or(w.Next, "see to that") + ", and run the same command again"
 	}
-	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, advice.Command("download iso", cluster))
+	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, model.Command("download iso", cluster))
 }
 
 // OutOfTime is the end of a loop that has no more time. It names what was waited for

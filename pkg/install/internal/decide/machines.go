@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -105,7 +104,7 @@ func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
 	case model.PowerGoingOn, model.PowerGoingOff:
 		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
-		b.block(ReasonBMC, "its BMC does not say whether it is on", advice.Text("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
+		b.block(ReasonBMC, "its BMC does not say whether it is on", model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
 	}
 	return true
 }
@@ -136,7 +135,7 @@ func (b *booting) asksNext(action model.Action) {
 	if b.desired.Options.AddNodes {
 		verb = "add-node"
 	}
-	b.waiting.Who, b.waiting.Next = model.WhoUser, advice.Text("{"+verb+" -f FILE}")
+	b.waiting.Who, b.waiting.Next = model.WhoUser, model.Advice("{"+verb+" -f FILE}")
 	b.wait("to be booted: " + verb + " has still to " + action.Task() + ", and says what its BMC answers")
 }
 
@@ -208,7 +207,7 @@ func (b *booting) inserting() {
 		return
 	case fetch.Stalled():
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch), quiet.Round(time.Second)),
-			advice.Text("check the way from the BMC of "+b.want.Name+" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
+			model.Advice("check the way from the BMC of "+b.want.Name+" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
 		return
 	case quiet >= quietWithin:
 		b.warn(model.Warning{
@@ -230,15 +229,15 @@ func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 	field := "spec.hosts[" + host + "].bmc"
 	switch kind {
 	case model.TroubleUnreachable:
-		return advice.Text("check " + field + ".address, and the way from here to the BMC")
+		return model.Advice("check " + field + ".address, and the way from here to the BMC")
 	case model.TroubleCredentials:
-		return advice.Text("correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
+		return model.Advice("correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
 	case model.TroubleNoVirtualMedia:
-		return advice.Text("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
+		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
 	case model.TroubleMediaRefused:
-		return advice.Text("check that the BMC of " + host + " can reach and takes the media URL: --media-url")
+		return model.Advice("check that the BMC of " + host + " can reach and takes the media URL: --media-url")
 	}
-	return advice.Text("look at the BMC of " + host)
+	return model.Advice("look at the BMC of " + host)
 }
 
 // off is a machine that is off: image, then one boot from it, then power.
@@ -295,13 +294,13 @@ func (b *booting) boots() {
 	switch {
 	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within, origin(b.state.Media)),
-			advice.Text("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off"))
+			model.Advice("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off"))
 	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
-			advice.Text("look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off"))
+			model.Advice("look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off"))
 	case !reads && (long || on >= registerWithin):
 		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, FetchText(fetch)),
-			advice.Text("look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
+			model.Advice("look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
 	default:
 		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
 		b.wait("to register: BMC reached, image inserted, " + FetchText(fetch) + ", agent not called yet")
@@ -388,7 +387,7 @@ func lyingBMC(a model.Action, s model.Success) model.Blocker {
 	}
 	if model.TraitsOf(a.Kind).Switches {
 		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = advice.Text(model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
+		b.Remedy = model.Advice(model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
 	}
 	return b
 }

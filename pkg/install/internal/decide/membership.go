@@ -3,7 +3,6 @@ package decide
 import (
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -64,9 +63,9 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if have != nil && (tookPart(have) || started(have)) {
 		return false
 	}
-	role, total, installed := model.RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
+	role, total, installed := model.RoleControlPlane, model.SettingControlPlane, p.counts().controlPlane
 	if want.Role == spec.Arbiter {
-		role, total, installed = model.RoleArbiter, setting.Arbiters, p.counts().arbiters
+		role, total, installed = model.RoleArbiter, model.SettingArbiters, p.counts().arbiters
 	}
 	none := !slices.ContainsFunc(p.matches.Part, tookPart)
 	var counted int

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -131,7 +130,7 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
 	if model.TraitsOf(a.Kind).ByBMC { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, advice.Text("look at the BMC of "+a.Name))
+		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, model.Advice("look at the BMC of "+a.Name))
 		return b
 	}
 	switch r.Code {

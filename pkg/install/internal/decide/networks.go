@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,9 +21,9 @@ func (p *planner) networks() {
 	if len(have) == 0 {
 		return
 	}
-	machine := p.settingOrFile(setting.MachineNet, p.spec.Spec.Network.Machine)
+	machine := p.settingOrFile(model.SettingMachineNetworks, p.spec.Spec.Network.Machine)
 	outside, field := p.vipsOutside(have)
-	remedy := advice.Text("set spec.network.vips to unused addresses of a network that the hosts have")
+	remedy := model.Advice("set spec.network.vips to unused addresses of a network that the hosts have")
 	switch {
 	case outside != "" && len(machine) > 0:
 		outside += "; spec.network.machine is " + strings.Join(machine, " and ")
@@ -100,7 +98,7 @@ func said(have []hostNetwork) string {
 // vipsOutside says which virtual addresses of the file are in none of the networks.
 func (p *planner) vipsOutside(have []hostNetwork) (text, field string) {
 	network := p.spec.Spec.Network
-	if slices.Contains(p.settingOrFile(setting.LoadBalancer, []string{string(network.LoadBalancer)}), string(spec.UserManaged)) {
+	if slices.Contains(p.settingOrFile(model.SettingLoadBalancer, []string{string(network.LoadBalancer)}), string(spec.UserManaged)) {
 		return "", ""
 	}
 	var outside []string
@@ -108,7 +106,7 @@ func (p *planner) vipsOutside(have []hostNetwork) (text, field string) {
 		name  string
 		key   model.Setting
 		given []string
-	}{{"the API address", setting.APIVIPs, network.VIPs.API}, {"the ingress address", setting.IngressVIPs, network.VIPs.Ingress}} {
+	}{{"the API address", model.SettingAPIVIPs, network.VIPs.API}, {"the ingress address", model.SettingIngressVIPs, network.VIPs.Ingress}} {
 		for _, address := range p.settingOrFile(of.key, of.given) {
 			ip, err := netip.ParseAddr(address)
 			if err != nil || slices.ContainsFunc(have, func(n hostNetwork) bool { return n.prefix.Contains(ip) }) {
@@ -144,7 +142,7 @@ func (p *planner) machineOutside(have []hostNetwork, machine []string) (text, fi
 		if err != nil || slices.ContainsFunc(have, func(n hostNetwork) bool { return n.prefix.Overlaps(prefix) }) {
 			continue
 		}
-		return fmt.Sprintf("the machine network %s is none of the host's", network), string(setting.MachineNet)
+		return fmt.Sprintf("the machine network %s is none of the host's", network), string(model.SettingMachineNetworks)
 	}
 	return "", ""
 }

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -245,12 +243,12 @@ func addedAndReady(ready []string) string { return "added, and Ready: " + names.
 
 // allReady ends the run: every host that was added is a node that takes work.
 func (p *planner) allReady() {
-	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), advice.Sprintf("kubectl %s get nodes", p.kubeconfigFlag()))
+	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
 }
 
 // JudgeRequests judges the installed cluster's requests for certificates as if the file named
 // the hosts of these names.
-func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time, of []string) []csr.Verdict {
+func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time, of []string) []model.RequestVerdict {
 	p := newPlanner(desired, observed, memory, now)
 	var hosts []nodes.Host
 	for i := range observed.Hosts {

@@ -19,7 +19,7 @@ import (
 // planner gathers a plan.
 type planner struct {
 	desired  *model.Desired
-	spec     *spec.Cluster // as it is desired now: see [Desired.At]
+	spec     *spec.Cluster // as it is desired now: see [model.Desired.At]
 	whole    *spec.Cluster
 	observed *model.Observed
 	memory   model.Memory
@@ -126,10 +126,10 @@ func asWarning(b model.Blocker) model.Warning {
 
 // changeOf is what a person is shown of a difference.
 func changeOf(d setting.Difference, prefix string) model.Change {
-	if strings.HasPrefix(string(d.Setting), "spec.") || d.Setting == setting.Approved {
+	if strings.HasPrefix(string(d.Setting), "spec.") || d.Setting == model.SettingApproved {
 		prefix = "" // not relative to the object, or no field of the file
 	}
-	return model.Change{Field: prefix + string(d.Setting), From: d.Have.Show(d.Setting), To: d.Want.Show(d.Setting)}
+	return model.Change{Field: prefix + string(d.Setting), From: setting.Show(d.Setting, d.Have), To: setting.Show(d.Setting, d.Want)}
 }
 
 func (p *planner) drift(scope model.Scope, d setting.Difference, why string) {
@@ -140,7 +140,7 @@ func (p *planner) drift(scope model.Scope, d setting.Difference, why string) {
 func (p *planner) driftOf(scope model.Scope, field string, d setting.Difference, why string) {
 	p.warn(model.Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(d.Want.Show(d.Setting)), orNothing(d.Have.Show(d.Setting)), why),
+		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(setting.Show(d.Setting, d.Want)), orNothing(setting.Show(d.Setting, d.Have)), why),
 	})
 }
 
@@ -170,7 +170,7 @@ func redactedChanges(settings model.Settings) []model.Change {
 // one alone, of which it takes the live system.
 func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
 	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
-		return slices.Contains(env.Overridden, d.Setting) || d.Setting == setting.Version && setting.SameVersion(d.Have, d.Want)
+		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
 	})
 }
 
@@ -414,8 +414,8 @@ func (p *planner) presentWorkers() int {
 func (p *planner) presentCounts() model.Settings {
 	c := p.counts()
 	return model.Settings{
-		setting.ControlPlane: setting.ValueOf(c.controlPlane), setting.Arbiters: setting.ValueOf(c.arbiters),
-		setting.Workers: setting.ValueOf(max(0, len(p.matches.Part)-c.controlPlane-c.arbiters)),
+		model.SettingControlPlane: model.ValueOf(c.controlPlane), model.SettingArbiters: model.ValueOf(c.arbiters),
+		model.SettingWorkers: model.ValueOf(max(0, len(p.matches.Part)-c.controlPlane-c.arbiters)),
 	}
 }
 

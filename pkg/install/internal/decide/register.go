@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -33,7 +32,7 @@ func (p *planner) others() {
 			p.warn(model.Warning{
 				Key: "cluster/duplicate/" + other.ID, Scope: model.ScopeCluster, Reason: "DuplicateCluster",
 				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
-				Next:    advice.Command("delete cluster", other.ID),
+				Next:    model.Command("delete cluster", other.ID),
 			})
 		}
 	}
@@ -78,7 +77,7 @@ func (p *planner) remark() {
 	change.From, change.To = model.RunTagPrefix+options.FormerRun, model.RunTagPrefix+options.Run
 	p.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
-		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{setting.Tags: tags}, Changes: []model.Change{change},
+		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{model.SettingTags: tags}, Changes: []model.Change{change},
 	})
 }
 
@@ -99,17 +98,17 @@ func (p *planner) adopt() {
 	tags, change := p.ownMark()
 	p.act(model.Action{
 		Key: "cluster/adopt", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
-		Reason: "--adopt takes it over", Settings: model.Settings{setting.Tags: tags}, Changes: []model.Change{change},
+		Reason: "--adopt takes it over", Settings: model.Settings{model.SettingTags: tags}, Changes: []model.Change{change},
 	})
 }
 
 // ownMark is what marks a cluster as oaictl's: it goes with the tags, which stay.
-func (p *planner) ownMark() (setting.Value, model.Change) {
-	tags := p.cluster.Settings[setting.Tags]
+func (p *planner) ownMark() (model.Value, model.Change) {
+	tags := p.cluster.Settings[model.SettingTags]
 	if tags == "" {
-		tags = setting.ValueOf([]string{})
+		tags = model.ValueOf([]string{})
 	}
-	return tags, model.Change{Field: string(setting.Tags), From: tags.Show(setting.Tags), To: "oaictl"}
+	return tags, model.Change{Field: string(model.SettingTags), From: setting.Show(model.SettingTags, tags), To: "oaictl"}
 }
 
 // foreign refuses to touch what oaictl did not make and nobody let it adopt.
@@ -125,7 +124,7 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	if p.desired.Options.AddNodes {
 		verb = "add-node"
 	}
-	remedy := advice.Command(verb, "-f", cmp.Or(p.spec.File(), "FILE"), "--adopt", id)
+	remedy := model.Command(verb, "-f", cmp.Or(p.spec.File(), "FILE"), "--adopt", id)
 	if p.spec.Existing() == "" {
 		remedy += ", or another metadata.name"
 	}
@@ -163,15 +162,15 @@ func (p *planner) importCluster() {
 // neither marks nor anything else with the import is told afterwards.
 func (p *planner) markImported() {
 	settings := setting.OfCluster(p.spec)
-	if settings[setting.Tags] == "" {
-		settings[setting.Tags] = setting.ValueOf([]string{})
+	if settings[model.SettingTags] == "" {
+		settings[model.SettingTags] = model.ValueOf([]string{})
 	}
 	if !p.spec.PullSecret().IsZero() {
-		settings[setting.PullSecret] = setting.ValueOf(resent)
+		settings[model.SettingPullSecret] = model.ValueOf(resent)
 	}
 	p.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
-		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []model.Change{{Field: string(setting.Tags), To: "oaictl"}},
+		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []model.Change{{Field: string(model.SettingTags), To: "oaictl"}},
 	})
 }
 

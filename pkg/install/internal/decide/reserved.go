@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -20,7 +19,7 @@ func (p *planner) awaitReserved(want *spec.Host, wait model.Wait) {
 	if slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return h.Reserved == want.Match.Agent }) {
 		what = fmt.Sprintf("the host %s is not the one that match says", want.Match.Agent)
 	}
-	remedy := advice.Text("see that it is there, or correct match.agent of " + want.Name + ": {get hosts}")
+	remedy := model.Advice("see that it is there, or correct match.agent of " + want.Name + ": {get hosts}")
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = want.Name+": "+what, remedy
 		p.wait(wait)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -91,7 +90,7 @@ func (p *planner) runningHost(h *model.Host) {
 	case model.HostFailed:
 		p.warn(model.Warning{
 			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed,
-			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: advice.Command("logs host", name),
+			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: model.Command("logs host", name),
 		})
 	case model.HostInstalled, model.HostAdded, model.HostCancelled:
 	default:
@@ -140,9 +139,9 @@ func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
 
 func (p *planner) stageRemedy(stage, name string) model.Advice {
 	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return entry.Remedy.Fill(advice.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
+		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
 	}
-	return advice.Sprintf("look at the console of %s", name)
+	return model.Advicef("look at the console of %s", name)
 }
 
 func (p *planner) saveNoIngress() {

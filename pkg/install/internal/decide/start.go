@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -96,7 +95,7 @@ func (p *planner) preparationFailed() bool {
 	p.block(model.Blocker{
 		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: ReasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
-		Remedy:  advice.Command("why cluster", p.name()) + ", cure that, and run the same command again",
+		Remedy:  model.Command("why cluster", p.name()) + ", cure that, and run the same command again",
 	})
 	return true
 }
@@ -109,7 +108,7 @@ func (p *planner) nextPreparation() model.Advice {
 	case p.memory.Began.IsZero():
 		return "; {create cluster -f FILE} tries again at once"
 	}
-	return advice.Sprintf("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when it is begun again",
+	return model.Advicef("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when it is begun again",
 		int(preparationPause/time.Minute))
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -34,7 +33,7 @@ func (p *planner) unknownHosts() {
 		p.block(model.Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
-			Remedy:  advice.Sprintf("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
+			Remedy:  model.Advicef("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
 		})
 	}
@@ -116,7 +115,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 	p.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
 		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
-		Remedy:  advice.Sprintf("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),
+		Remedy:  model.Advicef("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),
 		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},
 	})
 	return true

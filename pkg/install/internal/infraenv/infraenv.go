@@ -54,7 +54,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 			if len(arches) == 1 {
 				return true
 			}
-			if reported := own[number].Settings[setting.Arch].Text(); reported != "" {
+			if reported := own[number].Settings[model.SettingArch].Text(); reported != "" {
 				return reported == string(arch)
 			}
 			return number == place+1
@@ -67,7 +67,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 				plan.Hosts = append(plan.Hosts, h.name)
 			}
 			if networks := networksOf(s.seats[number]); len(networks) > 0 {
-				plan.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
+				plan.Settings[model.SettingStaticNetworks] = model.ValueOf(networks)
 			}
 			plans = append(plans, plan)
 		}
@@ -93,7 +93,7 @@ func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
 	}
 	plan.Settings = settings
 	if network := staticNetworkOf(c, host); network != nil {
-		settings[setting.StaticNetworks] = setting.ValueOf([]setting.StaticNetwork{*network})
+		settings[model.SettingStaticNetworks] = model.ValueOf([]model.StaticNetwork{*network})
 	}
 	return plan, nil
 }
@@ -130,12 +130,12 @@ func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat)
 }
 
 // staticNetworkOf is the network of a host, nil for DHCP.
-func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
+func staticNetworkOf(c *spec.Cluster, host *spec.Host) *model.StaticNetwork {
 	yaml, macs, ok := c.StaticNetwork(host)
 	if !ok {
 		return nil
 	}
-	network := &setting.StaticNetwork{YAML: yaml}
+	network := &model.StaticNetwork{YAML: yaml}
 	for _, mac := range macs {
 		network.MACs = append(network.MACs, spec.NIC{MAC: setting.MAC(mac.MAC), Name: mac.Name})
 	}
@@ -153,7 +153,7 @@ func imageArch(c *spec.Cluster, host spec.Arch) spec.Arch {
 
 // Serves says whether an InfraEnv's image runs on the machines of an intended one.
 func (i *Plan) Serves(env *model.InfraEnv) bool {
-	arch := env.Settings[setting.Arch].Text()
+	arch := env.Settings[model.SettingArch].Text()
 	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
@@ -169,14 +169,14 @@ func (i *Plan) HeldBy(env *model.InfraEnv, intended []Plan) bool {
 	if alike == 1 {
 		return true
 	}
-	var have, want []setting.StaticNetwork
-	_ = env.Settings[setting.StaticNetworks].Decode(&have) // none where the service says none
-	_ = i.Settings[setting.StaticNetworks].Decode(&want)
+	var have, want []model.StaticNetwork
+	_ = env.Settings[model.SettingStaticNetworks].Decode(&have) // none where the service says none
+	_ = i.Settings[model.SettingStaticNetworks].Decode(&want)
 	held := map[string]bool{}
 	for _, n := range have {
 		held[setting.MAC(setting.FirstMAC(n))] = true
 	}
-	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n setting.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
 }
 
 const (
@@ -197,10 +197,10 @@ const (
 // networkRoom is how many compressed bytes the static networks of one InfraEnv may take.
 func networkRoom(settings model.Settings) int {
 	p := &ignitionsize.Packing{}
-	p.Add(settings[setting.DiscIgnition].Text())
-	p.Add(base64.StdEncoding.EncodeToString([]byte(settings[setting.TrustBundle].Text())))
-	p.Add(settings[setting.SSHKeys].Text())
-	p.Add(string(settings[setting.Proxy]))
+	p.Add(settings[model.SettingDiscoveryIgnition].Text())
+	p.Add(base64.StdEncoding.EncodeToString([]byte(settings[model.SettingTrustBundle].Text())))
+	p.Add(settings[model.SettingSSHKeys].Text())
+	p.Add(string(settings[model.SettingProxy]))
 	return max(leastRoom, ignitionsize.EmbedArea*(100-margin)/100-othersRoom-p.Compressed())
 }
 
@@ -208,7 +208,7 @@ func networkRoom(settings model.Settings) int {
 type seat struct {
 	index   int // in the file
 	name    string
-	network *setting.StaticNetwork // nil: the host's network says itself what it is
+	network *model.StaticNetwork // nil: the host's network says itself what it is
 }
 
 // ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is
@@ -337,8 +337,8 @@ func (s *split) owners() owners {
 		if !s.fits(number) {
 			continue
 		}
-		var networks []setting.StaticNetwork
-		if env.Settings[setting.StaticNetworks].Decode(&networks) != nil {
+		var networks []model.StaticNetwork
+		if env.Settings[model.SettingStaticNetworks].Decode(&networks) != nil {
 			continue // it holds none
 		}
 		for i := range networks {
@@ -353,7 +353,7 @@ func (s *split) owners() owners {
 	return found
 }
 
-func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
+func (o owners) of(n *model.StaticNetwork) (number int, known bool) {
 	if n == nil {
 		return 0, false
 	}
@@ -367,9 +367,9 @@ func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
 
 // Others are the networks in an InfraEnv that stay there beside those of the file's hosts:
 // of machines that a file which only adds hosts does not name. They may have yet to boot.
-func Others(c *spec.Cluster, env *model.InfraEnv) []setting.StaticNetwork {
-	var others []setting.StaticNetwork
-	if !c.OnlyAdds() || env == nil || env.Settings[setting.StaticNetworks].Decode(&others) != nil {
+func Others(c *spec.Cluster, env *model.InfraEnv) []model.StaticNetwork {
+	var others []model.StaticNetwork
+	if !c.OnlyAdds() || env == nil || env.Settings[model.SettingStaticNetworks].Decode(&others) != nil {
 		return nil
 	}
 	own := map[string]bool{}
@@ -382,18 +382,18 @@ func Others(c *spec.Cluster, env *model.InfraEnv) []setting.StaticNetwork {
 			}
 		}
 	}
-	return slices.DeleteFunc(others, func(n setting.StaticNetwork) bool {
+	return slices.DeleteFunc(others, func(n model.StaticNetwork) bool {
 		return slices.ContainsFunc(n.MACs, func(nic spec.NIC) bool { return own[setting.MAC(nic.MAC)] })
 	})
 }
 
-func networksOf(seats []seat) []setting.StaticNetwork {
-	var networks []setting.StaticNetwork
+func networksOf(seats []seat) []model.StaticNetwork {
+	var networks []model.StaticNetwork
 	for _, h := range seats {
 		if h.network != nil {
 			networks = append(networks, *h.network)
 		}
 	}
-	slices.SortFunc(networks, func(a, b setting.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
+	slices.SortFunc(networks, func(a, b model.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
 	return networks
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -39,7 +38,7 @@ func Again(q Question) (again []Host, answer Answer) {
 			continue
 		}
 		again = append(again, h)
-		key, remove := string(scopeOf(h))+"/again", advice.Command("delete host", h.Have.ID)
+		key, remove := string(scopeOf(h))+"/again", model.Command("delete host", h.Have.ID)
 		if node.Ready {
 			a.warn(model.Warning{
 				Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain,
@@ -79,9 +78,9 @@ func (a *asker) nameIsFree(h Host) {
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
 	}
-	command := advice.Command("remove-node", names.Quoted(node.Name), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
+	command := model.Command("remove-node", names.Quoted(node.Name), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
 	if node.Votes() {
-		command = advice.Command("replace-node", names.Quoted(node.Name), "-f FILE --with", names.Quoted(h.Name))
+		command = model.Command("replace-node", names.Quoted(node.Name), "-f FILE --with", names.Quoted(h.Name))
 	}
 	state := "not Ready"
 	if node.Ready {
@@ -111,6 +110,6 @@ func (a *asker) poolExists(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, names.Few(have)),
-		Remedy:  advice.Sprintf("create the pool, or name one of %s", strings.Join(have, ", ")),
+		Remedy:  model.Advicef("create the pool, or name one of %s", strings.Join(have, ", ")),
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -32,7 +31,7 @@ func Approvers(q Question) Answer {
 		w.Next = "what they approve is written down, as theirs, in csr-audit.jsonl"
 	case mode == model.ApproveOff:
 		w.Reason, w.Message = "NobodyApproves", "nobody is known who approves the certificate requests of the nodes, and --approve off leaves it to others"
-		w.Next = advice.Sprintf("approve them as they come: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
+		w.Next = model.Advicef("approve them as they come: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
 	default:
 		return a.answer
 	}

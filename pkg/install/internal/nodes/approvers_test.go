@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,7 +17,7 @@ func TestApprovers(t *testing.T) {
 	}
 	dayOne := func(ago time.Duration) func(*Question) {
 		return func(q *Question) {
-			q.Observed.Spoke.Requests = []csr.Request{
+			q.Observed.Spoke.Requests = []model.CertificateRequest{
 				{Approved: true, Message: "This CSR was approved by the assisted-installer-controller", ConditionAt: now.Add(-ago)},
 				{Approved: true, Message: "This CSR was approved by the assisted-installer-controller", ConditionAt: now.Add(-ago)},
 			}

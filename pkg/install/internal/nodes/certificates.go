@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
@@ -17,16 +16,16 @@ import (
 
 // Judge judges the requests for certificates of the installed cluster: those of the hosts that
 // are asked about may be approved, and of no others. The newest is the first.
-func Judge(q Question) []csr.Verdict {
+func Judge(q Question) []model.RequestVerdict {
 	if q.Observed.Spoke == nil {
 		return nil
 	}
 	requests := slices.Clone(q.Observed.Spoke.Requests)
-	slices.SortStableFunc(requests, func(a, b csr.Request) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(requests, func(a, b model.CertificateRequest) int { return b.Created.Compare(a.Created) })
 	verdicts := csr.Judge(requests, knownTo(q), q.Now)
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Decision != csr.Approve {
+		if v.Decision != model.RequestApprove {
 			continue
 		}
 		if at := slices.IndexFunc(q.Hosts, func(h Host) bool { return h.Name == v.Host && h.Have != nil }); at >= 0 {
@@ -43,11 +42,11 @@ const ReasonOtherHostname = "OtherHostname"
 
 // otherName makes a question of a request where the file says another hostname than the service
 // has: the request fits the service's record, and the file contradicts that.
-func otherName(h *Host, v *csr.Verdict, source string) {
+func otherName(h *Host, v *model.RequestVerdict, source string) {
 	if !contradicted(h.Want, h.Have) {
 		return
 	}
-	v.Decision, v.Reason = csr.Ask, ReasonOtherHostname
+	v.Decision, v.Reason = model.RequestAsk, ReasonOtherHostname
 	v.Message = fmt.Sprintf("it is for the name %s, which the service records for %s, and %s says that the hostname is %s",
 		v.Node, h.Name, source, h.Want.Hostname)
 }
@@ -55,7 +54,7 @@ func otherName(h *Host, v *csr.Verdict, source string) {
 // contradicted reports whether the file says another hostname than the service has. A file that
 // leaves a machine the hostname that it has says none.
 func contradicted(want *spec.Host, have *model.Host) bool {
-	return want != nil && want.Hostname != "" && csr.NodeName(want.Hostname) != csr.NodeName(have.Hostname)
+	return want != nil && want.Hostname != "" && model.NodeName(want.Hostname) != model.NodeName(have.Hostname)
 }
 
 // recently is how long after the reboot of a host its first request is approved without a
@@ -67,9 +66,9 @@ const recently = time.Hour
 const ReasonLongAgo = "RebootedLongAgo"
 
 // lateFirst makes a question of a first request that comes late.
-func lateFirst(q Question, h *Host, v *csr.Verdict) {
-	if since := rebooted(q, h.Have); v.Kind == csr.Client && q.Now.Sub(since) > recently {
-		v.Decision, v.Reason = csr.Ask, ReasonLongAgo
+func lateFirst(q Question, h *Host, v *model.RequestVerdict) {
+	if since := rebooted(q, h.Have); v.Kind == model.RequestClient && q.Now.Sub(since) > recently {
+		v.Decision, v.Reason = model.RequestAsk, ReasonLongAgo
 		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name,
 			since.UTC().Format(time.RFC3339))
 	}
@@ -128,7 +127,7 @@ func knownTo(q Question) csr.Cluster {
 // namesHost reports whether the file names a host: that alone has no request approved.
 func namesHost(c *spec.Cluster, have *model.Host) bool {
 	for i := range c.Spec.Hosts {
-		if csr.NodeName(cmp.Or(c.Spec.Hosts[i].Hostname, c.Spec.Hosts[i].Name)) == csr.NodeName(have.Hostname) {
+		if model.NodeName(cmp.Or(c.Spec.Hosts[i].Hostname, c.Spec.Hosts[i].Name)) == model.NodeName(have.Hostname) {
 			return true
 		}
 	}
@@ -187,7 +186,7 @@ func addresses(texts ...string) []netip.Addr {
 // the certificates that it needs, as far as can be told.
 func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 	if node == nil {
-		for _, v := range a.named(h, csr.Client) {
+		for _, v := range a.named(h, model.RequestClient) {
 			if v.Newer == "" {
 				a.verdict(h, v)
 			}
@@ -197,10 +196,10 @@ func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 	// A kubelet asks for its client certificate anew every quarter of an hour, and for its
 	// serving certificate whenever its addresses change: of what was asked before, nothing is
 	// needed any more.
-	var latest *csr.Request
-	var last csr.Verdict
+	var latest *model.CertificateRequest
+	var last model.RequestVerdict
 	had := false
-	for _, v := range a.named(h, csr.Serving) {
+	for _, v := range a.named(h, model.RequestServing) {
 		request := a.request(v.Name)
 		switch { // dates are of whole seconds, and what is pending counts then
 		case request == nil:
@@ -211,7 +210,7 @@ func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 		had = had || request.Approved
 	}
 	switch {
-	case latest != nil && latest.Approved, latest != nil && last.Decision == csr.Refuse && had:
+	case latest != nil && latest.Approved, latest != nil && last.Decision == model.RequestRefuse && had:
 		return true
 	case latest != nil && latest.Pending():
 		a.verdict(h, last)
@@ -231,50 +230,50 @@ func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 const forgotten = time.Hour
 
 // verdict turns what was judged of a pending request into what is done about it.
-func (a *asker) verdict(h Host, v csr.Verdict) {
+func (a *asker) verdict(h Host, v model.RequestVerdict) {
 	request := a.request(v.Name)
 	if request == nil || !request.Pending() {
 		return
 	}
 	key, since := string(scopeOf(h))+"/request/"+string(v.Kind), a.askedSince(v, request)
 	decision := v.Decision
-	if decision == csr.Approve && a.Desired.Options.Approve == model.ApproveAsk {
-		decision = csr.Ask
+	if decision == model.RequestApprove && a.Desired.Options.Approve == model.ApproveAsk {
+		decision = model.RequestAsk
 	}
-	if answer, given := a.Memory.Answers[model.AnswerKey(v)]; given && decision == csr.Ask {
-		decision = csr.Refuse
+	if answer, given := a.Memory.Answers[model.AnswerKey(v)]; given && decision == model.RequestAsk {
+		decision = model.RequestRefuse
 		if !answer {
 			v.Message = "a person said no"
 		} else {
-			decision = csr.Approve
+			decision = model.RequestApprove
 		}
 	}
 	switch {
-	case (decision == csr.Approve || decision == csr.Ask) && a.Desired.Options.Approve == model.ApproveOff:
+	case (decision == model.RequestApprove || decision == model.RequestAsk) && a.Desired.Options.Approve == model.ApproveOff:
 		a.wait(model.Wait{
-			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: advice.Command("approve", h.inService()),
+			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: model.Command("approve", h.inService()),
 			For: fmt.Sprintf("somebody to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
 		})
-	case decision == csr.Approve:
+	case decision == model.RequestApprove:
 		a.act(model.Action{
 			Key: key + "/" + v.Name + "/approve", Scope: scopeOf(h), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
 			Reason: fmt.Sprintf("%s is installed, and its kubelet asks for a %s certificate", h.Name, v.Kind),
 		})
-	case decision == csr.Ask:
+	case decision == model.RequestAsk:
 		a.ask(h, v, key, since)
-	case decision == csr.Wait:
+	case decision == model.RequestWait:
 		a.wait(model.Wait{
 			Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since,
 			For: fmt.Sprintf("what the request %s of %s for a %s certificate lacks: %s", v.Name, h.Name, v.Kind, v.Message),
 		})
-	case decision == csr.Refuse:
+	case decision == model.RequestRefuse:
 		a.refuse(h, v, key, since)
 	}
 }
 
 // askedSince is when the first of the requests was made that a pending one is the newest of, and
 // that are of the same installation.
-func (a *asker) askedSince(v csr.Verdict, newest *csr.Request) time.Time {
+func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequest) time.Time {
 	since := newest.Created
 	for _, older := range a.verdicts {
 		if older.Newer != v.Name || older.Reason == csr.ReasonBeforeReboot {
@@ -289,11 +288,11 @@ func (a *asker) askedSince(v csr.Verdict, newest *csr.Request) time.Time {
 
 // refuse leaves a request pending. One that may well be the host's own, but for what is known of
 // its installation, stands in its way; another in its name is somebody's else, and is told.
-func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
+func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the request %s of %s for a %s certificate is not approved: %s", v.Name, h.Name, v.Kind, v.Message),
-		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(v.Name)),
+		Remedy:  model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
 	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
@@ -305,7 +304,7 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 		a.block(b)
 		return
 	}
-	if v.Kind == csr.Serving { // which only the node itself could send
+	if v.Kind == model.RequestServing { // which only the node itself could send
 		a.block(b)
 		return
 	}
@@ -313,14 +312,14 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 }
 
 // ask has a person answer whether a request is approved.
-func (a *asker) ask(h Host, v csr.Verdict, key string, since time.Time) {
-	remedy := "if it is the node's: " + advice.Command("approve", h.inService(), "--request", names.Quoted(v.Name))
+func (a *asker) ask(h Host, v model.RequestVerdict, key string, since time.Time) {
+	remedy := "if it is the node's: " + model.Command("approve", h.inService(), "--request", names.Quoted(v.Name))
 	if len(v.Addresses) > 0 {
 		texts := make([]string, 0, len(v.Addresses))
 		for _, address := range v.Addresses {
 			texts = append(texts, "--allow-address "+names.Quoted(h.Have.DisplayName()+"="+address.String()))
 		}
-		remedy = advice.Command("approve", h.inService(), strings.Join(texts, " "))
+		remedy = model.Command("approve", h.inService(), strings.Join(texts, " "))
 	}
 	a.answer.Questions = append(a.answer.Questions, v)
 	a.block(model.Blocker{
@@ -349,7 +348,7 @@ func (a *asker) forPerson() model.Cure {
 func (a *asker) strangers(missing []string) {
 	var strange []string
 	for _, v := range a.verdicts {
-		if v.Kind == csr.Client && v.Reason == csr.ReasonUnknownName && v.Node != "" {
+		if v.Kind == model.RequestClient && v.Reason == csr.ReasonUnknownName && v.Node != "" {
 			strange = append(strange, v.Node)
 		}
 	}

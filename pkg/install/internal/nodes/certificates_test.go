@@ -20,9 +20,9 @@ import (
 
 // asksAnew has the kubelet of a node ask for its client certificate again and again; the newest
 // request is csr-1.
-func asksAnew(t *testing.T, node string, often int) []csr.Request {
+func asksAnew(t *testing.T, node string, often int) []model.CertificateRequest {
 	t.Helper()
-	var all []csr.Request
+	var all []model.CertificateRequest
 	for i := range often {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -35,7 +35,7 @@ func asksAnew(t *testing.T, node string, often int) []csr.Request {
 			t.Fatal(err)
 		}
 		name := fmt.Sprint("csr-", often-i)
-		all = append(all, csr.Request{
+		all = append(all, model.CertificateRequest{
 			Name: name, UID: name, Created: now.Add(time.Duration(i-often) * 15 * time.Minute), Signer: "kubernetes.io/kube-apiserver-client-kubelet",
 			Username: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Usages: []string{"digital signature", "client auth"},
 			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
@@ -87,7 +87,7 @@ func TestUnaskedHost(t *testing.T) {
 		q.Observed.Hosts = append(q.Observed.Hosts, model.Host{ID: "id-2", Hostname: "w-2", State: model.HostAdded, Day2: true})
 		q.Observed.Spoke.Requests = asksAnew(t, "w-2", 1)
 	})
-	if got := Judge(q); len(got) != 1 || got[0].Decision != csr.Refuse || got[0].Reason != csr.ReasonHostUnasked {
+	if got := Judge(q); len(got) != 1 || got[0].Decision != model.RequestRefuse || got[0].Reason != csr.ReasonHostUnasked {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestUnaskedHost(t *testing.T) {
 // TestOtherHostname: a person is asked about the requests of a host for which the file says another
 // hostname than the service records.
 func TestOtherHostname(t *testing.T) {
-	serving := func(q *Question) csr.Request {
+	serving := func(q *Question) model.CertificateRequest {
 		q.Observed.Spoke.Nodes = append(q.Observed.Spoke.Nodes, model.Node{Name: "w-1", Created: now.Add(-5 * time.Minute)})
 		q.Observed.Hosts[0].Inventory.Interfaces = []model.Interface{{Addresses: []string{"192.0.2.1/24"}}}
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -108,7 +108,7 @@ func TestOtherHostname(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return csr.Request{
+		return model.CertificateRequest{
 			Name: "csr-1", UID: "csr-1", Created: now, Signer: "kubernetes.io/kubelet-serving", Username: "system:node:w-1",
 			Usages: []string{"digital signature", "server auth"}, Groups: []string{"system:nodes", "system:authenticated"},
 			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
@@ -126,12 +126,12 @@ func TestOtherHostname(t *testing.T) {
 		"with a domain":            {"w-1.example.com", "w-1", true},
 		"with a letter of Unicode": {"\uff57-1", "w-1", true},
 	} {
-		for kind, request := range map[csr.Kind]func(*Question) csr.Request{
-			csr.Client: func(*Question) csr.Request { return asksAnew(t, "w-1", 1)[0] }, csr.Serving: serving,
+		for kind, request := range map[model.RequestKind]func(*Question) model.CertificateRequest{
+			model.RequestClient: func(*Question) model.CertificateRequest { return asksAnew(t, "w-1", 1)[0] }, model.RequestServing: serving,
 		} {
 			t.Run(name+"/"+string(kind), func(t *testing.T) {
 				answer := Join(asked(func(q *Question) {
-					q.Observed.Spoke.Requests = []csr.Request{request(q)}
+					q.Observed.Spoke.Requests = []model.CertificateRequest{request(q)}
 					q.Observed.Spoke.Requests[0].Created = now.Add(-time.Minute)
 					q.Hosts[0].Name, q.Hosts[0].Want.Hostname = "rack-1", test.file
 					q.Observed.Hosts[0].Hostname = test.service
@@ -174,13 +174,13 @@ func TestFirstRequestAfterItsEvidence(t *testing.T) {
 	for name, test := range map[string]struct {
 		rebooted time.Duration // ago
 		stage    string
-		want     csr.Decision
+		want     model.RequestDecision
 	}{
-		"after the reboot":        {20 * time.Minute, "Rebooting", csr.Approve},
-		"done after the reboot":   {20 * time.Minute, "Done", csr.Approve},
-		"when approvals are gone": {61 * time.Minute, "Rebooting", csr.Ask},
-		"the next day":            {20 * time.Hour, "Rebooting", csr.Ask},
-		"its node was seen":       {10 * time.Minute, "Joined", csr.Refuse},
+		"after the reboot":        {20 * time.Minute, "Rebooting", model.RequestApprove},
+		"done after the reboot":   {20 * time.Minute, "Done", model.RequestApprove},
+		"when approvals are gone": {61 * time.Minute, "Rebooting", model.RequestAsk},
+		"the next day":            {20 * time.Hour, "Rebooting", model.RequestAsk},
+		"its node was seen":       {10 * time.Minute, "Joined", model.RequestRefuse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			verdicts := Judge(asked(func(q *Question) {
@@ -206,7 +206,7 @@ func TestUnboundHost(t *testing.T) {
 		q.Observed.Hosts[0].Rebooted = now.Add(-20 * time.Minute)
 		q.Observed.Spoke.Requests = asksAnew(t, "w-1", 1)
 	})
-	if got := Judge(q); len(got) != 1 || got[0].Decision != csr.Approve {
+	if got := Judge(q); len(got) != 1 || got[0].Decision != model.RequestApprove {
 		t.Errorf("got %+v", got)
 	}
 }

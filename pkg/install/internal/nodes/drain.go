@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -107,9 +106,9 @@ func (t *leaving) held() {
 		if p.Refusal == "" || !p.Deleting.IsZero() {
 			continue
 		}
-		next := advice.Sprintf("kubectl -n %s describe pod %s", names.Quoted(p.Namespace), names.Quoted(p.Name))
+		next := model.Advicef("kubectl -n %s describe pod %s", names.Quoted(p.Namespace), names.Quoted(p.Name))
 		if p.Budget != "" {
-			next = advice.Sprintf("kubectl -n %s describe poddisruptionbudget %s", names.Quoted(p.Namespace), names.Quoted(p.Budget))
+			next = model.Advicef("kubectl -n %s describe poddisruptionbudget %s", names.Quoted(p.Namespace), names.Quoted(p.Budget))
 		}
 		t.warn(model.Warning{
 			Key: t.key("held/" + p.ID()), Scope: t.scope(), Reason: "PodHeld", Next: next,
@@ -137,7 +136,7 @@ func (t *leaving) drainRefused() *model.Blocker {
 		Message: fmt.Sprintf("%s is not drained: %s", t.nodeName, strings.Join(texts, "; ")), Remedy: "see to these pods and run the same command again",
 	}
 	if len(flags) > 0 {
-		b.Remedy = advice.Text("run the same command again with " + strings.Join(flags, " "))
+		b.Remedy = model.Advice("run the same command again with " + strings.Join(flags, " "))
 	}
 	return b
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -74,7 +73,7 @@ func (a *asker) needed(p *model.Pool, hosts []string) {
 	}
 	if len(e.Pins) > 0 {
 		w.Message = fmt.Sprintf("the pool %s encrypts disks by the Clevis pin %s (%s), which the service does not know: it refuses %s", p.Name, names.Few(e.Pins), p.Served, names.Few(hosts))
-		w.Next = advice.Sprintf("have its check %s ignored, spec.ignoreValidations.hosts", checkEncryption)
+		w.Next = model.Advicef("have its check %s ignored, spec.ignoreValidations.hosts", checkEncryption)
 	}
 	a.warn(w)
 }

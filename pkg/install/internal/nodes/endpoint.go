@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -35,7 +33,7 @@ func (a *asker) configIsServed(hosts []Host) {
 		return
 	}
 	var endpoint spec.IgnitionEndpoint
-	if value, said := a.Observed.Cluster.Settings[setting.IgnEndpoint]; !said || value.Decode(&endpoint) != nil {
+	if value, said := a.Observed.Cluster.Settings[model.SettingIgnitionEndpoint]; !said || value.Decode(&endpoint) != nil {
 		a.ownCA()
 		return
 	}
@@ -44,7 +42,7 @@ func (a *asker) configIsServed(hosts []Host) {
 		return // the service would have taken no such thing
 	}
 	if why := a.unserved(at); why != "" {
-		a.blockEndpoint(wait, endpoint.URL, why, advice.Literal("https://"+a.serverName()+":"+securePort+"/config is the cluster's own"))
+		a.blockEndpoint(wait, endpoint.URL, why, model.Literal("https://"+a.serverName()+":"+securePort+"/config is the cluster's own"))
 		return
 	}
 	if why := a.mistrusted(at, &endpoint); why != "" {
@@ -145,7 +143,7 @@ func (a *asker) whereCA() model.Advice {
 		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
 	}
 	namespace, name, _ := strings.Cut(server.CAFrom, "/")
-	return advice.Literal(fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
+	return model.Literal(fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
 }
 
 func (a *asker) blockEndpoint(hosts []Host, at, why string, right model.Advice) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -89,7 +88,7 @@ func TestEndpoint(t *testing.T) {
 					endpoint.CA = &spec.PublicSource{Inline: test.ca}
 				}
 				if test.url != "" {
-					q.Observed.Cluster.Settings = model.Settings{setting.IgnEndpoint: setting.ValueOf(endpoint)}
+					q.Observed.Cluster.Settings = model.Settings{model.SettingIgnitionEndpoint: model.ValueOf(endpoint)}
 				}
 				if test.change != nil {
 					test.change(q)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -70,7 +69,7 @@ func (r *removal) awaitMachine(t *leaving) {
 	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
 	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
 		what += "; its BareMetalHost is said to be on, and the Machine stays until that is off"
-		w.Next = advice.Sprintf("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
+		w.Next = model.Advicef("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
 	}
 	w.For = fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what)
 	t.wait(w)
@@ -178,7 +177,7 @@ func (t *leaving) machineRefused() *model.Blocker {
 	case t.set != nil && t.set.FollowsHosts:
 		b.Reason = "MachineSetFollowsHosts"
 		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so that it cannot be lowered", t.set.Name)
-		b.Remedy = advice.Sprintf("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-", names.Quoted(t.set.Name))
+		b.Remedy = model.Advicef("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-", names.Quoted(t.set.Name))
 		return b
 	}
 	return nil

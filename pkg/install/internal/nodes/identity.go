@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -65,7 +63,7 @@ func (r *removal) hostOf(asked string) Host {
 		}
 	}
 	for _, h := range r.Hosts {
-		if h.Have != nil && !h.Have.Unbound() && csr.NodeName(h.Have.Hostname) == csr.NodeName(hostname) {
+		if h.Have != nil && !h.Have.Unbound() && model.NodeName(h.Have.Hostname) == model.NodeName(hostname) {
 			found = append(found, h)
 		}
 	}
@@ -101,11 +99,11 @@ func (r *removal) hostOf(asked string) Host {
 func nodeNameOf(h Host) string {
 	switch {
 	case h.Have != nil && h.Have.Hostname != "":
-		return csr.NodeName(h.Have.Hostname)
+		return model.NodeName(h.Have.Hostname)
 	case h.Want != nil && h.Want.Hostname != "":
-		return csr.NodeName(h.Want.Hostname)
+		return model.NodeName(h.Want.Hostname)
 	}
-	return csr.NodeName(cmp.Or(h.hostname, h.Asked))
+	return model.NodeName(cmp.Or(h.hostname, h.Asked))
 }
 
 // sameMachine reports whether a host of the service can be the machine of a node: by what both
@@ -131,7 +129,7 @@ func (t *leaving) checkRecord() {
 	case memberState(t.Have.State):
 		t.doubt = t.refuse("OtherMachine", "other-machine", model.CureOwner,
 			fmt.Sprintf("the service's host %s (%s) is not the machine of the node %s: they share no address and no UUID", t.Have.Hostname, t.Have.ID, t.nodeName),
-			advice.Sprintf("if the record is of a machine that is no more: {delete host %s}, and run the same command again", t.Have.ID))
+			model.Advicef("if the record is of a machine that is no more: {delete host %s}, and run the same command again", t.Have.ID))
 	case t.node != nil || t.seen().UID != "" || t.isReplaced():
 		t.Have, t.Want = nil, nil
 	}
@@ -149,7 +147,7 @@ func (t *leaving) checkReplacement() {
 	}
 	since := cmp.Or(have.Rebooted, have.Since)
 	late := have.Day2 && (installing(have) || (have.HasRebooted() || have.State == model.HostAdded) && t.Now.Sub(since) < newFor)
-	if late && csr.NodeName(have.Hostname) == t.nodeName {
+	if late && model.NodeName(have.Hostname) == t.nodeName {
 		t.replaced, t.node, t.Have, t.Want = true, nil, nil, nil
 	}
 }
@@ -277,5 +275,5 @@ func (t *leaving) sameAsBefore() {
 	}
 	t.doubt = t.refuse("NodeMadeAnew", "anew", model.CurePerson,
 		fmt.Sprintf("the node %s is not the one that was to be removed: it was made anew, by a kubelet that has started again or by another machine", t.nodeName),
-		advice.Sprintf("if the old machine still runs, switch it off, and remove this node, too: {remove-node %s}", names.Quoted(t.nodeName)))
+		model.Advicef("if the old machine still runs, switch it off, and remove this node, too: {remove-node %s}", names.Quoted(t.nodeName)))
 }

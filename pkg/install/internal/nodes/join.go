@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // How long a step may take until a person is to look at it.
@@ -25,7 +23,7 @@ const (
 // Join answers what is next for hosts that run from their disks, until their nodes take work.
 func Join(q Question) Answer {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
-	a.verdicts = slices.DeleteFunc(Judge(q), func(v csr.Verdict) bool { return v.Decision == csr.Ignore && v.Host == "" })
+	a.verdicts = slices.DeleteFunc(Judge(q), func(v model.RequestVerdict) bool { return v.Decision == model.RequestIgnore && v.Host == "" })
 	a.answer.Requests = a.verdicts
 	var missing []string
 	for _, h := range q.Hosts {
@@ -87,7 +85,7 @@ func (a *asker) isOld(h Host, node *model.Node) bool {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/old", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: a.forPerson(), Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name", node.Name, h.Name),
-		Remedy:  advice.Sprintf("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+		Remedy:  model.Advicef("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
 	})
 	return true
 }
@@ -115,7 +113,7 @@ func (a *asker) awaitNode(h Host) {
 
 // howFar is how far a host got that is no node.
 func (a *asker) howFar(h Host) string {
-	for _, v := range a.named(h, csr.Client) {
+	for _, v := range a.named(h, model.RequestClient) {
 		if request := a.request(v.Name); request != nil && request.Approved {
 			return "was given a certificate, but has not registered as a node"
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -26,7 +25,7 @@ func Late(q Question) (late []Host, answer Answer) {
 			a.warn(model.Warning{
 				Key: string(scopeOf(h)) + "/gone", Scope: scopeOf(h), Reason: "NodeGone",
 				Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name, cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
-				Next:    advice.Command("get nodes", q.Desired.Spec.Metadata.Name),
+				Next:    model.Command("get nodes", q.Desired.Spec.Metadata.Name),
 			})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -29,8 +28,8 @@ func (a *asker) mark(h Host, node *model.Node) {
 	}
 	settings := model.Settings{}
 	var changes []model.Change
-	change := func(name setting.Name, value any, from, to string) {
-		settings[name] = setting.ValueOf(value)
+	change := func(name model.Setting, value any, from, to string) {
+		settings[name] = model.ValueOf(value)
 		changes = append(changes, model.Change{Field: "spec.hosts[" + h.Name + "]." + string(name), From: from, To: to})
 	}
 	labels := map[string]string{}
@@ -50,15 +49,15 @@ func (a *asker) mark(h Host, node *model.Node) {
 	}
 	if len(labels) > 0 {
 		slices.Sort(had)
-		change(setting.Labels, labels, strings.Join(had, ", "), labelText(labels))
+		change(model.SettingLabels, labels, strings.Join(had, ", "), labelText(labels))
 	}
 	if taints, texts := missingTaints(h, node); len(taints) > 0 {
-		change(setting.Taints, taints, "", strings.Join(texts, ", "))
+		change(model.SettingTaints, taints, "", strings.Join(texts, ", "))
 	}
 	switch want := h.Want.ProviderID; {
 	case want == "" || want == node.ProviderID:
 	case node.ProviderID == "":
-		change(setting.ProviderID, want, "", want)
+		change(model.SettingProviderID, want, "", want)
 	default:
 		a.warn(model.Warning{
 			Key: string(scopeOf(h)) + "/providerID", Scope: scopeOf(h), Reason: "Drift",

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // memberWithin is how long it may take a Ready node to become a member of etcd.
@@ -57,7 +55,7 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	}
 	if others := a.illBeside(); member == nil && len(others) > 0 {
 		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, names.Few(others))
-		b.Remedy = advice.Sprintf("see to that one; if its machine is dead: {replace-node %s}", names.Quoted(others[0]))
+		b.Remedy = model.Advicef("see to that one; if its machine is dead: {replace-node %s}", names.Quoted(others[0]))
 	}
 	a.block(b)
 	return false
@@ -66,7 +64,7 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 // illBeside are the members that are not well, by their nodes, without those of hosts that join.
 func (a *asker) illBeside() []string {
 	return slices.DeleteFunc(slices.Clone(a.spoke.Etcd.Unhealthy), func(name string) bool {
-		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && csr.NodeName(h.Have.Hostname) == name })
+		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && model.NodeName(h.Have.Hostname) == name })
 		return joins || a.spoke.NodeByName(name) == nil
 	})
 }

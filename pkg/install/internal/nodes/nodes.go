@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -45,9 +43,9 @@ type Answer struct {
 	Waits    []model.Wait
 	Blockers []model.Blocker
 	Warnings []model.Warning
-	Requests []csr.Verdict
+	Requests []model.RequestVerdict
 	// Questions are those that only a person can answer.
-	Questions []csr.Verdict
+	Questions []model.RequestVerdict
 	// Ready are the hosts whose nodes take work, by their names.
 	Ready []string
 	// Removals are the nodes that are to be removed, with what is still to be done.
@@ -58,7 +56,7 @@ type Answer struct {
 type asker struct {
 	Question
 	spoke    *model.Spoke
-	verdicts []csr.Verdict
+	verdicts []model.RequestVerdict
 	answer   Answer
 }
 
@@ -93,7 +91,7 @@ func (a *asker) reached() {
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "ClusterAccess", Cure: model.CureAuth,
 			Message: fmt.Sprintf("the API server of %s does not take the credentials of %s: %s", name, s.From, s.Trouble),
-			Remedy:  advice.Command("kubeconfig refresh", name) + ", or give another kubeconfig of its administrator, --cluster-kubeconfig FILE",
+			Remedy:  model.Command("kubeconfig refresh", name) + ", or give another kubeconfig of its administrator, --cluster-kubeconfig FILE",
 		})
 	case s.Trouble != "" && !s.Since.IsZero() && a.Now.Sub(s.Since) > answersWithin:
 		a.block(model.Blocker{
@@ -176,8 +174,8 @@ func pool(h Host) string {
 func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
 
 // named are the requests for certificates that are about a host.
-func (a *asker) named(h Host, kind csr.Kind) []csr.Verdict {
-	var of []csr.Verdict
+func (a *asker) named(h Host, kind model.RequestKind) []model.RequestVerdict {
+	var of []model.RequestVerdict
 	for _, v := range a.verdicts {
 		if v.Host == h.Name && v.Kind == kind {
 			of = append(of, v)
@@ -186,8 +184,8 @@ func (a *asker) named(h Host, kind csr.Kind) []csr.Verdict {
 	return of
 }
 
-func (a *asker) request(name string) *csr.Request {
-	i := slices.IndexFunc(a.spoke.Requests, func(r csr.Request) bool { return r.Name == name })
+func (a *asker) request(name string) *model.CertificateRequest {
+	i := slices.IndexFunc(a.spoke.Requests, func(r model.CertificateRequest) bool { return r.Name == name })
 	if i < 0 {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -268,9 +267,9 @@ func TestMark(t *testing.T) {
 	}
 	a := answer.Actions[0]
 	want := model.Settings{
-		setting.Labels:     setting.ValueOf(map[string]string{"rack": "2", "gpu": ""}),
-		setting.Taints:     setting.ValueOf([]model.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
-		setting.ProviderID: setting.ValueOf("metal3://x"),
+		model.SettingLabels:     model.ValueOf(map[string]string{"rack": "2", "gpu": ""}),
+		model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
+		model.SettingProviderID: model.ValueOf("metal3://x"),
 	}
 	if diff := cmp.Diff(want, a.Settings); diff != "" {
 		t.Error(diff)

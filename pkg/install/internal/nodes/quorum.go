@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -28,10 +27,10 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
 	case len(others) == 0 && len(r.targets) > 1:
 		b.Reason = "LastControlPlane"
-		b.Message, b.Remedy, b.Cure = "no node of the control plane would be left: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
+		b.Message, b.Remedy, b.Cure = "no node of the control plane would be left: without it there is no cluster", model.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
 	case len(others) == 0:
 		b.Reason = "LastControlPlane"
-		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name)
+		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", model.Command("delete cluster", r.Desired.Spec.Metadata.Name)
 		b.Cure = model.CureNow
 	case t.node != nil && t.node.Arbiter() && !t.isReplaced() && !slices.ContainsFunc(others, (*model.Node).Arbiter):
 		b.Reason = "LastArbiter"
@@ -89,7 +88,7 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 }
 
 func replaceCommand(t *leaving) model.Advice {
-	return advice.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
+	return model.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
 }
 
 // needed is how many members have to stay. One that is not well does not count by now: without it
@@ -210,7 +209,7 @@ func (t *leaving) memberText() string {
 // memberCommand takes the node's member out of etcd, in the pod of another one. oaictl does not:
 // a mistake in it ends the cluster.
 func (t *leaving) memberCommand() model.Advice {
-	return advice.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", t.aMember(), names.Quoted(t.member.ID))
+	return model.Advicef("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", t.aMember(), names.Quoted(t.member.ID))
 }
 
 // aMember is another node whose member of etcd is well.

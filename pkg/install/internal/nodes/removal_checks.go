@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -56,7 +55,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 			t.Have != nil && t.Have.Inventory.UUID != "" && strings.EqualFold(t.Have.Inventory.UUID, n.SystemUUID)
 		if shared && t.machine == nil && !r.named(n) {
 			return t.refuse("NodeOfOtherName", "name", model.CureOwner,
-				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name), advice.Command("remove-node", names.Quoted(n.Name)))
+				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name), model.Command("remove-node", names.Quoted(n.Name)))
 		}
 	}
 	orphans := r.orphansOfNobody()
@@ -75,7 +74,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(orphans) > 0 {
 		message += "; the etcd members of no node are " + names.Few(orphans)
 	}
-	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes", names.Quoted(r.Desired.Spec.Metadata.Name)))
+	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, model.Command("get nodes", names.Quoted(r.Desired.Spec.Metadata.Name)))
 }
 
 func (r *removal) named(n *model.Node) bool {
@@ -97,9 +96,9 @@ func (r *removal) orphansOfNobody() []string {
 func (t *leaving) notYet() *model.Blocker {
 	switch {
 	case t.underWay():
-		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status), advice.Command("describe host", t.Have.ID))
+		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status), model.Command("describe host", t.Have.ID))
 	case t.node == nil && t.machine == nil && t.metal == nil && t.Have != nil && !memberState(t.Have.State):
-		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name, strings.ToLower(string(t.Have.State))), advice.Command("delete host", t.Have.ID))
+		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name, strings.ToLower(string(t.Have.State))), model.Command("delete host", t.Have.ID))
 	}
 	return nil
 }
@@ -150,7 +149,7 @@ func (r *removal) taken(t *leaving) *model.Blocker {
 
 // backupCommand takes a backup of etcd, on a node that is well.
 func (t *leaving) backupCommand() model.Advice {
-	return advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", t.aMember())
+	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", t.aMember())
 }
 
 // dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // returns reports whether the host goes back to the pool that it came from.
@@ -44,7 +42,7 @@ func (r *removal) backAs(asked string) *model.Node {
 		id = r.Hosts[i].Have.ID
 	}
 	for i := range r.spoke.Nodes {
-		if n := &r.spoke.Nodes[i]; n.Returns != "" && (n.Returns == id || n.Name == csr.NodeName(asked)) {
+		if n := &r.spoke.Nodes[i]; n.Returns != "" && (n.Returns == id || n.Name == model.NodeName(asked)) {
 			return n
 		}
 	}
@@ -134,7 +132,7 @@ func (t *leaving) awaitReboot() {
 	if i >= 0 && t.Hosts[i].Have.Status == statusByHand {
 		w.Who = model.WhoUser
 		w.For = fmt.Sprintf("somebody to boot %s into the discovery image, which the service could not", t.nodeName)
-		w.Next = advice.Sprintf("boot that image on it: {download iso --infra-env %s}", names.Quoted(t.Hosts[i].Have.InfraEnvID))
+		w.Next = model.Advicef("boot that image on it: {download iso --infra-env %s}", names.Quoted(t.Hosts[i].Have.InfraEnvID))
 	}
 	t.wait(w)
 }

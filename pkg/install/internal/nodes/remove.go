@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -234,14 +233,14 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var steps []string
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + names.Few(run) + " is off"
-		steps = append(steps, string(advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))))
+		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))))
 	}
 	if len(back) > 0 {
 		message += "; given back to their pools: " + names.Few(back)
-		steps = append(steps, string(advice.Sprintf("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))))
+		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))))
 	}
 	if len(named) > 0 {
-		steps = append(steps, string(advice.Sprintf("take %s out of the file: {add-node -f FILE} would add it again", names.Few(named))))
+		steps = append(steps, string(model.Advicef("take %s out of the file: {add-node -f FILE} would add it again", names.Few(named))))
 	}
 	return message, model.Advice(strings.Join(steps, "; "))
 }
@@ -273,5 +272,5 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 		return ""
 	}
 	commands = append(commands, "kubectl uncordon "+strings.Join(cordoned, " "))
-	return advice.Sprintf("to keep %s after all: %s", names.Few(cordoned), strings.Join(commands, "; "))
+	return model.Advicef("to keep %s after all: %s", names.Few(cordoned), strings.Join(commands, "; "))
 }

@@ -6,11 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -125,7 +123,7 @@ func (a *asker) sameBMC(m *model.BareMetalHost, mine spec.Controller) bool {
 // isOwnMetal reports whether a BareMetalHost was made for the host that is added: it has its
 // name, and is no node.
 func (a *asker) isOwnMetal(h Host, m *model.BareMetalHost) bool {
-	return (m.Name == csr.NodeName(h.Name) || m.Name == csr.NodeName(hostnameOf(h))) && a.nodeOfMetal(m) == ""
+	return (m.Name == model.NodeName(h.Name) || m.Name == model.NodeName(hostnameOf(h))) && a.nodeOfMetal(m) == ""
 }
 
 // nodeOfMetal is the node that a BareMetalHost is, "" for none.
@@ -147,16 +145,16 @@ func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice
 		}
 		return owner, a.removal(node)
 	}
-	owner, next = "that of the BareMetalHost "+m.Name, advice.Sprintf("kubectl delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
+	owner, next = "that of the BareMetalHost "+m.Name, model.Advicef("kubectl delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
 	if m.Consumer != "" {
 		owner += " (Machine " + m.Consumer + ")"
-		next = advice.Sprintf("kubectl delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
+		next = model.Advicef("kubectl delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
 	}
 	return owner, next
 }
 
 func (a *asker) removal(node string) model.Advice {
-	return advice.Command("remove-node", names.Quoted(node), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
+	return model.Command("remove-node", names.Quoted(node), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
 }
 
 // recordIsFree holds a host whose card the service has seen in a machine of the cluster that is
@@ -202,7 +200,7 @@ func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field s
 	return model.Blocker{
 		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
 		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name, have.Label()),
-		Remedy:  anew(desired, advice.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(desired.Spec.Metadata.Name))),
+		Remedy:  anew(desired, model.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(desired.Spec.Metadata.Name))),
 	}
 }
 
@@ -228,7 +226,7 @@ func (a *asker) addressesAreFree(h Host) {
 // holderOf is whose an address is in the cluster, "" for nobody's.
 func (a *asker) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
-		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != csr.NodeName(hostnameOf(h)) {
+		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != model.NodeName(hostnameOf(h)) {
 			return "that of the node " + n.Name
 		}
 	}

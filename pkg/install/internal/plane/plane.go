@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -62,14 +61,14 @@ func BMCAddress(candidates ...string) string {
 }
 
 // SortNetworks brings static networks into the order of their first MAC addresses.
-func SortNetworks(networks []setting.StaticNetwork) {
-	first := func(n setting.StaticNetwork) string {
+func SortNetworks(networks []model.StaticNetwork) {
+	first := func(n model.StaticNetwork) string {
 		if len(n.MACs) == 0 {
 			return n.YAML
 		}
 		return n.MACs[0].MAC
 	}
-	slices.SortStableFunc(networks, func(a, b setting.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
+	slices.SortStableFunc(networks, func(a, b model.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
 }
 
 // Refined tells apart what the service calls insufficient: a cluster that was

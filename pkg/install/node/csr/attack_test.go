@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -32,7 +33,7 @@ func almost() []string {
 // attack is a hostile request: it changes what a kubelet of w-1 would send.
 type attack struct {
 	hand   *byHand
-	change func(*csr.Request, *x509.CertificateRequest)
+	change func(*model.CertificateRequest, *x509.CertificateRequest)
 	bend   func([]byte) []byte
 }
 
@@ -89,20 +90,20 @@ func attacks(t *testing.T) map[string]attack {
 	}
 	for _, signer := range []string{"kubernetes.io/kube-apiserver-client", "kubernetes.io/legacy-unknown",
 		"Kubernetes.io/kubelet-serving", clientSigner + " ", servingSigner + "\n", ""} {
-		all[fmt.Sprintf("for the signer %q", signer)] = attack{change: func(r *csr.Request, _ *x509.CertificateRequest) { r.Signer = signer }}
+		all[fmt.Sprintf("for the signer %q", signer)] = attack{change: func(r *model.CertificateRequest, _ *x509.CertificateRequest) { r.Signer = signer }}
 	}
 	for _, user := range []string{"system:admin", "system:serviceaccount:default:node-bootstrapper", bootstrapper + " ",
 		strings.ToUpper(bootstrapper), "system:node:w-2", "system:node:", "System:node:w-1", "system:bootstrap:abc", ""} {
-		all[fmt.Sprintf("by %q", user)] = attack{change: func(r *csr.Request, _ *x509.CertificateRequest) { r.Username = user }}
+		all[fmt.Sprintf("by %q", user)] = attack{change: func(r *model.CertificateRequest, _ *x509.CertificateRequest) { r.Username = user }}
 	}
 	for _, group := range []string{"system:masters", "system:Nodes", "system:authenticated ", "system:unauthenticated"} {
-		all[fmt.Sprintf("with the group %q", group)] = attack{change: func(r *csr.Request,
+		all[fmt.Sprintf("with the group %q", group)] = attack{change: func(r *model.CertificateRequest,
 			_ *x509.CertificateRequest) {
 			r.Groups = append(slices.Clone(r.Groups), group)
 		}}
 	}
 	for _, usage := range []string{"cert sign", "any", "Client Auth", "server auth", "client auth", "code signing", "digital signature"} {
-		all[fmt.Sprintf("with the usage %q", usage)] = attack{change: func(r *csr.Request,
+		all[fmt.Sprintf("with the usage %q", usage)] = attack{change: func(r *model.CertificateRequest,
 			_ *x509.CertificateRequest) {
 			r.Usages = append(slices.Clone(r.Usages), usage)
 		}}
@@ -122,18 +123,18 @@ func TestAttacks(t *testing.T) {
 	genuine := servingRequest("csr-genuine", "w-2", encode(t, newKey(t), template("system:node:w-2", []string{"w-2"}, "10.0.0.12")))
 	served := cluster()
 	served.Nodes = append(known.Nodes, csr.Node{Name: "w-1", Created: rebooted().Add(1e9), Addresses: addrs("10.0.0.11")})
-	refuse := func(t *testing.T, known csr.Cluster, hostile csr.Request) {
+	refuse := func(t *testing.T, known csr.Cluster, hostile model.CertificateRequest) {
 		t.Helper()
 		kinds++
-		verdicts := csr.Judge([]csr.Request{hostile, genuine}, known, now())
-		if v := verdicts[0]; v.Decision == csr.Approve || v.Decision == csr.Wait {
+		verdicts := csr.Judge([]model.CertificateRequest{hostile, genuine}, known, now())
+		if v := verdicts[0]; v.Decision == model.RequestApprove || v.Decision == model.RequestWait {
 			t.Errorf("%s: %s", v.Decision, v.Message)
 		}
-		if v := verdicts[1]; v.Decision != csr.Approve {
+		if v := verdicts[1]; v.Decision != model.RequestApprove {
 			t.Errorf("the request of another host: %s", v.Message)
 		}
 	}
-	base := func(serving bool) (csr.Cluster, csr.Request, x509.CertificateRequest) {
+	base := func(serving bool) (csr.Cluster, model.CertificateRequest, x509.CertificateRequest) {
 		if serving {
 			return served, servingRequest("csr-1", "w-1", nil), template("system:node:w-1", []string{"w-1"}, "10.0.0.11")
 		}

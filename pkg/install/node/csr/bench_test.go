@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkJudge(b *testing.B) {
 			for b.Loop() {
 				approved := 0
 				for _, v := range csr.Judge(requests, world, now()) {
-					if v.Decision == csr.Approve {
+					if v.Decision == model.RequestApprove {
 						approved++
 					}
 				}
@@ -31,10 +32,10 @@ func BenchmarkJudge(b *testing.B) {
 }
 
 // crowd is what BenchmarkJudge judges; the answered requests are of other names.
-func crowd(b *testing.B, made time.Time) ([]csr.Request, csr.Cluster) {
+func crowd(b *testing.B, made time.Time) ([]model.CertificateRequest, csr.Cluster) {
 	b.Helper()
 	world, key := csr.Cluster{VIPs: cluster().VIPs, Networks: cluster().Networks}, newKey(b)
-	var requests []csr.Request
+	var requests []model.CertificateRequest
 	old := encode(b, key, template("system:node:w-gone.racks.example.com", nil))
 	for i := range 5000 {
 		r := clientRequest(fmt.Sprint("csr-old-", i), old)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // bootstrapper is the ServiceAccount whose token the machine config server hands to every
@@ -29,9 +31,9 @@ const (
 // asked is a pending request of a kubelet beside all that it is held against.
 type asked struct {
 	*judge
-	*Request
+	*model.CertificateRequest
 	claim   *claim
-	verdict *Verdict
+	verdict *model.RequestVerdict
 	name    string // what follows system:node: in the common name
 	usual   bool   // the subject is as a kubelet's
 	host    *Host  // the only one of that name; nil if there is none, or several
@@ -49,7 +51,7 @@ func first(checks ...func() *finding) *finding {
 
 // refused is a finding that leaves the request pending.
 func refused(reason, format string, args ...any) *finding {
-	return &finding{Refuse, reason, fmt.Sprintf(format, args...)}
+	return &finding{model.RequestRefuse, reason, fmt.Sprintf(format, args...)}
 }
 
 // client settles a client request, which the others of its name may still change.
@@ -59,10 +61,10 @@ func (a *asked) client() {
 		a.fitsHost, a.afterReboot, a.noNode, a.notApproved, a.signed,
 	)
 	if found == nil {
-		found = &finding{Approve, ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
+		found = &finding{model.RequestApprove, ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
 			stamp(a.Created), a.verdict.Key, quoted(a.host.Name), stamp(a.host.Rebooted))}
 	}
-	a.verdict.settle(*found)
+	settle(a.verdict, *found)
 }
 
 func (a *asked) byBootstrapper() *finding {

@@ -18,28 +18,6 @@ import (
 	"time"
 )
 
-// Request is a CertificateSigningRequest.
-type Request struct {
-	Name, UID string
-	Created   time.Time // by the API server's clock
-	Signer    string    // spec.signerName
-	Username  string    // who made it, as the API server has authenticated it
-	Groups    []string
-	Usages    []string
-	PEM       []byte // spec.request
-
-	// Approved and Denied report that there is a condition of that type, whatever its
-	// status; Issued, that there is a certificate.
-	Approved, Denied, Issued bool
-	// ConditionAt is the lastTransitionTime of the condition Approved or Denied, and
-	// Reason and Message are its own.
-	ConditionAt     time.Time
-	Reason, Message string
-}
-
-// Pending reports whether nobody has answered the request.
-func (r *Request) Pending() bool { return !r.Approved && !r.Denied && !r.Issued }
-
 // Host is a host of the cluster, as the service records it.
 type Host struct {
 	// Name is what the file calls it; it is shown, and nothing is compared with it.
@@ -88,53 +66,4 @@ type Cluster struct {
 	VIPs []netip.Addr
 	// Networks are those of pods and services.
 	Networks []netip.Prefix
-}
-
-// Decision is what is to be done with a request.
-type Decision string
-
-// What is to be done with a request.
-const (
-	Approve Decision = "approve"
-	Ask     Decision = "ask"    // a person has to answer
-	Wait    Decision = "wait"   // what is missing comes by itself
-	Refuse  Decision = "refuse" // left pending: Denied is never written
-	Ignore  Decision = "ignore" // not ours to judge, or answered already
-)
-
-// Kind is what a request is for.
-type Kind string
-
-// What a request is for.
-const (
-	Client  Kind = "client"  // a machine that is not a Node yet asks to become one
-	Serving Kind = "serving" // a Node asks for what it shows to those that connect to it, first or again
-	Renewal Kind = "renewal" // a Node asks for its next client certificate
-	Other   Kind = "other"   // no certificate of a kubelet
-)
-
-// Verdict is what was found about one request.
-type Verdict struct {
-	Name, UID string // of the request
-	Kind      Kind
-	// Node is the name that is claimed; empty where it could not be one of a Node, and where
-	// a request was not read, since it is long answered.
-	Node string
-	// Host is what the file calls the host of that name; empty if none fits.
-	Host     string
-	Decision Decision
-	// Reason is one of the constants Reason….
-	Reason string
-	// Message says on one line what the request was held against; which one it is, say the
-	// fields above. Words from outside are quoted in it, in ASCII.
-	Message string
-	// Addresses are those that are in question.
-	Addresses []netip.Addr
-	// Key is a short fingerprint of the public key: the first 8 bytes of the SHA-256 of its
-	// SubjectPublicKeyInfo, in hexadecimal. It is for people; keys are compared in full.
-	Key string
-	// Newer is the newest pending request in place of which this one was made, by the same
-	// name and for the same; empty if this is the newest. Older is how many it is the newest of.
-	Newer string
-	Older int
 }

@@ -3,6 +3,8 @@ package csr
 import (
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // What the machine-approver counts by.
@@ -22,7 +24,7 @@ const (
 // bootstrapper that have no condition Approved, so that denied ones count too; and those
 // that somebody else approved within the last 30 seconds. Machines are those of the Machine
 // API; now is by the cluster's clock.
-func Flood(requests []Request, machines, nodes int, now time.Time) (pending, limit int, over bool) {
+func Flood(requests []model.CertificateRequest, machines, nodes int, now time.Time) (pending, limit int, over bool) {
 	for i := range requests {
 		r := &requests[i]
 		if within(r.Created, now, floodWindow) && counted(r) && (!r.Approved || within(r.ConditionAt, now, floodSettled) && r.Message != floodApproval) {
@@ -33,7 +35,7 @@ func Flood(requests []Request, machines, nodes int, now time.Time) (pending, lim
 	return pending, limit, pending > limit
 }
 
-func counted(r *Request) bool {
+func counted(r *model.CertificateRequest) bool {
 	switch r.Signer {
 	case servingSigner:
 		return slices.Contains(r.Groups, nodesGroup)

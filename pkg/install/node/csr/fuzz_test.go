@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -62,7 +63,7 @@ func FuzzContents(f *testing.F) {
 
 // oldNode is a cluster in which the Node w-2 is older than its reboot, and the request that
 // was approved for it since.
-func oldNode(t testing.TB) (csr.Request, csr.Cluster) {
+func oldNode(t testing.TB) (model.CertificateRequest, csr.Cluster) {
 	world := cluster()
 	world.Nodes = append(world.Nodes, csr.Node{Name: "w-2", Created: rebooted().Add(-time.Hour), Addresses: addrs("10.0.0.12")})
 	return approved(clientRequest("csr-0", encode(t, newKey(t), template("system:node:w-2", nil)))), world
@@ -71,10 +72,10 @@ func oldNode(t testing.TB) (csr.Request, csr.Cluster) {
 // holds asks that the second of two requests is not approved against the rules. What is
 // refused although it fits is for TestNothingForeignIsApproved to find: the two readers need
 // not agree about broken ASN.1.
-func holds(t *testing.T, world csr.Cluster, requests ...csr.Request) {
+func holds(t *testing.T, world csr.Cluster, requests ...model.CertificateRequest) {
 	t.Helper()
 	v := csr.Judge(requests, world, now())[1]
-	if wrong := proves(papers(requests), 1, world); v.Decision == csr.Approve && wrong != nil {
+	if wrong := proves(papers(requests), 1, world); v.Decision == model.RequestApprove && wrong != nil {
 		t.Errorf("%s; by the rules: %v", v.Message, wrong)
 	}
 	if strings.ContainsFunc(v.Message, func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }) || len(v.Message) > 3000 {

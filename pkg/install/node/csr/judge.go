@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The signers of kubelets' certificates.
@@ -30,9 +32,9 @@ const skew = 60 * time.Second
 //
 // No rule rests on the caller's own clock, which may be wrong: the dates of requests and
 // Nodes are held against those of reboots.
-func Judge(requests []Request, cluster Cluster, _ time.Time) []Verdict {
+func Judge(requests []model.CertificateRequest, cluster Cluster, _ time.Time) []model.RequestVerdict {
 	j := newJudge(cluster)
-	verdicts := make([]Verdict, len(requests))
+	verdicts := make([]model.RequestVerdict, len(requests))
 	for i := range requests {
 		verdicts[i] = begin(&requests[i])
 		if !requests[i].Pending() {
@@ -70,15 +72,15 @@ type holder struct {
 
 // grant is what is known of approved client requests of a name, since its host's reboot.
 type grant struct {
-	barring *Request // the oldest that bars a further approval
-	proving *Request // the oldest that proves a Node to be of this installation
+	barring *model.CertificateRequest // the oldest that bars a further approval
+	proving *model.CertificateRequest // the oldest that proves a Node to be of this installation
 }
 
 // contender is a pending client request.
 type contender struct {
-	*Request
+	*model.CertificateRequest
 	key     [sha256.Size]byte
-	verdict *Verdict
+	verdict *model.RequestVerdict
 }
 
 func newJudge(cluster Cluster) *judge {
@@ -89,13 +91,13 @@ func newJudge(cluster Cluster) *judge {
 	}
 	for i := range cluster.Hosts {
 		host := &cluster.Hosts[i]
-		name := NodeName(host.Hostname)
+		name := model.NodeName(host.Hostname)
 		if name != "" {
 			j.hosts[name] = append(j.hosts[name], i)
 		}
 		names := []string{name}
 		for _, further := range host.Names {
-			names = append(names, NodeName(further))
+			names = append(names, model.NodeName(further))
 		}
 		j.hold(holder{host: i}, names, slices.Concat(host.Addresses, host.Allowed))
 		if host.Named && host.Installed && !host.Rebooted.IsZero() && (j.earliest.IsZero() || host.Rebooted.Before(j.earliest)) {
@@ -121,38 +123,38 @@ func (j *judge) hold(whose holder, names []string, addresses []netip.Addr) {
 
 // begin is what a request says of itself outside of the PKCS#10, and the verdict on those
 // that are not to be judged.
-func begin(r *Request) Verdict {
-	v := Verdict{Name: r.Name, UID: r.UID}
+func begin(r *model.CertificateRequest) model.RequestVerdict {
+	v := model.RequestVerdict{Name: r.Name, UID: r.UID}
 	name, byNode := strings.CutPrefix(r.Username, userPrefix)
 	if byNode && nodeName(name) {
 		v.Node = name
 	}
 	switch {
 	case r.Signer == servingSigner:
-		v.Kind = Serving
+		v.Kind = model.RequestServing
 	case r.Signer != clientSigner:
-		v.Kind, v.Node = Other, ""
-		v.settle(finding{Ignore, ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
+		v.Kind, v.Node = model.RequestOther, ""
+		settle(&v, finding{model.RequestIgnore, ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
 	case byNode:
-		v.Kind = Renewal
-		v.settle(finding{Ignore, ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
+		v.Kind = model.RequestRenewal
+		settle(&v, finding{model.RequestIgnore, ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
 	default:
-		v.Kind = Client
+		v.Kind = model.RequestClient
 	}
 	return v
 }
 
 // settle writes a verdict.
-func (v *Verdict) settle(f finding) {
+func settle(v *model.RequestVerdict, f finding) {
 	v.Decision, v.Reason, v.Message = f.decision, f.reason, f.text
 }
 
 // answered settles a request that somebody has answered, and notes what its approval proves.
-func (j *judge) answered(r *Request, v *Verdict) {
+func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Decision != "" {
 		return
 	}
-	if v.Kind == Client && r.Approved && !j.earliest.IsZero() && (since(r.Created, j.earliest) || since(r.ConditionAt, j.earliest)) {
+	if v.Kind == model.RequestClient && r.Approved && !j.earliest.IsZero() && (since(r.Created, j.earliest) || since(r.ConditionAt, j.earliest)) {
 		j.grant(r, v)
 	}
 	if host := j.hostOf(v.Node); host != nil && host.Named {
@@ -160,16 +162,16 @@ func (j *judge) answered(r *Request, v *Verdict) {
 	}
 	by := "at " + stamp(r.ConditionAt) + ": " + quoted(r.Reason) + ", " + quoted(r.Message)
 	if r.Denied && !r.Approved {
-		v.settle(finding{Ignore, ReasonDenied, "denied " + by})
+		settle(v, finding{model.RequestIgnore, ReasonDenied, "denied " + by})
 		return
 	}
-	v.settle(finding{Ignore, ReasonApproved, "approved " + by})
+	settle(v, finding{model.RequestIgnore, ReasonApproved, "approved " + by})
 }
 
 // grant notes an approved client request. What bars a further approval is whatever may have
 // brought a certificate of that name since the reboot. What proves a Node to be of this
 // installation is less: a request that the bootstrapper made since then, for that name.
-func (j *judge) grant(r *Request, v *Verdict) {
+func (j *judge) grant(r *model.CertificateRequest, v *model.RequestVerdict) {
 	subject, _ := glance(r.PEM)
 	v.Node, _ = nodeOf(subject.CommonName)
 	for _, node := range nodesOf(subject) {
@@ -201,20 +203,20 @@ func since(at, reboot time.Time) bool { return !at.Before(reboot.Add(-skew)) }
 
 // older is the one of two requests that was made first. Names decide between those of one
 // moment, so that the order of the list does not.
-func older(one, other *Request) *Request {
+func older(one, other *model.CertificateRequest) *model.CertificateRequest {
 	if one == nil || compare(one, other) > 0 {
 		return other
 	}
 	return one
 }
 
-func compare(one, other *Request) int {
+func compare(one, other *model.CertificateRequest) int {
 	return cmp.Or(one.Created.Compare(other.Created), cmp.Compare(one.Name, other.Name), cmp.Compare(one.UID, other.UID))
 }
 
 // pending settles a pending request, but for what other requests have to do with it.
-func (j *judge) pending(r *Request, v *Verdict) {
-	if v.Kind == Client {
+func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
+	if v.Kind == model.RequestClient {
 		j.contend(r, v)
 	}
 	v.Node = "" // who asks is not what is claimed
@@ -223,18 +225,18 @@ func (j *judge) pending(r *Request, v *Verdict) {
 		v.Key = fingerprint(c.key)
 	}
 	if wrong != nil {
-		v.settle(*wrong)
+		settle(v, *wrong)
 		return
 	}
 	name, usual := c.subject()
 	if nodeName(name) {
 		v.Node = name
 	}
-	a := &asked{judge: j, Request: r, claim: c, verdict: v, name: name, usual: usual}
+	a := &asked{judge: j, CertificateRequest: r, claim: c, verdict: v, name: name, usual: usual}
 	if a.host = j.hostOf(v.Node); a.host != nil && a.host.Named {
 		v.Host = a.host.Name
 	}
-	if v.Kind == Client {
+	if v.Kind == model.RequestClient {
 		a.client()
 	} else {
 		a.serving()
@@ -245,14 +247,14 @@ func (j *judge) pending(r *Request, v *Verdict) {
 // is a rival too, as it shows that the token is in use by something else than the host. One
 // of before the reboot is not: it is a leftover of an earlier installation, and could not be
 // approved any more. Nor is one of anybody but the bootstrapper.
-func (j *judge) contend(r *Request, v *Verdict) {
+func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if r.Username != bootstrapper {
 		return
 	}
 	subject, key := glance(r.PEM)
 	for _, node := range nodesOf(subject) {
 		if host := j.hostOf(node); host != nil && since(r.Created, host.Rebooted) {
-			j.claims[node] = append(j.claims[node], contender{Request: r, key: key, verdict: v})
+			j.claims[node] = append(j.claims[node], contender{CertificateRequest: r, key: key, verdict: v})
 		}
 	}
 }
@@ -263,21 +265,21 @@ func (j *judge) contend(r *Request, v *Verdict) {
 // alone: a person has to say whether that is the host's.
 func (j *judge) settleRivals() {
 	for _, all := range j.claims {
-		slices.SortFunc(all, func(one, other contender) int { return compare(one.Request, other.Request) })
+		slices.SortFunc(all, func(one, other contender) int { return compare(one.CertificateRequest, other.CertificateRequest) })
 		rivals := slices.ContainsFunc(all, func(c contender) bool { return c.key != all[0].key })
 		newest := newestProven(all)
 		first := ""
 		for _, c := range all {
 			switch {
-			case c.verdict.Decision != Approve:
+			case c.verdict.Decision != model.RequestApprove:
 			case rivals && c.Created.Before(newest.Created):
-				c.verdict.settle(finding{Refuse, ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
+				settle(c.verdict, finding{model.RequestRefuse, ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
 			case rivals:
-				c.verdict.settle(finding{Ask, ReasonRivalKeys, rivalText(all)})
+				settle(c.verdict, finding{model.RequestAsk, ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
-				c.verdict.settle(finding{Refuse, ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
+				settle(c.verdict, finding{model.RequestRefuse, ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
 			}
 		}
 	}
@@ -286,7 +288,7 @@ func (j *judge) settleRivals() {
 // newestProven is the newest of several that are proven, but for the others.
 func newestProven(all []contender) (newest contender) {
 	for _, c := range all {
-		if c.verdict.Decision == Approve {
+		if c.verdict.Decision == model.RequestApprove {
 			newest = c
 		}
 	}

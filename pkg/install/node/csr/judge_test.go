@@ -14,29 +14,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // world is one request and what it is held against; a row of the table changes it.
 type world struct {
 	cluster  csr.Cluster
-	request  csr.Request
+	request  model.CertificateRequest
 	template x509.CertificateRequest
 	key      *ecdsa.PrivateKey
-	oddKey   crypto.Signer       // in place of the key
-	hand     *byHand             // in place of the template
-	bend     func([]byte) []byte // what is done to the encoded request
-	others   []csr.Request       // in the list before the request
-	reversed bool                // the others are behind it
+	oddKey   crypto.Signer              // in place of the key
+	hand     *byHand                    // in place of the template
+	bend     func([]byte) []byte        // what is done to the encoded request
+	others   []model.CertificateRequest // in the list before the request
+	reversed bool                       // the others are behind it
 }
 
 func (w *world) host() *csr.Host { return &w.cluster.Hosts[0] }
 
 // other adds a request beside the one that is judged.
-func (w *world) other(r csr.Request) { w.others = append(w.others, r) }
+func (w *world) other(r model.CertificateRequest) { w.others = append(w.others, r) }
 
 // judge is the verdict on the request of a world, and those on the others.
-func (w *world) judge(t *testing.T) (csr.Verdict, []csr.Verdict) {
+func (w *world) judge(t *testing.T) (model.RequestVerdict, []model.RequestVerdict) {
 	t.Helper()
 	switch {
 	case w.hand != nil:
@@ -94,7 +95,7 @@ func servingWorld(t *testing.T) *world {
 type row struct {
 	name     string
 	change   func(*world)
-	decision csr.Decision
+	decision model.RequestDecision
 	reason   string
 	node     string // "w-1" unless said
 	host     string // worker-1 unless said, - for none
@@ -105,17 +106,17 @@ type row struct {
 func TestClientRequests(t *testing.T) {
 	for _, r := range slices.Concat(answeredRows(), formRows(), subjectRows(), keyRows(), requesterRows(), clientRows(t),
 		approvalRows(t), rivalRows(t)) {
-		t.Run(r.name, func(t *testing.T) { r.check(t, clientWorld(t), csr.Client) })
+		t.Run(r.name, func(t *testing.T) { r.check(t, clientWorld(t), model.RequestClient) })
 	}
 }
 
 func TestServingRequests(t *testing.T) {
 	for _, r := range slices.Concat(formRows(), subjectRows(), keyRows(), servingRows(t), proofRows(t), nameRows(), addressRows()) {
-		t.Run(r.name, func(t *testing.T) { r.check(t, servingWorld(t), csr.Serving) })
+		t.Run(r.name, func(t *testing.T) { r.check(t, servingWorld(t), model.RequestServing) })
 	}
 }
 
-func (r row) check(t *testing.T, w *world, kind csr.Kind) {
+func (r row) check(t *testing.T, w *world, kind model.RequestKind) {
 	t.Helper()
 	r.change(w)
 	v, _ := w.judge(t)
@@ -133,7 +134,7 @@ func (r row) check(t *testing.T, w *world, kind csr.Kind) {
 	if strings.TrimPrefix(node, "-") != v.Node || strings.TrimPrefix(host, "-") != v.Host {
 		t.Errorf("node %q, host %q", v.Node, v.Host)
 	}
-	if v.Kind != kind && r.decision != csr.Ignore {
+	if v.Kind != kind && r.decision != model.RequestIgnore {
 		t.Errorf("kind %s", v.Kind)
 	}
 	var addresses []string
@@ -150,32 +151,32 @@ func (r row) check(t *testing.T, w *world, kind csr.Kind) {
 
 func answeredRows() []row {
 	return []row{
-		{name: "as a kubelet makes it", change: func(*world) {}, decision: csr.Approve, reason: csr.ReasonProven, says: "worker-1"},
-		{name: "another signer", change: func(w *world) { w.request.Signer = "kubernetes.io/legacy-unknown" }, decision: csr.Ignore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
-		{name: "no signer", change: func(w *world) { w.request.Signer = "" }, decision: csr.Ignore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
-		{name: "a renewal", change: func(w *world) { w.request.Username = "system:node:w-2" }, decision: csr.Ignore, reason: csr.ReasonClientRenewal, node: "w-2", host: "-"},
-		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: csr.Ignore, reason: csr.ReasonApproved, says: "NodeCSRApprove"},
+		{name: "as a kubelet makes it", change: func(*world) {}, decision: model.RequestApprove, reason: csr.ReasonProven, says: "worker-1"},
+		{name: "another signer", change: func(w *world) { w.request.Signer = "kubernetes.io/legacy-unknown" }, decision: model.RequestIgnore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
+		{name: "no signer", change: func(w *world) { w.request.Signer = "" }, decision: model.RequestIgnore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
+		{name: "a renewal", change: func(w *world) { w.request.Username = "system:node:w-2" }, decision: model.RequestIgnore, reason: csr.ReasonClientRenewal, node: "w-2", host: "-"},
+		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: csr.ReasonApproved, says: "NodeCSRApprove"},
 		{name: "approved, and of a name that no Node has", change: func(w *world) {
 			w.request, w.template = approved(w.request), template("system:node:w-1\x1b[2J", nil)
-		}, decision: csr.Ignore, reason: csr.ReasonApproved, node: "-", host: "-"},
+		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
 		{name: "approved, of a host beside the file", change: func(w *world) {
 			w.request, w.template = approved(w.request), template("system:node:m-0", nil)
-		}, decision: csr.Ignore, reason: csr.ReasonApproved, node: "m-0", host: "-"},
+		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "m-0", host: "-"},
 		{name: "issued, and a host that has no name yet", change: func(w *world) {
 			w.request.Issued, w.cluster.Hosts[2].Hostname = true, ""
-		}, decision: csr.Ignore, reason: csr.ReasonApproved, node: "-", host: "-"},
-		{name: "issued", change: func(w *world) { w.request.Issued = true }, decision: csr.Ignore, reason: csr.ReasonApproved, node: "-", host: "-"},
-		{name: "denied", change: func(w *world) { w.request.Denied, w.request.Reason = true, "No" }, decision: csr.Ignore, reason: csr.ReasonDenied, node: "-", host: "-", says: `"No"`},
+		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
+		{name: "issued", change: func(w *world) { w.request.Issued = true }, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
+		{name: "denied", change: func(w *world) { w.request.Denied, w.request.Reason = true, "No" }, decision: model.RequestIgnore, reason: csr.ReasonDenied, node: "-", host: "-", says: `"No"`},
 	}
 }
 
 // formRows are about PKCS#10, and alike for both kinds.
 func formRows() []row {
 	malformed := func(name string, bend func([]byte) []byte) row {
-		return row{name: name, change: func(w *world) { w.bend = bend }, decision: csr.Refuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
+		return row{name: name, change: func(w *world) { w.bend = bend }, decision: model.RequestRefuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
 	}
 	handmade := func(name string, hand byHand) row {
-		return row{name: name, change: func(w *world) { w.hand = &hand }, decision: csr.Refuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
+		return row{name: name, change: func(w *world) { w.hand = &hand }, decision: model.RequestRefuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
 	}
 	return []row{
 		malformed("nothing", func([]byte) []byte { return nil }),
@@ -202,7 +203,7 @@ func formRows() []row {
 		handmade("alternative names twice", byHand{subject: nodeSubject("w-1"), attributes: [][]byte{asks(alternatives(tlv(0x82, []byte("w-1"))), alternatives(tlv(0x82, []byte("w-1"))))}}),
 		{
 			name: "too long", change: func(w *world) { w.bend = func(p []byte) []byte { return append(p, make([]byte, 16<<10)...) } },
-			decision: csr.Refuse, reason: csr.ReasonTooLarge, node: "-", host: "-",
+			decision: model.RequestRefuse, reason: csr.ReasonTooLarge, node: "-", host: "-",
 		},
 		{
 			name: "signed with another key",
@@ -213,7 +214,7 @@ func formRows() []row {
 					return armour(block)
 				}
 			},
-			decision: csr.Refuse, reason: csr.ReasonBadSignature,
+			decision: model.RequestRefuse, reason: csr.ReasonBadSignature,
 		},
 	}
 }
@@ -221,7 +222,7 @@ func formRows() []row {
 // subjectRows are alike for both kinds, too.
 func subjectRows() []row {
 	subjectOf := func(name string, relatives ...[]byte) row {
-		r := row{name: name, decision: csr.Refuse, reason: csr.ReasonUnexpectedSubject}
+		r := row{name: name, decision: model.RequestRefuse, reason: csr.ReasonUnexpectedSubject}
 		r.change = func(w *world) { w.hand = &byHand{subject: subject(relatives...)} }
 		return r
 	}
@@ -229,7 +230,7 @@ func subjectRows() []row {
 	nodes, own := relative(organization, printable, "system:nodes"), relative(commonName, printable, "system:node:w-1")
 	named := func(name, node string) row {
 		return row{
-			name: name, decision: csr.Refuse, reason: csr.ReasonInvalidName, node: "-", host: "-",
+			name: name, decision: model.RequestRefuse, reason: csr.ReasonInvalidName, node: "-", host: "-",
 			change: func(w *world) {
 				w.hand = &byHand{subject: subject(nodes, relative(commonName, utf8Text, "system:node:"+node))}
 				if w.request.Signer == servingSigner {
@@ -301,7 +302,7 @@ func keyRows() []row {
 
 func requesterRows() []row {
 	by := func(name string, change func(*world)) row {
-		return row{name: name, change: change, decision: csr.Refuse, reason: csr.ReasonUnexpectedRequester}
+		return row{name: name, change: change, decision: model.RequestRefuse, reason: csr.ReasonUnexpectedRequester}
 	}
 	return []row{
 		by("an administrator", func(w *world) { w.request.Username = "system:admin" }),
@@ -356,9 +357,9 @@ func reasons(t *testing.T) map[string]string {
 func TestJudgeChangesNothing(t *testing.T) {
 	w := servingWorld(t)
 	w.request.PEM = encode(t, w.key, w.template)
-	requests := func() []csr.Request {
+	requests := func() []model.CertificateRequest {
 		r := clientRequest("csr-2", encode(t, w.key, template("system:node:w-2", nil)))
-		return []csr.Request{w.request, approved(r), r}
+		return []model.CertificateRequest{w.request, approved(r), r}
 	}()
 	before := slices.Clone(requests)
 	for i := range before {

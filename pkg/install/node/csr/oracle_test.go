@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -189,12 +190,12 @@ func usable(a netip.Addr) bool {
 
 // paper is a request beside what it says.
 type paper struct {
-	csr.Request
+	model.CertificateRequest
 	content
 	wrong error // in its form
 }
 
-func papers(requests []csr.Request) []paper {
+func papers(requests []model.CertificateRequest) []paper {
 	var all []paper
 	for _, r := range requests {
 		c, wrong := contentOf(r.PEM)

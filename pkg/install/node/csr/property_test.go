@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -40,10 +41,10 @@ func TestNothingForeignIsApproved(t *testing.T) {
 		for i, v := range verdicts {
 			reasons[string(v.Kind)+" "+v.Reason]++
 			wrong := proves(all, i, cluster)
-			if wrong == nil && v.Kind == csr.Client && !oldest(all, i, cluster) {
+			if wrong == nil && v.Kind == model.RequestClient && !oldest(all, i, cluster) {
 				wrong = fmt.Errorf("an older request stands for it")
 			}
-			if (wrong == nil) != (v.Decision == csr.Approve) {
+			if (wrong == nil) != (v.Decision == model.RequestApprove) {
 				t.Fatalf("round %d: %s, and by the rules: %v\n%+v\n%+v", round, v.Message, wrong, requests[i], cluster)
 			}
 		}
@@ -134,8 +135,8 @@ func (g *generator) cluster() csr.Cluster {
 
 // requests are up to four pending ones, of hosts most of which are as far, and what was
 // approved earlier.
-func (g *generator) requests(c csr.Cluster) []csr.Request {
-	var all []csr.Request
+func (g *generator) requests(c csr.Cluster) []model.CertificateRequest {
+	var all []model.CertificateRequest
 	for i := range 1 + g.rand.IntN(4) {
 		which := g.rand.IntN(3)
 		host, key := c.Hosts[which], g.keys[which]
@@ -163,7 +164,7 @@ func (g *generator) requests(c csr.Cluster) []csr.Request {
 }
 
 // request is of a host that is about to become a Node, or is one.
-func (g *generator) request(host csr.Host, key *ecdsa.PrivateKey, name string, serving bool) csr.Request {
+func (g *generator) request(host csr.Host, key *ecdsa.PrivateKey, name string, serving bool) model.CertificateRequest {
 	t, r := template("system:node:"+name, nil), clientRequest("", nil)
 	if serving {
 		r = servingRequest("", name, nil)
@@ -189,7 +190,7 @@ func (g *generator) request(host csr.Host, key *ecdsa.PrivateKey, name string, s
 }
 
 // earlier is a client request that was approved, if it was one and was approved.
-func (g *generator) earlier(host csr.Host, name string) csr.Request {
+func (g *generator) earlier(host csr.Host, name string) model.CertificateRequest {
 	key := one(g, g.keys...)
 	r := approved(clientRequest(name, encode(g.t, key, template("system:node:"+host.Hostname, nil))))
 	if g.chance(40) {
@@ -265,7 +266,7 @@ func (g *generator) hostile(name string) byHand {
 }
 
 // bendRequest makes the object around it a little different.
-func (g *generator) bendRequest(r *csr.Request) {
+func (g *generator) bendRequest(r *model.CertificateRequest) {
 	one(g,
 		func() { r.Created = g.around() },
 		func() { r.Created = g.around() },

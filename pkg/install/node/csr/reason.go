@@ -1,5 +1,7 @@
 package csr
 
+import "github.com/oaictl/oaictl/pkg/install/model"
+
 // Reasons of decisions. They are stable, and CamelCase as the reasons of conditions are.
 const (
 	// ReasonProven: the request is of a named host, and of this installation. Approve.
@@ -94,7 +96,7 @@ const (
 
 // finding ends the judgement of a request.
 type finding struct {
-	decision Decision
+	decision model.RequestDecision
 	reason   string
 	text     string // for the message
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -202,8 +203,8 @@ func cluster() csr.Cluster {
 }
 
 // clientRequest is by the bootstrapper, five minutes after the reboot.
-func clientRequest(name string, request []byte) csr.Request {
-	return csr.Request{
+func clientRequest(name string, request []byte) model.CertificateRequest {
+	return model.CertificateRequest{
 		Name: name, UID: "uid-" + name, Created: rebooted().Add(5 * time.Minute), Signer: clientSigner,
 		Username: bootstrapper, Groups: bootstrapperGroups(),
 		Usages: []string{"digital signature", "client auth"}, PEM: request,
@@ -211,8 +212,8 @@ func clientRequest(name string, request []byte) csr.Request {
 }
 
 // servingRequest is by a Node, six minutes after the reboot.
-func servingRequest(name, node string, request []byte) csr.Request {
-	return csr.Request{
+func servingRequest(name, node string, request []byte) model.CertificateRequest {
+	return model.CertificateRequest{
 		Name: name, UID: "uid-" + name, Created: rebooted().Add(6 * time.Minute), Signer: servingSigner,
 		Username: "system:node:" + node, Groups: []string{"system:nodes", "system:authenticated"},
 		Usages: []string{"digital signature", "server auth"}, PEM: request,
@@ -220,7 +221,7 @@ func servingRequest(name, node string, request []byte) csr.Request {
 }
 
 // approved is a request that somebody has approved a minute after it was made.
-func approved(r csr.Request) csr.Request {
+func approved(r model.CertificateRequest) model.CertificateRequest {
 	r.Approved, r.Issued, r.ConditionAt = true, true, r.Created.Add(time.Minute)
 	r.Reason, r.Message = "NodeCSRApprove", "This CSR was approved by the Node CSR Approver (cluster-machine-approver)"
 	return r

@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 func refuses(name, reason string, change func(*world)) row {
-	return row{name: name, change: change, decision: csr.Refuse, reason: reason}
+	return row{name: name, change: change, decision: model.RequestRefuse, reason: reason}
 }
 
 func approves(name string, change func(*world)) row {
-	return row{name: name, change: change, decision: csr.Approve, reason: csr.ReasonProven}
+	return row{name: name, change: change, decision: model.RequestApprove, reason: csr.ReasonProven}
 }
 
 func (r row) of(node, host string) row { r.node, r.host = node, host; return r }
@@ -129,81 +130,81 @@ func made(later time.Duration) func(*world) {
 
 // approvalRows are about earlier approvals of client requests.
 func approvalRows(t *testing.T) []row {
-	earlier := func(change func(*csr.Request)) func(*world) {
+	earlier := func(change func(*model.CertificateRequest)) func(*world) {
 		r := clientRequest("csr-0", encode(t, newKey(t), template("system:node:w-1", nil)))
 		r.Created = rebooted().Add(2 * time.Minute)
 		r = approved(r)
 		change(&r)
 		return func(w *world) { w.other(r) }
 	}
-	subjectOf := func(parts ...[]byte) func(*csr.Request) {
-		return func(r *csr.Request) {
+	subjectOf := func(parts ...[]byte) func(*model.CertificateRequest) {
+		return func(r *model.CertificateRequest) {
 			r.PEM = byHand{subject: subject(parts...)}.encode(t, newKey(t))
 		}
 	}
 	return []row{
-		refuses("approved once", csr.ReasonAlreadyApproved, earlier(func(*csr.Request) {})).saying(`"csr-0"`),
+		refuses("approved once", csr.ReasonAlreadyApproved, earlier(func(*model.CertificateRequest) {})).saying(`"csr-0"`),
 		refuses("approved once, later in the list", csr.ReasonAlreadyApproved, func(w *world) {
-			earlier(func(*csr.Request) {})(w)
+			earlier(func(*model.CertificateRequest) {})(w)
 			w.reversed = true
 		}),
-		approves("another name approved, in capitals", earlier(func(r *csr.Request) {
+		approves("another name approved, in capitals", earlier(func(r *model.CertificateRequest) {
 			r.PEM = encode(t, newKey(t), template("system:node:W-1", nil))
 		})),
-		refuses("made before the reboot and approved since", csr.ReasonAlreadyApproved, earlier(func(r *csr.Request) {
+		refuses("made before the reboot and approved since", csr.ReasonAlreadyApproved, earlier(func(r *model.CertificateRequest) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(time.Minute)
 		})),
-		refuses("approved nobody knows when", csr.ReasonAlreadyApproved, earlier(func(r *csr.Request) { r.ConditionAt = time.Time{} })),
-		refuses("an administrator's, approved", csr.ReasonAlreadyApproved, earlier(func(r *csr.Request) { r.Username = "system:admin" })),
+		refuses("approved nobody knows when", csr.ReasonAlreadyApproved, earlier(func(r *model.CertificateRequest) { r.ConditionAt = time.Time{} })),
+		refuses("an administrator's, approved", csr.ReasonAlreadyApproved, earlier(func(r *model.CertificateRequest) { r.Username = "system:admin" })),
 		refuses("approved with another common name behind", csr.ReasonAlreadyApproved, earlier(subjectOf(
 			relative(commonName, printable, "system:node:w-1"), relative(commonName, printable, "system:node:w-2")))),
 		refuses("approved without an organisation", csr.ReasonAlreadyApproved, earlier(subjectOf(relative(commonName, bmp, wide("system:node:w-1"))))),
 		refuses("approved before another host rebooted", csr.ReasonAlreadyApproved, func(w *world) {
 			w.host().Rebooted = rebooted().Add(-24 * time.Hour)
-			earlier(func(r *csr.Request) {
+			earlier(func(r *model.CertificateRequest) {
 				r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 			})(w)
 		}),
 		refuses("approved, beside a host whose reboot nobody noted", csr.ReasonAlreadyApproved, func(w *world) {
 			w.cluster.Hosts[2].Installed = true
-			earlier(func(*csr.Request) {})(w)
+			earlier(func(*model.CertificateRequest) {})(w)
 		}),
 		refuses("approved twice", csr.ReasonAlreadyApproved, func(w *world) {
-			earlier(func(r *csr.Request) { r.Name = "csr-00" })(w)
-			earlier(func(r *csr.Request) { r.Created = r.Created.Add(-time.Second) })(w)
-			earlier(func(r *csr.Request) { r.Name = "csr-000" })(w)
+			earlier(func(r *model.CertificateRequest) { r.Name = "csr-00" })(w)
+			earlier(func(r *model.CertificateRequest) { r.Created = r.Created.Add(-time.Second) })(w)
+			earlier(func(r *model.CertificateRequest) { r.Name = "csr-000" })(w)
 		}).saying(`the request "csr-0",`),
 		refuses("joined by the service's record", csr.ReasonAlreadyJoined,
 			func(w *world) { w.host().Joined = true }).saying("by the service's record"),
-		approves("approved before the reboot", earlier(func(r *csr.Request) {
+		approves("approved before the reboot", earlier(func(r *model.CertificateRequest) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 		})),
 		approves("approved before the reboot, while another host has long been up", func(w *world) {
 			w.cluster.Hosts[1].Rebooted = rebooted().Add(-24 * time.Hour)
-			earlier(func(r *csr.Request) {
+			earlier(func(r *model.CertificateRequest) {
 				r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 			})(w)
 		}),
-		approves("another host's approved", earlier(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
-		approves("a renewal approved", earlier(func(r *csr.Request) { r.Username = "system:node:w-1" })),
-		approves("one denied", earlier(func(r *csr.Request) { r.Approved, r.Issued, r.Denied = false, false, true })),
-		approves("a serving request approved", earlier(func(r *csr.Request) { r.Signer = servingSigner })),
+		approves("another host's approved", earlier(func(r *model.CertificateRequest) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
+		approves("a renewal approved", earlier(func(r *model.CertificateRequest) { r.Username = "system:node:w-1" })),
+		approves("one denied", earlier(func(r *model.CertificateRequest) { r.Approved, r.Issued, r.Denied = false, false, true })),
+		approves("a serving request approved", earlier(func(r *model.CertificateRequest) { r.Signer = servingSigner })),
 		approves("approved with the name as a unit", earlier(subjectOf(
 			relative(unit, printable, "system:node:w-1"), relative(commonName, printable, "system:node:w-2")))),
-		approves("something unreadable approved", earlier(func(r *csr.Request) { r.PEM = []byte("w-1") })),
-		approves("no PKCS#10 approved", earlier(func(r *csr.Request) { r.PEM = armour([]byte{0x30, 0x00}) })),
+		approves("something unreadable approved", earlier(func(r *model.CertificateRequest) { r.PEM = []byte("w-1") })),
+		approves("no PKCS#10 approved", earlier(func(r *model.CertificateRequest) { r.PEM = armour([]byte{0x30, 0x00}) })),
 	}
 }
 
 // rivalRows are about other pending requests of the same name.
 func rivalRows(t *testing.T) []row {
-	rival := func(change func(*csr.Request)) func(*world) {
+	rival := func(change func(*model.CertificateRequest)) func(*world) {
 		r := clientRequest("csr-2", encode(t, newKey(t), template("system:node:w-1", nil)))
 		change(&r)
 		return func(w *world) { w.other(r) }
 	}
 	asks := func(name string, change func(*world)) row {
-		return row{name: name, change: change, decision: csr.Ask, reason: csr.ReasonRivalKeys, says: `"csr-2" (key `}
+		return row{name: name, change: change, decision: model.RequestAsk, reason: csr.ReasonRivalKeys, says: `"csr-2" (key `}
 	}
 	again := func(later time.Duration) func(*world) {
 		return func(w *world) {
@@ -213,26 +214,28 @@ func rivalRows(t *testing.T) []row {
 		}
 	}
 	return []row{
-		asks("two keys", rival(func(*csr.Request) {})),
-		approves("two keys, one of another name in capitals", rival(func(r *csr.Request) {
+		asks("two keys", rival(func(*model.CertificateRequest) {})),
+		approves("two keys, one of another name in capitals", rival(func(r *model.CertificateRequest) {
 			r.PEM = encode(t, newKey(t), template("system:node:W-1", nil))
 		})),
-		asks("two keys, one with usages of a server", rival(func(r *csr.Request) { r.Usages = []string{"server auth"} })),
-		asks("two keys, one with names", rival(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:w-1", []string{"w-1"})) })),
+		asks("two keys, one with usages of a server", rival(func(r *model.CertificateRequest) { r.Usages = []string{"server auth"} })),
+		asks("two keys, one with names", rival(func(r *model.CertificateRequest) {
+			r.PEM = encode(t, newKey(t), template("system:node:w-1", []string{"w-1"}))
+		})),
 		asks("two keys and one of them twice", func(w *world) {
-			rival(func(*csr.Request) {})(w)
+			rival(func(*model.CertificateRequest) {})(w)
 			w.other(clientRequest("csr-3", encode(t, w.key, template("system:node:w-1", nil))))
 		}),
-		asks("two keys, the newer one", rival(func(r *csr.Request) { r.Created = r.Created.Add(-time.Second) })).saying(`first: "csr-1" (key `),
-		refuses("two keys, the older one", csr.ReasonSuperseded, rival(func(r *csr.Request) { r.Created = r.Created.Add(time.Second) })).saying(`"csr-2"`),
-		asks("two keys, and a newer one with usages of a server", rival(func(r *csr.Request) {
+		asks("two keys, the newer one", rival(func(r *model.CertificateRequest) { r.Created = r.Created.Add(-time.Second) })).saying(`first: "csr-1" (key `),
+		refuses("two keys, the older one", csr.ReasonSuperseded, rival(func(r *model.CertificateRequest) { r.Created = r.Created.Add(time.Second) })).saying(`"csr-2"`),
+		asks("two keys, and a newer one with usages of a server", rival(func(r *model.CertificateRequest) {
 			r.Created, r.Usages = r.Created.Add(time.Second), []string{"server auth"}
 		})),
-		approves("two keys, one of before the reboot", rival(func(r *csr.Request) { r.Created = rebooted().Add(-time.Hour) })),
-		approves("two keys, one by an administrator", rival(func(r *csr.Request) { r.Username = "system:admin" })),
-		approves("two keys, one of a renewal", rival(func(r *csr.Request) { r.Username = "system:node:w-1" })),
-		approves("two keys, one denied", rival(func(r *csr.Request) { r.Denied = true })),
-		approves("two keys of two names", rival(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
+		approves("two keys, one of before the reboot", rival(func(r *model.CertificateRequest) { r.Created = rebooted().Add(-time.Hour) })),
+		approves("two keys, one by an administrator", rival(func(r *model.CertificateRequest) { r.Username = "system:admin" })),
+		approves("two keys, one of a renewal", rival(func(r *model.CertificateRequest) { r.Username = "system:node:w-1" })),
+		approves("two keys, one denied", rival(func(r *model.CertificateRequest) { r.Denied = true })),
+		approves("two keys of two names", rival(func(r *model.CertificateRequest) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
 		approves("one key twice, the older one", again(time.Second)),
 		approves("one key twice at once, the first by name", again(0)),
 		refuses("one key twice, the younger one", csr.ReasonRepeated, again(-time.Second)).saying(`"csr-2"`),

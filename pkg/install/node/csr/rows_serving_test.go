@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -18,8 +19,8 @@ func servingRows(t *testing.T) []row {
 	}
 	return []row{
 		approves("as a kubelet makes it", func(*world) {}).saying(`"w-1", "10.0.0.11", "2001:db8::11"`),
-		{name: "denied", change: func(w *world) { w.request.Denied = true }, decision: csr.Ignore, reason: csr.ReasonDenied},
-		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: csr.Ignore, reason: csr.ReasonApproved},
+		{name: "denied", change: func(w *world) { w.request.Denied = true }, decision: model.RequestIgnore, reason: csr.ReasonDenied},
+		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: csr.ReasonApproved},
 		by("another node", func(w *world) { w.request.Username = "system:node:w-2" }),
 		by("the node in capitals", func(w *world) { w.request.Username = "system:node:W-1" }),
 		by("the bootstrapper", func(w *world) { w.request.Username, w.request.Groups = bootstrapper, bootstrapperGroups() }),
@@ -51,7 +52,7 @@ func servingRows(t *testing.T) []row {
 		approves("the same name often", func(w *world) { w.template.DNSNames = []string{"w-1", "w-1"} }),
 		{
 			name: "no Node yet", change: func(w *world) { w.cluster.Nodes = nil },
-			decision: csr.Wait, reason: csr.ReasonNodeMissing,
+			decision: model.RequestWait, reason: csr.ReasonNodeMissing,
 		},
 		refuses("no Node yet, and another's address", csr.ReasonForeignAddress, func(w *world) {
 			w.cluster.Nodes, w.template = nil, template("system:node:w-1", nil, "10.0.0.12")
@@ -67,7 +68,7 @@ func servingRows(t *testing.T) []row {
 // proofRows are about Nodes older than the reboot, whose certificate has to be shown to be
 // of this installation otherwise.
 func proofRows(t *testing.T) []row {
-	old := func(change func(*csr.Request)) func(*world) {
+	old := func(change func(*model.CertificateRequest)) func(*world) {
 		r := clientRequest("csr-0", encode(t, newKey(t), template("system:node:w-1", nil)))
 		r.Created = rebooted().Add(2 * time.Minute)
 		r = approved(r)
@@ -87,24 +88,24 @@ func proofRows(t *testing.T) []row {
 		unproven("a Node of the moment of the reboot", created(0)),
 		unproven("a Node of no time", func(w *world) { w.cluster.Nodes[1].Created = time.Time{} }),
 		approves("a Node of just after the reboot", created(time.Second)),
-		approves("an old Node whose request was approved", old(func(*csr.Request) {})),
-		approves("an old Node whose request somebody else approved", old(func(r *csr.Request) { r.Reason, r.Message = "AutoApproved", "" })),
+		approves("an old Node whose request was approved", old(func(*model.CertificateRequest) {})),
+		approves("an old Node whose request somebody else approved", old(func(r *model.CertificateRequest) { r.Reason, r.Message = "AutoApproved", "" })),
 		unproven("an old Node of a host that the service has seen as a Node", func(w *world) {
 			created(-24 * time.Hour)(w)
 			w.host().Joined = true
 		}),
-		unproven("a request of before the reboot approved since", old(func(r *csr.Request) {
+		unproven("a request of before the reboot approved since", old(func(r *model.CertificateRequest) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(time.Minute)
 		})),
-		unproven("an administrator's request approved", old(func(r *csr.Request) { r.Username = "system:admin" })),
-		unproven("a renewal approved", old(func(r *csr.Request) { r.Username = "system:node:w-1" })),
-		unproven("a request that pends", old(func(r *csr.Request) { r.Approved, r.Issued = false, false })),
-		unproven("a request denied", old(func(r *csr.Request) { r.Approved, r.Issued, r.Denied = false, false, true })),
-		unproven("another host's request approved", old(func(r *csr.Request) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
-		unproven("a request approved without the organisation", old(func(r *csr.Request) {
+		unproven("an administrator's request approved", old(func(r *model.CertificateRequest) { r.Username = "system:admin" })),
+		unproven("a renewal approved", old(func(r *model.CertificateRequest) { r.Username = "system:node:w-1" })),
+		unproven("a request that pends", old(func(r *model.CertificateRequest) { r.Approved, r.Issued = false, false })),
+		unproven("a request denied", old(func(r *model.CertificateRequest) { r.Approved, r.Issued, r.Denied = false, false, true })),
+		unproven("another host's request approved", old(func(r *model.CertificateRequest) { r.PEM = encode(t, newKey(t), template("system:node:w-2", nil)) })),
+		unproven("a request approved without the organisation", old(func(r *model.CertificateRequest) {
 			r.PEM = byHand{subject: subject(relative(commonName, printable, "system:node:w-1"))}.encode(t, newKey(t))
 		})),
-		unproven("a request approved for another name behind", old(func(r *csr.Request) {
+		unproven("a request approved for another name behind", old(func(r *model.CertificateRequest) {
 			r.PEM = byHand{subject: subject(relative(organization, printable, "system:nodes"),
 				relative(commonName, printable, "system:node:w-1"), relative(commonName, printable, "system:node:w-2"))}.encode(t, newKey(t))
 		})),
@@ -177,7 +178,7 @@ func addressRows() []row {
 		}
 	}
 	unknown := func(name, address string, change func(*world)) row {
-		return row{name: name, change: change, decision: csr.Ask, reason: csr.ReasonUnknownAddress, address: address, says: "10.0.0.11, 2001:db8::11"}
+		return row{name: name, change: change, decision: model.RequestAsk, reason: csr.ReasonUnknownAddress, address: address, says: "10.0.0.11, 2001:db8::11"}
 	}
 	own := func(reason, address string, rows ...row) []row {
 		return append(rows,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const authenticatedGroup = "system:authenticated"
@@ -17,9 +19,9 @@ func (a *asked) serving() {
 		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
 	)
 	if found == nil {
-		found = &finding{Approve, ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
+		found = &finding{model.RequestApprove, ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
 	}
-	a.verdict.settle(*found)
+	settle(a.verdict, *found)
 }
 
 func (a *asked) byItself() *finding {
@@ -58,7 +60,7 @@ func (a *asked) ownNames() *finding {
 		if other, ok := a.another(a.judge.names[asked]); ok {
 			return refused(ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
 		}
-		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return NodeName(own) == asked }) {
+		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return model.NodeName(own) == asked }) {
 			return refused(ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
 		}
 	}
@@ -143,7 +145,7 @@ func (a *asked) hasNode() *finding {
 	if a.nodes[a.verdict.Node] != nil {
 		return nil
 	}
-	return &finding{Wait, ReasonNodeMissing, "its Node does not exist yet"}
+	return &finding{model.RequestWait, ReasonNodeMissing, "its Node does not exist yet"}
 }
 
 // provenNode asks that the Node's own certificate is of this installation: a client request
@@ -176,7 +178,7 @@ func (a *asked) knownAddresses() *finding {
 		return nil
 	}
 	a.verdict.Addresses = unknown
-	return &finding{Ask, ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
+	return &finding{model.RequestAsk, ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
 }
 
 // addresses are those asked for, each once, as they are written.

@@ -3,21 +3,23 @@ package csr
 import (
 	"fmt"
 	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // supersede marks the pending requests in place of which the same kubelet has made another one,
 // as far as can be told: of one name, for the same, and of the same standing. One that is not as
 // a kubelet makes it takes the place of those alone that are wrong in the same way.
-func supersede(requests []Request, verdicts []Verdict) {
+func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerdict) {
 	type claimed struct {
-		kind     Kind
+		kind     model.RequestKind
 		node     string
 		standing string
 	}
 	groups := map[claimed][]int{}
 	for i := range verdicts {
 		v := &verdicts[i]
-		if !requests[i].Pending() || v.Node == "" || v.Kind != Client && v.Kind != Serving {
+		if !requests[i].Pending() || v.Node == "" || v.Kind != model.RequestClient && v.Kind != model.RequestServing {
 			continue
 		}
 		of := claimed{v.Kind, v.Node, standing(v)}
@@ -31,7 +33,7 @@ func supersede(requests []Request, verdicts []Verdict) {
 				verdicts[newest].Older++
 			}
 		}
-		if v := &verdicts[newest]; v.Older > 0 && v.Decision != Approve && v.Reason != ReasonRivalKeys {
+		if v := &verdicts[newest]; v.Older > 0 && v.Decision != model.RequestApprove && v.Reason != ReasonRivalKeys {
 			v.Message += fmt.Sprintf("; older ones that are pending as well: %d", v.Older)
 		}
 	}
@@ -39,7 +41,7 @@ func supersede(requests []Request, verdicts []Verdict) {
 
 // standing is what a request may well be: a kubelet's own, but for what is known of its host, or
 // something else.
-func standing(v *Verdict) string {
+func standing(v *model.RequestVerdict) string {
 	switch v.Reason {
 	case ReasonProven, ReasonRivalKeys, ReasonSuperseded, ReasonUnknownAddress, ReasonNodeMissing, ReasonHostNotNamed, ReasonHostUnasked,
 		ReasonHostNotInstalled, ReasonRebootUnknown, ReasonBeforeReboot, ReasonNodeExists, ReasonAlreadyApproved, ReasonAlreadyJoined,

@@ -6,20 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // TestKubeletThatAsksAnew: of what a kubelet has asked again and again, the newest is of use.
 func TestKubeletThatAsksAnew(t *testing.T) {
 	const often = 12
-	for name, change := range map[string]func(*csr.Cluster, *[]csr.Request){
-		csr.ReasonRivalKeys:     func(*csr.Cluster, *[]csr.Request) {},
-		csr.ReasonAlreadyJoined: func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Joined = true },
-		csr.ReasonHostNotNamed:  func(c *csr.Cluster, _ *[]csr.Request) { c.Hosts[0].Named = false },
+	for name, change := range map[string]func(*csr.Cluster, *[]model.CertificateRequest){
+		csr.ReasonRivalKeys:     func(*csr.Cluster, *[]model.CertificateRequest) {},
+		csr.ReasonAlreadyJoined: func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Joined = true },
+		csr.ReasonHostNotNamed:  func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Named = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := cluster()
-			var requests []csr.Request
+			var requests []model.CertificateRequest
 			for i := range often { // the newest is the first by name
 				r := clientRequest(fmt.Sprintf("csr-%02d", often-i), encode(t, newKey(t), template("system:node:w-1", nil)))
 				r.Created = r.Created.Add(time.Duration(i) * 15 * time.Minute)
@@ -42,7 +43,7 @@ func TestKubeletThatAsksAnew(t *testing.T) {
 						t.Errorf("it says %q", v.Message)
 					}
 				default:
-					if v.Decision != csr.Refuse || v.Newer != "csr-01" {
+					if v.Decision != model.RequestRefuse || v.Newer != "csr-01" {
 						t.Errorf("%+v", v)
 					}
 				}

@@ -52,20 +52,6 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// NodeName is the name of the Node of a host with this hostname, as the kubelet makes it: in
-// lower case, without space around it. Only letters of ASCII are changed, because a name with
-// others cannot be the name of a Node.
-//
-// It is for what a service or a file says of a host. The name in a request is compared as it is.
-func NodeName(hostname string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r - 'A' + 'a'
-		}
-		return r
-	}, strings.TrimSpace(hostname))
-}
-
 // nodeName reports whether a name may be that of a Node: a subdomain by RFC 1123, which has no
 // capitals.
 func nodeName(name string) bool {

@@ -162,7 +162,11 @@ func (q *Question) operatorTakes(ahead []*Machine, m *Machine, member *model.Etc
 // command takes a member out of etcd, in the pod of another one. Nobody but a person types it: a mistake in
 // it ends the cluster.
 func (q *Question) command(node, member string) string {
-	return q.Spoke.RemoveMember(node, member).String()
+	in := "NODE"
+	if well := q.Spoke.WellMember(node); well != nil {
+		in = names.Quoted(well.Name)
+	}
+	return fmt.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", in, names.Quoted(member))
 }
 
 // MayDrain reports whether the node of a Machine that is being deleted is to be drained.

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -288,7 +289,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	if len(host.Labels) > 0 {
 		out["nodeLabels"] = hubobjects.AnyMap(host.Labels)
 	}
-	hubobjects.Put(out, "installerArgs", string(setting.OfHost(host, "", nil)[setting.Args]))
+	hubobjects.Put(out, "installerArgs", string(setting.OfHost(host, "", nil)[model.SettingInstallerArgs]))
 	hubobjects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
 	nodeMetal3(out, host)
 	return out, credentials

@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/installcfg"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,7 +28,7 @@ func (r *Reader) Proxy(n *source.Node) {
 
 // NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *source.Node) {
-	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
+	list := append(spec.StringList{}, model.Commas(n.Peek())...)
 	source.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
@@ -74,11 +74,11 @@ func (r *Reader) VIPs(n *source.Node) {
 	for _, key := range []string{"apiVIPs", "apiVIP", "ingressVIPs", "ingressVIP"} {
 		object[key] = n.Get(key).Plain()
 	}
-	r.vips(setting.APIVIPs, &to.API, object, n.Get("apiVIPs"), n.Get("apiVIP"))
-	r.vips(setting.IngressVIPs, &to.Ingress, object, n.Get("ingressVIPs"), n.Get("ingressVIP"))
+	r.vips(model.SettingAPIVIPs, &to.API, object, n.Get("apiVIPs"), n.Get("apiVIP"))
+	r.vips(model.SettingIngressVIPs, &to.Ingress, object, n.Get("ingressVIPs"), n.Get("ingressVIP"))
 }
 
-func (r *Reader) vips(name setting.Name, to *[]string, object hubobjects.Fields, list, one *source.Node) {
+func (r *Reader) vips(name model.Setting, to *[]string, object hubobjects.Fields, list, one *source.Node) {
 	r.Set(string(name), list)
 	read, said, err := hubobjects.Read[[]string](hubobjects.InstallTable(), name, hubobjects.Fields{"spec": object})
 	switch {
@@ -101,7 +101,7 @@ func (r *Reader) Balancer(n *source.Node) {
 	}
 	word := r.Text(n)
 	object := hubobjects.Fields{"spec": hubobjects.Fields{"loadBalancer": hubobjects.Fields{"type": word}}}
-	value, _, err := hubobjects.Read[spec.LoadBalancer](hubobjects.InstallTable(), setting.LoadBalancer, object)
+	value, _, err := hubobjects.Read[spec.LoadBalancer](hubobjects.InstallTable(), model.SettingLoadBalancer, object)
 	switch {
 	case word == "OpenShiftManagedDefault": // of an install-config
 		value = spec.ClusterManaged
@@ -109,7 +109,7 @@ func (r *Reader) Balancer(n *source.Node) {
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write ClusterManaged or UserManaged")
 	}
 	r.Cluster.Spec.Network.LoadBalancer = value
-	r.From(string(setting.LoadBalancer), n)
+	r.From(string(model.SettingLoadBalancer), n)
 }
 
 // Override passes a value on to the install-config as it is, save for secrets and for what
@@ -246,7 +246,7 @@ func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
 	if n.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
 		list = r.Texts(r.Embed(n))
 	} else {
-		list = append(list, setting.Commas(r.Text(n))...)
+		list = append(list, model.Commas(r.Text(n))...)
 	}
 	*to = list
 	r.From(field, n)

@@ -9,46 +9,46 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
-	at := func(name setting.Name) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
 	r.ObjectNames(n, "")
 	if len(h.Deployments) > 0 {
 		r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
 	}
-	r.Tag(at(setting.Tags))
+	r.Tag(at(model.SettingTags))
 	r.VIPs(s)
-	r.Balancer(at(setting.LoadBalancer).Get("type"))
-	for _, name := range []setting.Name{setting.ControlPlane, setting.Workers, setting.Arbiters, setting.NTP, setting.SchedulableCP} {
+	r.Balancer(at(model.SettingLoadBalancer).Get("type"))
+	for _, name := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters, model.SettingNTP, model.SettingSchedulableControlPlane} {
 		r.Set(string(name), at(name))
 	}
 	if s.Get("provisionRequirements") != nil && c.Spec.Topology.Workers == nil {
 		c.Spec.Topology.Workers = new(0)
 	}
-	r.PlatformType(at(setting.Platform), s.Get("external"))
+	r.PlatformType(at(model.SettingPlatform), s.Get("external"))
 	r.Networking(s.Get("networking"))
-	r.userManaged(at(setting.UserManaged))
-	r.SSHKeys(at(setting.SSHKeys))
+	r.userManaged(at(model.SettingUserManaged))
+	r.SSHKeys(at(model.SettingSSHKeys))
 	r.agentPools(s)
 	r.Hold(s.Get("holdInstallation"))
-	r.ignitionEndpoint(h, at(setting.IgnEndpoint))
-	r.DiskEncryption(at(setting.DiskEncrypt))
-	r.Proxy(at(setting.Proxy))
+	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
+	r.DiskEncryption(at(model.SettingDiskEncryption))
+	r.Proxy(at(model.SettingProxy))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	r.manifestMaps(h, s)
 	r.IgnoredValidations(n.Get("metadata", "annotations"))
-	r.InstallOverrides(at(setting.InstallConfig))
+	r.InstallOverrides(at(model.SettingInstallConfigOverrides))
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
 }
 
 // fieldOf is the value of the first field that holds a setting of an object, by the table
 // of its kind.
-func fieldOf(n *source.Node, table hubobjects.Table, name setting.Name) *source.Node {
+func fieldOf(n *source.Node, table hubobjects.Table, name model.Setting) *source.Node {
 	row, _ := table.Row(name)
 	return n.Get(row.Paths[0]...)
 }
@@ -69,7 +69,7 @@ func (r *Hub) IgnoredValidations(notes *source.Node) {
 func (r *Hub) PlatformType(n, external *source.Node) {
 	to := &r.Cluster.Spec.Platform
 	word := r.Text(n)
-	platform, _, err := hubobjects.Read[spec.Platform](hubobjects.InstallTable(), setting.Platform, specOf("platformType", n))
+	platform, _, err := hubobjects.Read[spec.Platform](hubobjects.InstallTable(), model.SettingPlatform, specOf("platformType", n))
 	if err != nil {
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write BareMetal, None, VSphere, Nutanix or External")
 	}
@@ -126,7 +126,7 @@ func (r *Hub) agentPools(s *source.Node) {
 		}
 	}
 	object["compute"] = workers
-	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), setting.Hyperthreads, hubobjects.Fields{"spec": object})
+	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), model.SettingHyperthreading, hubobjects.Fields{"spec": object})
 	if !said {
 		return
 	}
@@ -219,7 +219,7 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	mode, on, servers := n.Get("mode"), n.Get("enableOn"), n.Get("tangServers")
 	r.Text(mode)
 	r.Text(on)
-	d, _, _ := hubobjects.Read[spec.DiskEncryption](hubobjects.InstallTable(), setting.DiskEncrypt, specOf("diskEncryption", n))
+	d, _, _ := hubobjects.Read[spec.DiskEncryption](hubobjects.InstallTable(), model.SettingDiskEncryption, specOf("diskEncryption", n))
 	d.Tang = nil // they are read one by one
 	r.Cluster.Spec.DiskEncryption = &d
 	r.From("spec.diskEncryption", n)

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -37,7 +38,7 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 // architecture and for whose network is whose.
 func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name setting.Name) *source.Node { return fieldOf(n, hubobjects.InfraEnvTable(), name) }
+	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InfraEnvTable(), name) }
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -46,10 +47,10 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	} else {
 		r.PullSecretRef(h, ref)
 	}
-	r.SSHKeys(at(setting.SSHKeys))
-	r.Proxy(at(setting.Proxy))
-	r.Set(string(setting.ExtraNTP), at(setting.ExtraNTP))
-	r.Set(string(setting.NTP), at(setting.NTP))
+	r.SSHKeys(at(model.SettingSSHKeys))
+	r.Proxy(at(model.SettingProxy))
+	r.Set(string(model.SettingExtraNTP), at(model.SettingExtraNTP))
+	r.Set(string(model.SettingNTP), at(model.SettingNTP))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -59,16 +60,16 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	}
 	r.Lose(s.Get("nmStateConfigLabelSelector", "matchExpressions"), "networks are joined by matchLabels only")
 	r.MeansEmpty(s.Get("nmStateConfigLabelSelector"), "is empty")
-	r.DiscoveryIgnition(at(setting.DiscIgnition))
-	if arch := at(setting.Arch); arch != nil {
+	r.DiscoveryIgnition(at(model.SettingDiscoveryIgnition))
+	if arch := at(model.SettingArch); arch != nil {
 		env.Arch = setting.Word[spec.Arch](r.Text(arch))
 		r.envArch(env.Arch, arch)
 	}
-	r.KernelArguments(at(setting.KernelArgs))
-	r.TrustBundle(at(setting.TrustBundle))
+	r.KernelArguments(at(model.SettingKernelArguments))
+	r.TrustBundle(at(model.SettingTrustBundle))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
-	r.ImageType(at(setting.ImageType))
-	r.NetworkDelay(at(setting.NetworkDelay))
+	r.ImageType(at(model.SettingImageType))
+	r.NetworkDelay(at(model.SettingNetworkDelay))
 	r.hubOnly(n, s)
 	r.Envs = append(r.Envs, env)
 }
@@ -189,10 +190,10 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 		}
 	}
 	script := s.Get("ipxeScriptType")
-	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), setting.IPXE, specOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
-		source.Carry(r.Account, string(setting.IPXE), &set.IPXE, script, kind)
+	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, specOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
+		source.Carry(r.Account, string(model.SettingIPXE), &set.IPXE, script, kind)
 	}
-	r.Set(string(setting.OSVersion), fieldOf(n, hubobjects.InfraEnvTable(), setting.OSVersion))
+	r.Set(string(model.SettingOSVersion), fieldOf(n, hubobjects.InfraEnvTable(), model.SettingOSVersion))
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
@@ -200,14 +201,14 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 	set, table := &r.Cluster.Spec.Hub, hubobjects.InfraEnvTable()
 	object := hubobjects.Fields{"metadata": hubobjects.Fields{"annotations": notes.Plain(), "labels": labels.Plain()}}
-	propagated, _, _ := hubobjects.Read[map[string]string](table, setting.NodeLabels, object)
+	propagated, _, _ := hubobjects.Read[map[string]string](table, model.SettingNodeLabels, object)
 	r.Text(notes.Get(hubapi.AnnotationPropagateNodeLabels))
 	for _, key := range slices.Sorted(maps.Keys(propagated)) {
 		if label := labels.Get(key); label != nil {
-			r.setLabel(&set.NodeLabels, string(setting.NodeLabels), label)
+			r.setLabel(&set.NodeLabels, string(model.SettingNodeLabels), label)
 		}
 	}
-	ironic, _, _ := hubobjects.Read[spec.Ironic](table, setting.Ironic, object)
+	ironic, _, _ := hubobjects.Read[spec.Ironic](table, model.SettingIronic, object)
 	if agent := notes.Get(hubapi.AnnotationEnableIronicAgent); agent.Peek() == "true" {
 		r.Text(agent)
 		set.Ironic.Agent = true

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -69,11 +70,11 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 
 func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 	to := r.Host(i)
-	at := func(name setting.Name) *source.Node {
+	at := func(name model.Setting) *source.Node {
 		return fieldOf(n, hubobjects.MachineTable(hubobjects.HostSecrets{}), name)
 	}
 	notes := n.Get("metadata", "annotations")
-	if hostname := at(setting.Hostname); hostname != nil {
+	if hostname := at(model.SettingHostname); hostname != nil {
 		if to.Hostname = r.Text(hostname); to.Hostname == to.Name {
 			to.Hostname = ""
 		}
@@ -81,10 +82,10 @@ func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 	} else if notes != nil || to.BMC != nil {
 		r.Present[settings.HostField(i, "hostname")] = true
 	}
-	r.Role(i, at(setting.Role))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(setting.Pool))
-	r.InstallerArgs(i, at(setting.Args))
-	r.HostIgnition(i, at(setting.Ignition))
+	r.Role(i, at(model.SettingRole))
+	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
+	r.InstallerArgs(i, at(model.SettingInstallerArgs))
+	r.HostIgnition(i, at(model.SettingIgnition))
 	r.fencingSecret(h, i, notes.Get(hubapi.AnnotationBMACFencingSecret))
 	if ref := notes.Get(hubapi.AnnotationBMACClusterReference); ref != nil {
 		_, name, _ := strings.Cut(r.Text(ref), "/")
@@ -103,20 +104,20 @@ func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 // hubAgent carries over what was set by hand on an Agent.
 func (r *Hub) hubAgent(n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name setting.Name) *source.Node {
+	at := func(name model.Setting) *source.Node {
 		return fieldOf(n, hubobjects.AgentTable(hubobjects.HostSecrets{}), name)
 	}
-	hostname, name := at(setting.Hostname), n.Get("metadata", "name")
+	hostname, name := at(model.SettingHostname), n.Get("metadata", "name")
 	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
 	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
-	r.Role(i, at(setting.Role))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(setting.Pool))
+	r.Role(i, at(model.SettingRole))
+	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
 	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
-	r.InstallerArgs(i, at(setting.Args))
-	r.HostIgnition(i, at(setting.Ignition))
-	r.NodeLabels(i, at(setting.Labels))
-	r.Means(at(setting.Approved), "oaictl approves the hosts that the file names")
+	r.InstallerArgs(i, at(model.SettingInstallerArgs))
+	r.HostIgnition(i, at(model.SettingIgnition))
+	r.NodeLabels(i, at(model.SettingLabels))
+	r.Means(at(model.SettingApproved), "oaictl approves the hosts that the file names")
 	r.Means(s.Get("clusterDeploymentName"), "oaictl binds the hosts that the file names")
 	r.ObjectNamespace(n)
 	r.Means(n.Get("metadata", "labels"), "is filled in by the service")

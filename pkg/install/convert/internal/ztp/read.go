@@ -12,10 +12,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -167,18 +167,18 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 // importedInstall carries over what is said of the hosts that are added to a cluster.
 func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name setting.Name) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
 	r.ObjectNames(n, "")
 	r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
-	r.Tag(at(setting.Tags))
-	r.SSHKeys(at(setting.SSHKeys))
-	r.ignitionEndpoint(h, at(setting.IgnEndpoint))
-	r.Proxy(at(setting.Proxy))
+	r.Tag(at(model.SettingTags))
+	r.SSHKeys(at(model.SettingSSHKeys))
+	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
+	r.Proxy(at(model.SettingProxy))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
 	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta, "repeats what the ClusterDeployment says")
-	r.MeansIf(at(setting.UserManaged), "is written for every cluster that is installed already", "true")
+	r.MeansIf(at(model.SettingUserManaged), "is written for every cluster that is installed already", "true")
 	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
 	r.Rest(s, "says how a cluster is installed, but this one is installed already")
 	r.Rest(n.Get("metadata", "annotations"), "says how a cluster is installed, but this one is installed already")

@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -68,7 +67,7 @@ func (c *Client) Fault(a Attempt, err error) *model.Fault {
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.Namespace)
-		f.Next = advice.Sprintf("wait until it is gone; `kubectl get namespace %s -o yaml` says what holds it", a.Namespace)
+		f.Next = model.Advicef("wait until it is gone; `kubectl get namespace %s -o yaml` says what holds it", a.Namespace)
 	case apierrors.IsForbidden(err):
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
 			a.Verb = match[1] // an apply needs patch and, for a new object, create
@@ -85,7 +84,7 @@ func (c *Client) Fault(a Attempt, err error) *model.Fault {
 		f.Next = "{get clusters}"
 		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
 			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
-			f.Next = advice.Sprintf("kubectl create namespace %s, or have somebody do it who may", a.Namespace)
+			f.Next = model.Advicef("kubectl create namespace %s, or have somebody do it who may", a.Namespace)
 		}
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = model.CodeNotFound, true
@@ -142,7 +141,7 @@ func (c *Client) setForbidden(f *model.Fault, a Attempt) {
 		where, flag = "in namespace "+a.Namespace, " -n "+a.Namespace
 	}
 	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.Verb, resource, where)
-	f.Next = advice.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
+	f.Next = model.Advicef("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
 func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {

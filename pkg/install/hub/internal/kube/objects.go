@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -231,7 +230,7 @@ func DeletingFault(u *unstructured.Unstructured) *model.Fault {
 	case hubapi.KindNamespace:
 		what = "it"
 	case hubapi.KindClusterDeployment:
-		next = advice.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
+		next = model.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),

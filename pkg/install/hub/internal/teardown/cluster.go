@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -59,7 +58,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return &model.Fault{
 				Code: model.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
 				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
-				Next: advice.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
+				Next: model.Advicef("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
 		}
 		settle := w.preserve
@@ -310,7 +309,7 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
-		Next: advice.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+		Next: model.Advicef("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
 	}
 }
 

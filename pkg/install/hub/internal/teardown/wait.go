@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -92,7 +91,7 @@ func stuckAdvice(left []*unstructured.Unstructured) model.Advice {
 	if len(commands) == 0 {
 		return next
 	}
-	return next + advice.Literal("; if it is gone for good, and only then, take the finalizers off by hand, which cleans nothing up: "+strings.Join(commands, "; "))
+	return next + model.Literal("; if it is gone for good, and only then, take the finalizers off by hand, which cleans nothing up: "+strings.Join(commands, "; "))
 }
 
 // mostNamed is how many objects that wait for the same are named one by one.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -24,15 +23,15 @@ func keepingOf(t *testing.T, wire string) [3]model.Keeping {
 	}
 	tables := NewTables()
 	now := tables.ClusterOf(&c, "").Keeping
-	return [3]model.Keeping{now[setting.MachineNet], now[setting.APIVIPs], now[setting.IngressVIPs]}
+	return [3]model.Keeping{now[model.SettingMachineNetworks], now[model.SettingAPIVIPs], now[model.SettingIngressVIPs]}
 }
 
 // The kinds of cluster, by phase: without machine networks, with them, ready, and
 // once the install was asked for.
 func TestKeepingByKindAndPhase(t *testing.T) {
 	const (
-		kept, derived, cleared = setting.Kept, setting.Derived, setting.Cleared
-		frozen, notYet         = setting.Frozen, setting.NotYet
+		kept, derived, cleared = model.KeptAsWritten, model.KeptDerived, model.KeptCleared
+		frozen, notYet         = model.KeptFrozen, model.KeptNotYet
 	)
 	phases := []string{
 		`"status":"insufficient"`,
@@ -92,7 +91,7 @@ func TestKeepingAsRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("requests by what the service was to do: %v", maps.Clone(told))
-	for _, keeping := range []model.Keeping{setting.Kept, setting.Derived, setting.Cleared, setting.NotYet} {
+	for _, keeping := range []model.Keeping{model.KeptAsWritten, model.KeptDerived, model.KeptCleared, model.KeptNotYet} {
 		if told[keeping] == 0 {
 			t.Errorf("no request shows %q", keeping)
 		}
@@ -115,12 +114,12 @@ func asTaken(t *testing.T, e recorded, cluster json.RawMessage) model.Keeping {
 	switch {
 	case len(asked.Networks) > 0:
 		outside := strings.Contains(answer.Reason, "does not belong to machine-network-cidr")
-		if taken := e.Status < 300; taken != (now[0] == setting.Kept) && !outside {
+		if taken := e.Status < 300; taken != (now[0] == model.KeptAsWritten) && !outside {
 			t.Errorf("machine networks that are %q: %d %s", now[0], e.Status, answer.Reason)
 		}
 		return now[0]
 	case len(asked.VIPs) > 0:
-		if e.Status >= 400 && (now[1] != setting.NotYet || !strings.Contains(answer.Reason, "No suitable matching CIDR found")) {
+		if e.Status >= 400 && (now[1] != model.KeptNotYet || !strings.Contains(answer.Reason, "No suitable matching CIDR found")) {
 			t.Errorf("VIPs that are %q: %d %s", now[1], e.Status, answer.Reason)
 		}
 		return now[1]

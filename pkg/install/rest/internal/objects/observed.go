@@ -200,7 +200,7 @@ func readInventory(text, hostID string) model.Inventory {
 		Disks: collect(wire.Disks, func(d *models.Disk) model.Disk {
 			return model.Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
+				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: model.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
 				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,
 			}
 		}),

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"github.com/oaictl/oaictl/pkg/install/model"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // recorded is one exchange of a recording.

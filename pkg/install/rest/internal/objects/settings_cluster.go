@@ -21,33 +21,33 @@ import (
 func clusterTable() Table[Cluster] {
 	type wire = Cluster
 	return append(clusterNetworkRows(),
-		text(setting.Version, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
-		text(setting.ReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
-		text(setting.Arch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
-		row(setting.ControlPlane, writeControlPlane, func(c *wire) (int, bool) {
+		text(model.SettingVersion, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
+		text(model.SettingReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
+		text(model.SettingArch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
+		row(model.SettingControlPlane, writeControlPlane, func(c *wire) (int, bool) {
 			n := controlPlanes(c)
 			return n, n > 0
 		}),
-		text(setting.SSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
-		row(setting.Platform, writePlatform, readPlatform),
-		row(setting.Hyperthreads, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} }, func(c *wire) (spec.RoleSet, bool) {
+		text(model.SettingSSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
+		row(model.SettingPlatform, writePlatform, readPlatform),
+		row(model.SettingHyperthreading, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} }, func(c *wire) (spec.RoleSet, bool) {
 			return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
 		}),
-		row(setting.SchedulableCP, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
+		row(model.SettingSchedulableControlPlane, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
 			return value(c.SchedulableMasters), c.SchedulableMasters != nil
 		}),
-		row(setting.DiskEncrypt, writeEncryption, readEncryption),
-		row(setting.IgnEndpoint, writeEndpoint, readEndpoint),
-		row(setting.Operators, writeOperators, readOperators),
-		row(setting.Bundles, writeBundles, func(c *wire) ([]spec.Bundle, bool) {
+		row(model.SettingDiskEncryption, writeEncryption, readEncryption),
+		row(model.SettingIgnitionEndpoint, writeEndpoint, readEndpoint),
+		row(model.SettingOperators, writeOperators, readOperators),
+		row(model.SettingBundles, writeBundles, func(c *wire) ([]spec.Bundle, bool) {
 			bundles := make([]spec.Bundle, 0, len(c.OperatorBundles))
 			for _, id := range c.OperatorBundles {
 				bundles = append(bundles, spec.Bundle{ID: id})
 			}
 			return bundles, c.OperatorBundles != nil
 		}),
-		text(setting.InstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
-		row(setting.Tags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
+		text(model.SettingInstallConfigOverrides, "", func(c *wire) string { return c.InstallConfigOverrides }),
+		row(model.SettingTags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
 			_, _, users := readTags(c.Tags, "")
 			return append([]string{}, users...), true
 		}),
@@ -72,42 +72,42 @@ func writeControlPlane(n int) body {
 func clusterNetworkRows() Table[Cluster] {
 	type wire = Cluster
 	return Table[wire]{
-		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
+		row(model.SettingNetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
-		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(model.SettingMachineNetworks, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
 		}).kept(keepsMachineNetworks),
-		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
+		row(model.SettingClusterNetworks, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
 			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) spec.ClusterNetwork {
 				return spec.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
 			}), true
 		}),
-		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(model.SettingServiceNetworks, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
 		}),
-		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(model.SettingAPIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(model.SettingIngressVIPs, func(l []string) body { return body{"ingress_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
+		row(model.SettingLoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
 				return ClusterManaged, true // of a service that knows no other
 			}
 			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
 		}),
-		row(setting.UserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
+		row(model.SettingUserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
 			return value(c.UserManagedNetworking), c.UserManagedNetworking != nil
 		}),
-		row(setting.Proxy, proxyFields, func(c *wire) (spec.Proxy, bool) {
+		row(model.SettingProxy, proxyFields, func(c *wire) (spec.Proxy, bool) {
 			return proxyOf(c.HTTPProxy, c.HTTPSProxy, c.NoProxy), true
 		}),
-		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
 		}),
-		row(setting.NTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+		row(model.SettingNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return c.NtpSources, len(c.NtpSources) > 0
 		}),
 	}
@@ -150,7 +150,7 @@ func proxyFields(p spec.Proxy) body {
 }
 
 func proxyOf(http, https, no string) spec.Proxy {
-	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)}
+	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: model.Commas(no)}
 }
 
 func writePlatform(p spec.Platform) body {
@@ -257,7 +257,7 @@ type Ignored struct {
 
 // IgnoredOf is which validations may fail, as the service takes them.
 func IgnoredOf(ignored spec.IgnoreValidations) Ignored {
-	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
+	inner := func(ids []string) string { return string(model.ValueOf(append([]string{}, ids...))) }
 	return Ignored{Cluster: inner(ignored.Cluster), Hosts: inner(ignored.Hosts)}
 }
 
@@ -277,13 +277,13 @@ func (w Ignored) Validations() spec.IgnoreValidations {
 func keepsMachineNetworks(c *Cluster) model.Keeping {
 	switch {
 	case begun(c):
-		return setting.Frozen
+		return model.KeptFrozen
 	case !calculatesNetworks(c):
-		return setting.Kept
+		return model.KeptAsWritten
 	case len(c.MachineNetworks) == 0:
-		return setting.Cleared
+		return model.KeptCleared
 	}
-	return setting.Derived
+	return model.KeptDerived
 }
 
 // keepsVIPs: where it calculates the machine networks from them, it takes other
@@ -291,11 +291,11 @@ func keepsMachineNetworks(c *Cluster) model.Keeping {
 func keepsVIPs(c *Cluster) model.Keeping {
 	switch {
 	case begun(c):
-		return setting.Frozen
+		return model.KeptFrozen
 	case calculatesNetworks(c):
-		return setting.NotYet
+		return model.KeptNotYet
 	}
-	return setting.Kept
+	return model.KeptAsWritten
 }
 
 // begun says whether the install was asked for, after which nothing is taken.

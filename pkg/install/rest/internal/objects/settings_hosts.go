@@ -9,7 +9,6 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -21,27 +20,27 @@ import (
 func hostTable() Table[Host] {
 	type wire = Host
 	return Table[wire]{
-		row(setting.Role, func(r model.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (model.Role, bool) {
+		row(model.SettingRole, func(r model.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (model.Role, bool) {
 			return model.RoleOf(string(h.Role)), true
 		}),
-		text(setting.Hostname, "host_name", hostname),
-		row(setting.Disk, func(id string) body {
+		text(model.SettingHostname, "host_name", hostname),
+		row(model.SettingDisk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
-		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} }, func(h *wire) ([]string, bool) {
+		row(model.SettingKeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} }, func(h *wire) ([]string, bool) {
 			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
 		}),
-		row(setting.Labels, writeLabels, func(h *wire) (map[string]string, bool) {
+		row(model.SettingLabels, writeLabels, func(h *wire) (map[string]string, bool) {
 			labels, ok := inText[map[string]string](h.NodeLabels)
 			return labels, ok
 		}),
-		text(setting.Pool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
-		row(setting.Args, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
-		text(setting.Ignition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
-		text(setting.Fencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
-		row(setting.EndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
-		row(setting.EndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
-		row(setting.HostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
+		text(model.SettingPool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
+		row(model.SettingInstallerArgs, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
+		text(model.SettingIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
+		text(model.SettingFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
+		row(model.SettingEndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
+		row(model.SettingEndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
+		row(model.SettingHostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
 	}
 }
 
@@ -108,27 +107,27 @@ func Fencing(host *spec.Host, address string) (body, error) {
 func infraEnvTable() Table[InfraEnv] {
 	type wire = InfraEnv
 	return Table[wire]{
-		text(setting.Version, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
-		text(setting.OSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
-		text(setting.Arch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
-		text(setting.SSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(setting.Proxy, func(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
-		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+		text(model.SettingVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(model.SettingOSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
+		text(model.SettingArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
+		text(model.SettingSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
+		row(model.SettingProxy, func(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
+		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
 		}),
-		row(setting.NTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
+		row(model.SettingNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return e.NtpSources, len(e.NtpSources) > 0
 		}),
-		text(setting.TrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
-		row(setting.KernelArgs, writeKernelArguments, readKernelArguments),
-		text(setting.DiscIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
-		row(setting.ImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
+		text(model.SettingTrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
+		row(model.SettingKernelArguments, writeKernelArguments, readKernelArguments),
+		text(model.SettingDiscoveryIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
+		row(model.SettingImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
 			return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
 		}),
-		row(setting.NetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
+		row(model.SettingNetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
 			return e.NetworkDelay, e.NetworkDelay > 0
 		}),
-		row(setting.StaticNetworks, writeStaticNetworks, readStaticNetworks),
+		row(model.SettingStaticNetworks, writeStaticNetworks, readStaticNetworks),
 	}
 }
 
@@ -177,7 +176,7 @@ type macEntry struct {
 	Name string `json:"logical_nic_name"`
 }
 
-func writeStaticNetworks(networks []setting.StaticNetwork) body {
+func writeStaticNetworks(networks []model.StaticNetwork) body {
 	out := make([]staticNetwork, 0, len(networks))
 	for _, n := range networks {
 		entry := staticNetwork{NetworkYAML: n.YAML, MACs: []macEntry{}}
@@ -189,14 +188,14 @@ func writeStaticNetworks(networks []setting.StaticNetwork) body {
 	return body{"static_network_config": out}
 }
 
-func readStaticNetworks(e *InfraEnv) ([]setting.StaticNetwork, bool) {
+func readStaticNetworks(e *InfraEnv) ([]model.StaticNetwork, bool) {
 	networks, ok := inText[[]staticNetwork](e.StaticNetworkConfig)
 	if !ok {
 		return nil, false
 	}
-	out := make([]setting.StaticNetwork, 0, len(networks))
+	out := make([]model.StaticNetwork, 0, len(networks))
 	for _, n := range networks {
-		entry := setting.StaticNetwork{YAML: n.NetworkYAML, MACs: []spec.NIC{}}
+		entry := model.StaticNetwork{YAML: n.NetworkYAML, MACs: []spec.NIC{}}
 		for _, m := range n.MACs {
 			entry.MACs = append(entry.MACs, spec.NIC{MAC: strings.ToLower(m.MAC), Name: m.Name})
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,56 +22,56 @@ type settingCase struct {
 
 func clusterCases() map[model.Setting]settingCase {
 	return map[model.Setting]settingCase{
-		setting.Version:       {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
-		setting.ReleaseImage:  {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
-		setting.Arch:          {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
-		setting.ControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
-		setting.SSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
-		setting.NetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
-		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"11111111-1111-1111-1111-111111111111"}]}`},
-		setting.ServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
-		setting.ClusterNet:    {[]spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
-		setting.APIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
-		setting.IngressVIPs:   {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
-		setting.LoadBalancer:  {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
-		setting.UserManaged:   {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
-		setting.SchedulableCP: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
-		setting.Platform: {spec.Platform{Type: "external", External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
+		model.SettingVersion:                 {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		model.SettingReleaseImage:            {"q/r:1", `{"ocp_release_image":"q/r:1"}`, `{"ocp_release_image":"q/r:1"}`},
+		model.SettingArch:                    {"arm64", `{"cpu_architecture":"arm64"}`, `{"cpu_architecture":"arm64"}`},
+		model.SettingControlPlane:            {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
+		model.SettingSSHKeys:                 {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
+		model.SettingNetworkType:             {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
+		model.SettingMachineNetworks:         {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"11111111-1111-1111-1111-111111111111"}]}`},
+		model.SettingServiceNetworks:         {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
+		model.SettingClusterNetworks:         {[]spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
+		model.SettingAPIVIPs:                 {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
+		model.SettingIngressVIPs:             {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
+		model.SettingLoadBalancer:            {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
+		model.SettingUserManaged:             {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
+		model.SettingSchedulableControlPlane: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
+		model.SettingPlatform: {spec.Platform{Type: "external", External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`,
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`},
-		setting.Proxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{".x", "y"}},
+		model.SettingProxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{".x", "y"}},
 			`{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`, `{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`},
-		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
-		setting.NTP:          {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
-		setting.Hyperthreads: {spec.RoleSet{"control-plane", "worker"}, `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
-		setting.DiskEncrypt: {spec.DiskEncryption{On: spec.RoleSet{"all"}, Mode: "tang", Tang: []spec.TangServer{{URL: "http://t", Thumbprint: "x"}}},
+		model.SettingExtraNTP:       {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
+		model.SettingNTP:            {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
+		model.SettingHyperthreading: {spec.RoleSet{"control-plane", "worker"}, `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
+		model.SettingDiskEncryption: {spec.DiskEncryption{On: spec.RoleSet{"all"}, Mode: "tang", Tang: []spec.TangServer{{URL: "http://t", Thumbprint: "x"}}},
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`,
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`},
-		setting.IgnEndpoint: {spec.IgnitionEndpoint{URL: "https://e", CA: &spec.PublicSource{Inline: "PEM"}}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
-		setting.Operators: {[]spec.Operator{{Name: "lvm", Properties: map[string]any{"a": 1}}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
+		model.SettingIgnitionEndpoint: {spec.IgnitionEndpoint{URL: "https://e", CA: &spec.PublicSource{Inline: "PEM"}}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
+		model.SettingOperators: {[]spec.Operator{{Name: "lvm", Properties: map[string]any{"a": 1}}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
-		setting.Bundles:       {[]spec.Bundle{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
-		setting.InstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
-		setting.Tags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
+		model.SettingBundles:                {[]spec.Bundle{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
+		model.SettingInstallConfigOverrides: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
+		model.SettingTags:                   {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
 	}
 }
 
 func infraEnvCases() map[model.Setting]settingCase {
 	return map[model.Setting]settingCase{
-		setting.Version:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
-		setting.OSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
-		setting.Arch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
-		setting.SSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
-		setting.Proxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{"x"}},
+		model.SettingVersion:   {"4.20", `{"openshift_version":"4.20"}`, `{"openshift_version":"4.20"}`},
+		model.SettingOSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
+		model.SettingArch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
+		model.SettingSSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
+		model.SettingProxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{"x"}},
 			`{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`, `{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`},
-		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
-		setting.NTP:          {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
-		setting.TrustBundle:  {"PEM", `{"additional_trust_bundle":"PEM"}`, `{"additional_trust_bundle":"PEM"}`},
-		setting.KernelArgs:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
-		setting.DiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
-		setting.ImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
-		setting.NetworkDelay: {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
-		setting.StaticNetworks: {[]setting.StaticNetwork{{YAML: "a: 1", MACs: []spec.NIC{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
+		model.SettingExtraNTP:          {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
+		model.SettingNTP:               {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
+		model.SettingTrustBundle:       {"PEM", `{"additional_trust_bundle":"PEM"}`, `{"additional_trust_bundle":"PEM"}`},
+		model.SettingKernelArguments:   {[]string{"a=1", "b"}, `{"kernel_arguments":[{"operation":"append","value":"a=1"},{"operation":"append","value":"b"}]}`, `{"kernel_arguments":"[{\"operation\":\"append\",\"value\":\"a=1\"},{\"operation\":\"append\",\"value\":\"b\"}]"}`},
+		model.SettingDiscoveryIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
+		model.SettingImageType:         {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
+		model.SettingNetworkDelay:      {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
+		model.SettingStaticNetworks: {[]model.StaticNetwork{{YAML: "a: 1", MACs: []spec.NIC{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
 			`{"static_network_config":[{"network_yaml":"a: 1","mac_interface_map":[{"mac_address":"aa:00:00:00:00:01","logical_nic_name":"eth0"}]}]}`,
 			`{"static_network_config":"[{\"network_yaml\":\"a: 1\",\"mac_interface_map\":[{\"mac_address\":\"AA:00:00:00:00:01\",\"logical_nic_name\":\"eth0\"}]}]"}`},
 	}
@@ -80,18 +79,18 @@ func infraEnvCases() map[model.Setting]settingCase {
 
 func hostCases() map[model.Setting]settingCase {
 	return map[model.Setting]settingCase{
-		setting.Role:            {model.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
-		setting.Hostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
-		setting.Disk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
-		setting.KeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
-		setting.Labels:          {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
-		setting.Pool:            {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
-		setting.Args:            {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
-		setting.Ignition:        {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
-		setting.Fencing:         {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
-		setting.EndpointToken:   {"set", "", `{"ignition_endpoint_token_set":true}`},
-		setting.EndpointHeaders: {map[string]string{"X-B": "2", "X-A": "1"}, `{"ignition_endpoint_http_headers":[{"key":"X-A","value":"1"},{"key":"X-B","value":"2"}]}`, ""},
-		setting.HostExtra:       {map[string]any{"host_name": "x"}, `{"host_name":"x"}`, ""},
+		model.SettingRole:            {model.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		model.SettingHostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
+		model.SettingDisk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
+		model.SettingKeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
+		model.SettingLabels:          {map[string]string{"a/b": "c", "d": ""}, `{"node_labels":[{"key":"a/b","value":"c"},{"key":"d","value":""}]}`, `{"node_labels":"{\"d\":\"\",\"a/b\":\"c\"}"}`},
+		model.SettingPool:            {"infra", `{"machine_config_pool_name":"infra"}`, `{"machine_config_pool_name":"infra"}`},
+		model.SettingInstallerArgs:   {[]string{"--append-karg", "x"}, "", `{"installer_args":"[\"--append-karg\",\"x\"]"}`},
+		model.SettingIgnition:        {`{"ignition":{}}`, "", `{"ignition_config_overrides":"{\"ignition\":{}}"}`},
+		model.SettingFencing:         {"https://bmc", "", `{"fencing_credentials":"{\"address\":\"https://bmc\",\"username\":\"u\"}"}`},
+		model.SettingEndpointToken:   {"set", "", `{"ignition_endpoint_token_set":true}`},
+		model.SettingEndpointHeaders: {map[string]string{"X-B": "2", "X-A": "1"}, `{"ignition_endpoint_http_headers":[{"key":"X-A","value":"1"},{"key":"X-B","value":"2"}]}`, ""},
+		model.SettingHostExtra:       {map[string]any{"host_name": "x"}, `{"host_name":"x"}`, ""},
 	}
 }
 
@@ -111,7 +110,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 			continue
 		}
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
-			want := setting.ValueOf(c.value)
+			want := model.ValueOf(c.value)
 			if c.body != "" {
 				fields, err := table.Fields(model.Settings{e.key: want})
 				if err != nil {
@@ -145,8 +144,8 @@ func TestSettingsOfNothing(t *testing.T) {
 	tables := NewTables()
 	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
 	if diff := cmp.Diff([]model.Setting{
-		setting.Tags, setting.APIVIPs, setting.ClusterNet, setting.MachineNet, setting.ServiceNet,
-		setting.IngressVIPs, setting.LoadBalancer, setting.Operators, setting.Proxy,
+		model.SettingTags, model.SettingAPIVIPs, model.SettingClusterNetworks, model.SettingMachineNetworks, model.SettingServiceNetworks,
+		model.SettingIngressVIPs, model.SettingLoadBalancer, model.SettingOperators, model.SettingProxy,
 	}, cluster, cmp.Transformer("sort", func(s []model.Setting) []string {
 		var out []string
 		for _, v := range s {
@@ -162,7 +161,7 @@ func TestSettingsOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key := range tables.Host.Settings(&host) {
-		if key != setting.Role && key != setting.KeepDisks {
+		if key != model.SettingRole && key != model.SettingKeepDisks {
 			t.Errorf("%s out of nothing", key)
 		}
 	}
@@ -170,7 +169,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := NewTables().Cluster.Fields(model.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := NewTables().Cluster.Fields(model.Settings{model.SettingBundles: model.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,10 +180,10 @@ func TestOptionalOperatorsOfABundle(t *testing.T) {
 }
 
 func TestUnknownSettingIsRefused(t *testing.T) {
-	if _, err := NewTables().Host.Fields(model.Settings{setting.Version: `"4.20"`}); err == nil {
+	if _, err := NewTables().Host.Fields(model.Settings{model.SettingVersion: `"4.20"`}); err == nil {
 		t.Error("a host has no version")
 	}
-	if _, err := NewTables().Cluster.Fields(model.Settings{setting.ControlPlane: `"three"`}); err == nil {
+	if _, err := NewTables().Cluster.Fields(model.Settings{model.SettingControlPlane: `"three"`}); err == nil {
 		t.Error("three is no number")
 	}
 }
@@ -285,7 +284,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.Fields(model.Settings{setting.ControlPlane: setting.ValueOf(count)})
+		fields, err := table.Fields(model.Settings{model.SettingControlPlane: model.ValueOf(count)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,14 +292,14 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 			t.Errorf("%d: sent %s (%v), want %s", count, sent, err, want)
 		}
 	}
-	for shown, want := range map[string]setting.Value{
+	for shown, want := range map[string]model.Value{
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
 		var wire Cluster
 		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
 			t.Fatal(err)
 		}
-		if got := table.Settings(&wire)[setting.ControlPlane]; got != want {
+		if got := table.Settings(&wire)[model.SettingControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}
 	}

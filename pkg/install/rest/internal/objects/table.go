@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -21,8 +20,8 @@ type body = map[string]any
 type entry[W any] struct {
 	key   model.Setting
 	names []string // of the fields in a request
-	write func(setting.Value) (body, error)
-	read  func(*W) (setting.Value, bool)
+	write func(model.Value) (body, error)
+	read  func(*W) (model.Value, bool)
 	// keeping is what the service does with the setting of such an object now; nil
 	// where that is what the drift table has for every service.
 	keeping func(*W) model.Keeping
@@ -40,19 +39,19 @@ func row[W, T any](key model.Setting, write func(T) body, read func(*W) (T, bool
 	var zero T
 	return entry[W]{
 		key: key, names: slices.Sorted(maps.Keys(write(zero))),
-		write: func(v setting.Value) (body, error) {
+		write: func(v model.Value) (body, error) {
 			var value T
 			if err := v.Decode(&value); err != nil {
 				return nil, err
 			}
 			return write(value), nil
 		},
-		read: func(w *W) (setting.Value, bool) {
+		read: func(w *W) (model.Value, bool) {
 			value, said := read(w)
 			if !said {
 				return "", false
 			}
-			return setting.ValueOf(value), true
+			return model.ValueOf(value), true
 		},
 	}
 }

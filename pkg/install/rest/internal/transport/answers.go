@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -80,7 +79,7 @@ func (c *Connection) Incomplete(op, on string) *model.Fault {
 	return &model.Fault{
 		Code: model.CodeFailure, Op: op, On: on, Foreign: true,
 		Err:  c.foreign(errors.New("the answer is not what the service sends: it has no id or status")),
-		Next: advice.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
+		Next: model.Advicef("check that --service-url %s is an assisted-service", c.URL()),
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/go-openapi/runtime"
-	"github.com/oaictl/oaictl/internal/advice"
 
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -142,7 +141,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 		f.Next = "check --service-url"
 	case answer.kind >= notAnAnswer:
 		f.Ambiguous, f.Permanent, f.Err = method == http.MethodPost, answer.kind == tooLarge, c.foreign(answer)
-		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
+		f.Next = model.Advicef("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
 	case passing(answer.status):
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
@@ -179,10 +178,10 @@ func speaksTLS(answer *answerError) bool {
 func (c *Connection) tooOld(key string) model.Advice {
 	if c.fieldOf != nil {
 		if field := c.fieldOf(key); field != "" {
-			return advice.Sprintf("the service is too old to know %s (it calls it %s): leave it out, or use a newer service", field, key)
+			return model.Advicef("the service is too old to know %s (it calls it %s): leave it out, or use a newer service", field, key)
 		}
 	}
-	return advice.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", key)
+	return model.Advicef("the service is too old to know %s: leave out what needs it, or use a newer service", key)
 }
 
 // refused fills in a fault for a 4xx; ofFile says whether the request came from the file.
@@ -207,7 +206,7 @@ func (c *Connection) refused(f *model.Fault, answer *answerError, ofFile bool) {
 		case speaksTLS(answer):
 			f.Next = "use https:// in --service-url"
 		case field != "" && answer.kind == serviceShape: // of a document within the request
-			f.Code, f.Next = model.CodeInput, advice.Sprintf("leave %s out of the file: the service has no such key there", field)
+			f.Code, f.Next = model.CodeInput, model.Advicef("leave %s out of the file: the service has no such key there", field)
 		case field != "":
 			f.Next = c.tooOld(field)
 		case ofFile:
@@ -250,7 +249,7 @@ func (c *Connection) noAnswer(f *model.Fault, method string, try *attempt, err e
 		f.Next = "check --service-url and DNS"
 	case errors.As(err, &shape):
 		f.Foreign, f.Err = true, c.foreign(fmt.Errorf("the answer is not what the service sends: %w", f.Err))
-		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service", c.URL())
+		f.Next = model.Advicef("check that --service-url %s is an assisted-service", c.URL())
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
 		f.Next = "run the same command again in a while"

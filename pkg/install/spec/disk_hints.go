@@ -1,0 +1,67 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// RefusedHint is a root device hint by which the Assisted Installer finds no disk.
+type RefusedHint struct {
+	Hint    string // its name: "wwn"
+	Message string // why it finds none
+	Remedy  string // what to write instead
+}
+
+// RefusedByService are the hints by which the Assisted Installer finds no disk where it chooses the disk itself: for the
+// Agent of a BareMetalHost, and on an agent-based medium. It ignores a hint that it does not read. It compares the others
+// with what the machine reports, in one spelling (GetAcceptableDisksWithHints, internal/host/hostutil of the service).
+func (h DiskHints) RefusedByService() []RefusedHint {
+	const service = "the Assisted Installer"
+	var all []RefusedHint
+	for _, row := range []struct {
+		name, text string
+		never      func(text string) (why, instead string) // nil: the service does not read the hint
+	}{
+		{"deviceName", h.DeviceName, neverDevice},
+		{"wwn", h.WWN, neverWWN},
+		{"wwnWithExtension", h.WWNWithExtension, nil},
+		{"wwnVendorExtension", h.WWNVendorExtension, nil},
+	} {
+		switch {
+		case row.text == "":
+		case row.never == nil:
+			all = append(all, RefusedHint{
+				Hint:    row.name,
+				Message: fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", service),
+				Remedy:  "write wwn as the machine reports it, or serialNumber, in its place",
+			})
+		default:
+			if why, instead := row.never(row.text); why != "" {
+				message := fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", row.text, service, why)
+				all = append(all, RefusedHint{Hint: row.name, Message: message, Remedy: instead})
+			}
+		}
+	}
+	return all
+}
+
+// neverDevice finds paths that no disk of an inventory has as its path or by-path.
+func neverDevice(path string) (why, instead string) {
+	const byPath = "/dev/disk/by-path/"
+	if strings.HasPrefix(path, byPath) || !strings.HasPrefix(path, "/dev/disk/") && !strings.HasPrefix(path, "/dev/mapper/") {
+		return "", ""
+	}
+	return "compares it with /dev/NAME and " + byPath + "… only", "write the disk's by-path, or its wwn or serialNumber in place of deviceName"
+}
+
+// hexWWN is a world-wide name as a number, of 8 or 16 bytes.
+var hexWWN = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{16}([0-9a-fA-F]{16})?$`)
+
+// neverWWN finds spellings that differ from that of the kernel, which an inventory has.
+func neverWWN(wwn string) (why, instead string) {
+	if spelled := "0x" + strings.TrimPrefix(strings.ToLower(wwn), "0x"); hexWWN.MatchString(wwn) && wwn != spelled {
+		return "compares it exactly with what the machine reports", fmt.Sprintf("write %q", spelled)
+	}
+	return "", ""
+}
