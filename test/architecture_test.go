@@ -89,7 +89,7 @@ func walls() []wall {
 		},
 		{
 			name:    "only what reads releases speaks to registries",
-			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"pkg/install/release"},
+			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"internal/release"},
 			breach: [2]string{"internal/inmedia", "github.com/google/go-containerregistry/pkg/v1/remote"},
 		},
 		{
@@ -230,8 +230,8 @@ func walls() []wall {
 			imports: []string{
 				"pkg/...", "internal/...", "test/...", "net/http/...", "github.com/...", "k8s.io/...", "sigs.k8s.io/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/...",
 			},
-			never: []string{"pkg/install/node/csr"}, except: []string{"pkg/install/node/csr", "pkg/install/model"},
-			breach: [2]string{"pkg/install/node/csr", "k8s.io/api/certificates/v1"},
+			never: []string{"pkg/install/internal/csr"}, except: []string{"pkg/install/internal/csr", "pkg/install/model"},
+			breach: [2]string{"pkg/install/internal/csr", "k8s.io/api/certificates/v1"},
 		},
 		{
 			name:    "the simulator is reached over HTTP",
@@ -302,7 +302,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
-		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/node/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/pkg/install/model", module + "/internal/diskhints", module + "/internal/setting", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree", module + "/internal/installcfg",
 	}
@@ -316,14 +316,14 @@ func TestLibraryStaysLight(t *testing.T) {
 // TestCertificatesAreJudgedAlone holds the judge of certificate requests to the standard library without HTTP, through all
 // that it imports in turn. The vocabulary comes with cluster.yaml and its reader, of which the judge calls nothing.
 func TestCertificatesAreJudgedAlone(t *testing.T) {
-	known := map[string]bool{module + "/pkg/install/node/csr": true}
+	known := map[string]bool{module + "/pkg/install/internal/csr": true}
 	for _, imported := range dependencies(t, "../pkg/install/model") {
 		known[imported] = true
 	}
-	for _, imported := range dependencies(t, "../pkg/install/node/csr") {
+	for _, imported := range dependencies(t, "../pkg/install/internal/csr") {
 		first, _, _ := strings.Cut(imported, "/")
 		if strings.Contains(first, ".") && !known[imported] || imported == "net/http" {
-			t.Errorf("pkg/install/node/csr pulls in %s", imported)
+			t.Errorf("pkg/install/internal/csr pulls in %s", imported)
 		}
 	}
 }

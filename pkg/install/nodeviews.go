@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // NodeView is one machine of a cluster in all that it is: a host of the service, a machine of
@@ -106,7 +105,7 @@ func (v *nodeViews) strangers(waiting []string) []NodeView {
 	var rows []NodeView
 	more := map[string]bool{}
 	for _, verdict := range v.plan.Requests {
-		if verdict.Kind != model.RequestClient || verdict.Reason != csr.ReasonUnknownName || verdict.Node == "" {
+		if verdict.Kind != model.RequestClient || verdict.Reason != model.ReasonUnknownName || verdict.Node == "" {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(row NodeView) bool { return row.Name == verdict.Node })

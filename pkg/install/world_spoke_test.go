@@ -19,7 +19,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -287,11 +286,11 @@ func TestApprovalOfRequests(t *testing.T) {
 		"ask, and nobody": {func(w *world) { w.desired.Options.Approve, w.desired.Options.Unattended = install.ApproveAsk, true }, false, model.CureAnswer, ""},
 		"ask, and yes": {func(w *world) {
 			w.desired.Options.Approve = install.ApproveAsk
-			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, true)
+			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: model.ReasonProven}, true)
 		}, true, "", ""},
 		"ask, and no": {func(w *world) {
 			w.desired.Options.Approve = install.ApproveAsk
-			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, false)
+			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: model.ReasonProven}, false)
 		}, false, model.CurePerson, ""},
 		"of the reboot before": {func(w *world) { w.spoke.seen.Requests[0].Created = start }, false, model.CurePerson, ""},
 	} {

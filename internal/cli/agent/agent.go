@@ -19,7 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/inmedia"
-	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/internal/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )

@@ -20,7 +20,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 type approveOptions struct {
@@ -242,7 +241,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		switch {
 		case i < 0:
 			return nil, base.NotFound("approve", name, "no kubelet has made a certificate request of that name", model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
-		case all[i].Reason == csr.ReasonApproved:
+		case all[i].Reason == model.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
 		case all[i].Decision == model.RequestIgnore:
 			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), model.Command("get nodes", names.Quoted(seen.Cluster.Name)))

@@ -7,7 +7,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // TestRequestsMeant: which requests an `approve` is about, and what --request cannot name.
@@ -20,11 +19,11 @@ func TestRequestsMeant(t *testing.T) {
 		return model.RequestVerdict{Name: name, Kind: model.RequestClient, Node: node, Host: node, Decision: decision, Reason: reason, Newer: newer, Message: "because"}
 	}
 	all := []model.RequestVerdict{
-		verdict("csr-new", "w-1", model.RequestAsk, csr.ReasonRivalKeys, ""),
-		verdict("csr-old", "w-1", model.RequestRefuse, csr.ReasonSuperseded, "csr-new"),
-		verdict("csr-other", "w-2", model.RequestAsk, csr.ReasonRivalKeys, ""),
-		verdict("csr-done", "w-1", model.RequestIgnore, csr.ReasonApproved, ""),
-		verdict("csr-denied", "w-1", model.RequestIgnore, csr.ReasonDenied, ""),
+		verdict("csr-new", "w-1", model.RequestAsk, model.ReasonRivalKeys, ""),
+		verdict("csr-old", "w-1", model.RequestRefuse, model.ReasonSuperseded, "csr-new"),
+		verdict("csr-other", "w-2", model.RequestAsk, model.ReasonRivalKeys, ""),
+		verdict("csr-done", "w-1", model.RequestIgnore, model.ReasonApproved, ""),
+		verdict("csr-denied", "w-1", model.RequestIgnore, model.ReasonDenied, ""),
 	}
 	for given, test := range map[string]struct {
 		code       model.Code

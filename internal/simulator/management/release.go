@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/release"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/pkg/install/release"
 )
 
 // Release stands for reading a release image from its registry, where the controllers run around which a

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -276,7 +276,7 @@ func (a *asker) verdict(h Host, v model.RequestVerdict) {
 func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequest) time.Time {
 	since := newest.Created
 	for _, older := range a.verdicts {
-		if older.Newer != v.Name || older.Reason == csr.ReasonBeforeReboot {
+		if older.Newer != v.Name || older.Reason == model.ReasonBeforeReboot {
 			continue
 		}
 		if r := a.request(older.Name); r != nil && r.Created.Before(since) {
@@ -295,12 +295,12 @@ func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Ti
 		Remedy:  model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
-	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
-		csr.ReasonAlreadyJoined,
-		csr.ReasonSharedHostname, csr.ReasonUnprovenNode:
+	case model.ReasonBeforeReboot, model.ReasonRebootUnknown, model.ReasonHostNotInstalled, model.ReasonNodeExists, model.ReasonAlreadyApproved,
+		model.ReasonAlreadyJoined,
+		model.ReasonSharedHostname, model.ReasonUnprovenNode:
 		a.block(b)
 		return
-	case csr.ReasonProven, csr.ReasonRivalKeys, csr.ReasonUnknownAddress, ReasonLongAgo, ReasonOtherHostname: // which a person said no to
+	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonUnknownAddress, ReasonLongAgo, ReasonOtherHostname: // which a person said no to
 		a.block(b)
 		return
 	}
@@ -348,7 +348,7 @@ func (a *asker) forPerson() model.Cure {
 func (a *asker) strangers(missing []string) {
 	var strange []string
 	for _, v := range a.verdicts {
-		if v.Kind == model.RequestClient && v.Reason == csr.ReasonUnknownName && v.Node != "" {
+		if v.Kind == model.RequestClient && v.Reason == model.ReasonUnknownName && v.Node != "" {
 			strange = append(strange, v.Node)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -87,7 +86,7 @@ func TestUnaskedHost(t *testing.T) {
 		q.Observed.Hosts = append(q.Observed.Hosts, model.Host{ID: "id-2", Hostname: "w-2", State: model.HostAdded, Day2: true})
 		q.Observed.Spoke.Requests = asksAnew(t, "w-2", 1)
 	})
-	if got := Judge(q); len(got) != 1 || got[0].Decision != model.RequestRefuse || got[0].Reason != csr.ReasonHostUnasked {
+	if got := Judge(q); len(got) != 1 || got[0].Decision != model.RequestRefuse || got[0].Reason != model.ReasonHostUnasked {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // almost are texts that are not the name w-1, and that some reader could take for it.

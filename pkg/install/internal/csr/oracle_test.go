@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // The rules once more, for TestNothingForeignIsApproved and FuzzJudge: written from what

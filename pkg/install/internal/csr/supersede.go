@@ -33,7 +33,7 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 				verdicts[newest].Older++
 			}
 		}
-		if v := &verdicts[newest]; v.Older > 0 && v.Decision != model.RequestApprove && v.Reason != ReasonRivalKeys {
+		if v := &verdicts[newest]; v.Older > 0 && v.Decision != model.RequestApprove && v.Reason != model.ReasonRivalKeys {
 			v.Message += fmt.Sprintf("; older ones that are pending as well: %d", v.Older)
 		}
 	}
@@ -43,9 +43,9 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 // something else.
 func standing(v *model.RequestVerdict) string {
 	switch v.Reason {
-	case ReasonProven, ReasonRivalKeys, ReasonSuperseded, ReasonUnknownAddress, ReasonNodeMissing, ReasonHostNotNamed, ReasonHostUnasked,
-		ReasonHostNotInstalled, ReasonRebootUnknown, ReasonBeforeReboot, ReasonNodeExists, ReasonAlreadyApproved, ReasonAlreadyJoined,
-		ReasonUnprovenNode:
+	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonSuperseded, model.ReasonUnknownAddress, model.ReasonNodeMissing, model.ReasonHostNotNamed, model.ReasonHostUnasked,
+		model.ReasonHostNotInstalled, model.ReasonRebootUnknown, model.ReasonBeforeReboot, model.ReasonNodeExists, model.ReasonAlreadyApproved, model.ReasonAlreadyJoined,
+		model.ReasonUnprovenNode:
 		return ""
 	}
 	return v.Reason

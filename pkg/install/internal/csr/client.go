@@ -61,7 +61,7 @@ func (a *asked) client() {
 		a.fitsHost, a.afterReboot, a.noNode, a.notApproved, a.signed,
 	)
 	if found == nil {
-		found = &finding{model.RequestApprove, ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
+		found = &finding{model.RequestApprove, model.ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
 			stamp(a.Created), a.verdict.Key, quoted(a.host.Name), stamp(a.host.Rebooted))}
 	}
 	settle(a.verdict, *found)
@@ -69,10 +69,10 @@ func (a *asked) client() {
 
 func (a *asked) byBootstrapper() *finding {
 	if a.Username != bootstrapper {
-		return refused(ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username), bootstrapper)
+		return refused(model.ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username), bootstrapper)
 	}
 	if !same(a.Groups, bootstrapperGroups...) {
-		return refused(ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups), quotedAll(bootstrapperGroups))
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups), quotedAll(bootstrapperGroups))
 	}
 	return nil
 }
@@ -85,11 +85,11 @@ func same(has []string, wanted ...string) bool {
 // subject holds the subject to a kubelet's.
 func (a *asked) subject() *finding {
 	if !a.usual {
-		return refused(ReasonUnexpectedSubject, "its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
+		return refused(model.ReasonUnexpectedSubject, "its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
 			quoted(a.claim.Subject.String()), nodesGroup, userPrefix)
 	}
 	if !nodeName(a.name) {
-		return refused(ReasonInvalidName, "%s cannot be the name of a Node", quoted(a.name))
+		return refused(model.ReasonInvalidName, "%s cannot be the name of a Node", quoted(a.name))
 	}
 	return nil
 }
@@ -101,20 +101,20 @@ func (a *asked) usages(auth string) *finding {
 	if same(a.Usages, usageSignature, auth) || same(a.Usages, usageSignature, auth, usageEncipherment) {
 		return nil
 	}
-	return refused(ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages), usageSignature, auth, usageEncipherment)
+	return refused(model.ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages), usageSignature, auth, usageEncipherment)
 }
 
 // noNames refuses alternative names of any kind, and all else that is asked for.
 func (a *asked) noNames() *finding {
 	if slices.ContainsFunc(a.claim.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidSubjectAltName) }) {
-		return refused(ReasonUnexpectedSAN, "it asks for alternative names (%s), and a client certificate has none", a.claim.shown())
+		return refused(model.ReasonUnexpectedSAN, "it asks for alternative names (%s), and a client certificate has none", a.claim.shown())
 	}
 	return a.nothingElse()
 }
 
 func (a *asked) nothingElse() *finding {
 	if a.claim.extra != "" {
-		return refused(ReasonUnexpectedExtension, "it asks for %s, and a kubelet asks for alternative names at most", a.claim.extra)
+		return refused(model.ReasonUnexpectedExtension, "it asks for %s, and a kubelet asks for alternative names at most", a.claim.extra)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (a *asked) usualKey() *finding {
 	if usual {
 		return nil
 	}
-	return refused(ReasonUnexpectedKey,
+	return refused(model.ReasonUnexpectedKey,
 		"its key is of the kind %s, signed by %s, and a kubelet's is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
 		quoted(kind), quoted(a.claim.SignatureAlgorithm.String()), leastRSA)
 }
@@ -147,21 +147,21 @@ func (a *asked) usualKey() *finding {
 func (a *asked) fitsHost() *finding {
 	switch at := a.hosts[a.verdict.Node]; {
 	case len(at) == 0:
-		return refused(ReasonUnknownName, "no host is recorded by that name")
+		return refused(model.ReasonUnknownName, "no host is recorded by that name")
 	case len(at) > 1:
 		var all []string
 		for _, i := range at {
 			all = append(all, a.Hosts[i].Name)
 		}
-		return refused(ReasonSharedHostname, "%d hosts are recorded by that name: %s", len(at), quotedAll(all))
+		return refused(model.ReasonSharedHostname, "%d hosts are recorded by that name: %s", len(at), quotedAll(all))
 	case !a.host.Named:
-		return refused(ReasonHostNotNamed, "neither a file nor the command names the host that is recorded as %s", quoted(a.host.Hostname))
+		return refused(model.ReasonHostNotNamed, "neither a file nor the command names the host that is recorded as %s", quoted(a.host.Hostname))
 	case a.host.Unasked:
-		return refused(ReasonHostUnasked, "the host %s is none of those that are looked after here", quoted(a.host.Name))
+		return refused(model.ReasonHostUnasked, "the host %s is none of those that are looked after here", quoted(a.host.Name))
 	case !a.host.Installed:
-		return refused(ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
+		return refused(model.ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
 	case a.host.Rebooted.IsZero():
-		return refused(ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation", quoted(a.host.Name))
+		return refused(model.ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation", quoted(a.host.Name))
 	}
 	return nil
 }
@@ -170,25 +170,25 @@ func (a *asked) afterReboot() *finding {
 	if since(a.Created, a.host.Rebooted) {
 		return nil
 	}
-	return refused(ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
+	return refused(model.ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 }
 
 // noNode refuses a name that a Node has, Ready or not: the token is shared by all machines,
 // and who waits until a machine is off could take its Node over.
 func (a *asked) noNode() *finding {
 	if node := a.nodes[a.verdict.Node]; node != nil {
-		return refused(ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))
+		return refused(model.ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))
 	}
 	return nil
 }
 
 func (a *asked) notApproved() *finding {
 	if r := a.granted[a.verdict.Node].barring; r != nil {
-		return refused(ReasonAlreadyApproved, "the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
+		return refused(model.ReasonAlreadyApproved, "the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
 			quoted(r.Name), stamp(r.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 	}
 	if a.host.Joined {
-		return refused(ReasonAlreadyJoined,
+		return refused(model.ReasonAlreadyJoined,
 			"by the service's record the host %s has joined the cluster already, and a node that has joined makes no such request",
 			quoted(a.host.Name))
 	}
@@ -198,7 +198,7 @@ func (a *asked) notApproved() *finding {
 // signed comes last, since it costs the most.
 func (a *asked) signed() *finding {
 	if err := a.claim.CheckSignature(); err != nil {
-		return refused(ReasonBadSignature, "it is not signed with its own key: %s", quoted(err.Error()))
+		return refused(model.ReasonBadSignature, "it is not signed with its own key: %s", quoted(err.Error()))
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ type attribute struct {
 // signer makes the certificate, skips what it does not know; here that is looked at too.
 func read(text []byte) (*claim, *finding) {
 	if len(text) > maxPEM {
-		return nil, &finding{model.RequestRefuse, ReasonTooLarge, fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
+		return nil, &finding{model.RequestRefuse, model.ReasonTooLarge, fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || !bytes.Equal(text, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: block.Bytes})) {
-		return nil, &finding{model.RequestRefuse, ReasonMalformed, "it is not one PEM block of type " + pemType + " and nothing else"}
+		return nil, &finding{model.RequestRefuse, model.ReasonMalformed, "it is not one PEM block of type " + pemType + " and nothing else"}
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
@@ -78,7 +78,7 @@ func read(text []byte) (*claim, *finding) {
 }
 
 func malformed(err error) *finding {
-	return &finding{model.RequestRefuse, ReasonMalformed, "it is not a PKCS#10 request: " + quoted(err.Error())}
+	return &finding{model.RequestRefuse, model.ReasonMalformed, "it is not a PKCS#10 request: " + quoted(err.Error())}
 }
 
 // fingerprint is a key for people.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // world is one request and what it is held against; a row of the table changes it.
@@ -151,32 +151,32 @@ func (r row) check(t *testing.T, w *world, kind model.RequestKind) {
 
 func answeredRows() []row {
 	return []row{
-		{name: "as a kubelet makes it", change: func(*world) {}, decision: model.RequestApprove, reason: csr.ReasonProven, says: "worker-1"},
-		{name: "another signer", change: func(w *world) { w.request.Signer = "kubernetes.io/legacy-unknown" }, decision: model.RequestIgnore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
-		{name: "no signer", change: func(w *world) { w.request.Signer = "" }, decision: model.RequestIgnore, reason: csr.ReasonOtherSigner, node: "-", host: "-"},
-		{name: "a renewal", change: func(w *world) { w.request.Username = "system:node:w-2" }, decision: model.RequestIgnore, reason: csr.ReasonClientRenewal, node: "w-2", host: "-"},
-		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: csr.ReasonApproved, says: "NodeCSRApprove"},
+		{name: "as a kubelet makes it", change: func(*world) {}, decision: model.RequestApprove, reason: model.ReasonProven, says: "worker-1"},
+		{name: "another signer", change: func(w *world) { w.request.Signer = "kubernetes.io/legacy-unknown" }, decision: model.RequestIgnore, reason: model.ReasonOtherSigner, node: "-", host: "-"},
+		{name: "no signer", change: func(w *world) { w.request.Signer = "" }, decision: model.RequestIgnore, reason: model.ReasonOtherSigner, node: "-", host: "-"},
+		{name: "a renewal", change: func(w *world) { w.request.Username = "system:node:w-2" }, decision: model.RequestIgnore, reason: model.ReasonClientRenewal, node: "w-2", host: "-"},
+		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: model.ReasonApproved, says: "NodeCSRApprove"},
 		{name: "approved, and of a name that no Node has", change: func(w *world) {
 			w.request, w.template = approved(w.request), template("system:node:w-1\x1b[2J", nil)
-		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
+		}, decision: model.RequestIgnore, reason: model.ReasonApproved, node: "-", host: "-"},
 		{name: "approved, of a host beside the file", change: func(w *world) {
 			w.request, w.template = approved(w.request), template("system:node:m-0", nil)
-		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "m-0", host: "-"},
+		}, decision: model.RequestIgnore, reason: model.ReasonApproved, node: "m-0", host: "-"},
 		{name: "issued, and a host that has no name yet", change: func(w *world) {
 			w.request.Issued, w.cluster.Hosts[2].Hostname = true, ""
-		}, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
-		{name: "issued", change: func(w *world) { w.request.Issued = true }, decision: model.RequestIgnore, reason: csr.ReasonApproved, node: "-", host: "-"},
-		{name: "denied", change: func(w *world) { w.request.Denied, w.request.Reason = true, "No" }, decision: model.RequestIgnore, reason: csr.ReasonDenied, node: "-", host: "-", says: `"No"`},
+		}, decision: model.RequestIgnore, reason: model.ReasonApproved, node: "-", host: "-"},
+		{name: "issued", change: func(w *world) { w.request.Issued = true }, decision: model.RequestIgnore, reason: model.ReasonApproved, node: "-", host: "-"},
+		{name: "denied", change: func(w *world) { w.request.Denied, w.request.Reason = true, "No" }, decision: model.RequestIgnore, reason: model.ReasonDenied, node: "-", host: "-", says: `"No"`},
 	}
 }
 
 // formRows are about PKCS#10, and alike for both kinds.
 func formRows() []row {
 	malformed := func(name string, bend func([]byte) []byte) row {
-		return row{name: name, change: func(w *world) { w.bend = bend }, decision: model.RequestRefuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
+		return row{name: name, change: func(w *world) { w.bend = bend }, decision: model.RequestRefuse, reason: model.ReasonMalformed, node: "-", host: "-"}
 	}
 	handmade := func(name string, hand byHand) row {
-		return row{name: name, change: func(w *world) { w.hand = &hand }, decision: model.RequestRefuse, reason: csr.ReasonMalformed, node: "-", host: "-"}
+		return row{name: name, change: func(w *world) { w.hand = &hand }, decision: model.RequestRefuse, reason: model.ReasonMalformed, node: "-", host: "-"}
 	}
 	return []row{
 		malformed("nothing", func([]byte) []byte { return nil }),
@@ -203,7 +203,7 @@ func formRows() []row {
 		handmade("alternative names twice", byHand{subject: nodeSubject("w-1"), attributes: [][]byte{asks(alternatives(tlv(0x82, []byte("w-1"))), alternatives(tlv(0x82, []byte("w-1"))))}}),
 		{
 			name: "too long", change: func(w *world) { w.bend = func(p []byte) []byte { return append(p, make([]byte, 16<<10)...) } },
-			decision: model.RequestRefuse, reason: csr.ReasonTooLarge, node: "-", host: "-",
+			decision: model.RequestRefuse, reason: model.ReasonTooLarge, node: "-", host: "-",
 		},
 		{
 			name: "signed with another key",
@@ -214,7 +214,7 @@ func formRows() []row {
 					return armour(block)
 				}
 			},
-			decision: model.RequestRefuse, reason: csr.ReasonBadSignature,
+			decision: model.RequestRefuse, reason: model.ReasonBadSignature,
 		},
 	}
 }
@@ -222,7 +222,7 @@ func formRows() []row {
 // subjectRows are alike for both kinds, too.
 func subjectRows() []row {
 	subjectOf := func(name string, relatives ...[]byte) row {
-		r := row{name: name, decision: model.RequestRefuse, reason: csr.ReasonUnexpectedSubject}
+		r := row{name: name, decision: model.RequestRefuse, reason: model.ReasonUnexpectedSubject}
 		r.change = func(w *world) { w.hand = &byHand{subject: subject(relatives...)} }
 		return r
 	}
@@ -230,7 +230,7 @@ func subjectRows() []row {
 	nodes, own := relative(organization, printable, "system:nodes"), relative(commonName, printable, "system:node:w-1")
 	named := func(name, node string) row {
 		return row{
-			name: name, decision: model.RequestRefuse, reason: csr.ReasonInvalidName, node: "-", host: "-",
+			name: name, decision: model.RequestRefuse, reason: model.ReasonInvalidName, node: "-", host: "-",
 			change: func(w *world) {
 				w.hand = &byHand{subject: subject(nodes, relative(commonName, utf8Text, "system:node:"+node))}
 				if w.request.Signer == servingSigner {
@@ -285,7 +285,7 @@ func keyRows() []row {
 	signedBy := func(kind string, algorithm x509.SignatureAlgorithm) func(*world) {
 		return func(w *world) { with(kind)(w); w.template.SignatureAlgorithm = algorithm }
 	}
-	odd := func(name string, change func(*world)) row { return refuses(name, csr.ReasonUnexpectedKey, change) }
+	odd := func(name string, change func(*world)) row { return refuses(name, model.ReasonUnexpectedKey, change) }
 	return []row{
 		approves("an RSA key", with("RSA 2048")),
 		odd("a short RSA key", with("RSA 1024")).saying("1024 bits"),
@@ -302,7 +302,7 @@ func keyRows() []row {
 
 func requesterRows() []row {
 	by := func(name string, change func(*world)) row {
-		return row{name: name, change: change, decision: model.RequestRefuse, reason: csr.ReasonUnexpectedRequester}
+		return row{name: name, change: change, decision: model.RequestRefuse, reason: model.ReasonUnexpectedRequester}
 	}
 	return []row{
 		by("an administrator", func(w *world) { w.request.Username = "system:admin" }),

@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 func servingRows(t *testing.T) []row {
 	by := func(name string, change func(*world)) row {
-		return refuses(name, csr.ReasonUnexpectedRequester, change)
+		return refuses(name, model.ReasonUnexpectedRequester, change)
 	}
 	return []row{
 		approves("as a kubelet makes it", func(*world) {}).saying(`"w-1", "10.0.0.11", "2001:db8::11"`),
-		{name: "denied", change: func(w *world) { w.request.Denied = true }, decision: model.RequestIgnore, reason: csr.ReasonDenied},
-		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: csr.ReasonApproved},
+		{name: "denied", change: func(w *world) { w.request.Denied = true }, decision: model.RequestIgnore, reason: model.ReasonDenied},
+		{name: "approved", change: func(w *world) { w.request = approved(w.request) }, decision: model.RequestIgnore, reason: model.ReasonApproved},
 		by("another node", func(w *world) { w.request.Username = "system:node:w-2" }),
 		by("the node in capitals", func(w *world) { w.request.Username = "system:node:W-1" }),
 		by("the bootstrapper", func(w *world) { w.request.Username, w.request.Groups = bootstrapper, bootstrapperGroups() }),
@@ -29,39 +29,39 @@ func servingRows(t *testing.T) []row {
 		by("without authentication", func(w *world) { w.request.Groups = []string{"system:nodes"} }),
 		by("in a group more", func(w *world) { w.request.Groups = append(w.request.Groups, "racks") }),
 		approves("usages with key encipherment", usages("digital signature", "key encipherment", "server auth")),
-		refuses("usages of a client", csr.ReasonUnexpectedUsages, usages("digital signature", "client auth")),
-		refuses("usages of both", csr.ReasonUnexpectedUsages, usages("digital signature", "server auth", "client auth")),
+		refuses("usages of a client", model.ReasonUnexpectedUsages, usages("digital signature", "client auth")),
+		refuses("usages of both", model.ReasonUnexpectedUsages, usages("digital signature", "server auth", "client auth")),
 
-		refuses("no names", csr.ReasonNoSAN, func(w *world) { w.template = template("system:node:w-1", nil) }),
-		refuses("an e-mail address", csr.ReasonUnexpectedSAN, func(w *world) { w.template.EmailAddresses = []string{"w-1@example.com"} }),
-		refuses("a URI", csr.ReasonUnexpectedSAN, func(w *world) { w.template.URIs = []*url.URL{{Scheme: "spiffe", Host: "w-1"}} }),
-		refuses("a name of another type beside", csr.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), otherName())),
-		refuses("a directory name beside", csr.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(0xa4, nodeSubject("w-2")))),
-		refuses("a name of no type beside", csr.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(utf8Text, []byte("w-1")))),
-		refuses("a compound DNS name beside", csr.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(0xa2, tlv(0x82, []byte("w-2"))))),
-		refuses("an authority", csr.ReasonUnexpectedExtension, asking([]int{2, 5, 29, 19}, 0x30, 0x03, 0x01, 0x01, 0xff)),
-		refuses("extensions in a second attribute", csr.ReasonUnexpectedExtension, func(w *world) {
+		refuses("no names", model.ReasonNoSAN, func(w *world) { w.template = template("system:node:w-1", nil) }),
+		refuses("an e-mail address", model.ReasonUnexpectedSAN, func(w *world) { w.template.EmailAddresses = []string{"w-1@example.com"} }),
+		refuses("a URI", model.ReasonUnexpectedSAN, func(w *world) { w.template.URIs = []*url.URL{{Scheme: "spiffe", Host: "w-1"}} }),
+		refuses("a name of another type beside", model.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), otherName())),
+		refuses("a directory name beside", model.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(0xa4, nodeSubject("w-2")))),
+		refuses("a name of no type beside", model.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(utf8Text, []byte("w-1")))),
+		refuses("a compound DNS name beside", model.ReasonUnexpectedSAN, san(tlv(0x82, []byte("w-1")), tlv(0xa2, tlv(0x82, []byte("w-2"))))),
+		refuses("an authority", model.ReasonUnexpectedExtension, asking([]int{2, 5, 29, 19}, 0x30, 0x03, 0x01, 0x01, 0xff)),
+		refuses("extensions in a second attribute", model.ReasonUnexpectedExtension, func(w *world) {
 			w.hand = &byHand{subject: nodeSubject("w-1"), attributes: [][]byte{
 				asks(alternatives(tlv(0x82, []byte("w-1")))), asks(tlv(0x30, []byte{0x06, 0x03, 0x55, 0x1d, 0x12}, tlv(0x04, tlv(0x30)))),
 			}}
 		}),
-		refuses("too many names", csr.ReasonTooLarge, func(w *world) {
+		refuses("too many names", model.ReasonTooLarge, func(w *world) {
 			w.template.DNSNames = strings.Split(strings.Repeat("w-1,", 70), ",")[:65]
 			w.template.IPAddresses = nil
 		}),
 		approves("the same name often", func(w *world) { w.template.DNSNames = []string{"w-1", "w-1"} }),
 		{
 			name: "no Node yet", change: func(w *world) { w.cluster.Nodes = nil },
-			decision: model.RequestWait, reason: csr.ReasonNodeMissing,
+			decision: model.RequestWait, reason: model.ReasonNodeMissing,
 		},
-		refuses("no Node yet, and another's address", csr.ReasonForeignAddress, func(w *world) {
+		refuses("no Node yet, and another's address", model.ReasonForeignAddress, func(w *world) {
 			w.cluster.Nodes, w.template = nil, template("system:node:w-1", nil, "10.0.0.12")
 		}).about("10.0.0.12"),
-		refuses("a name of two hosts", csr.ReasonSharedHostname, func(w *world) { w.cluster.Hosts[1].Hostname = "w-1" }).of("w-1", "-"),
-		refuses("an unknown name", csr.ReasonUnknownName, func(w *world) { w.host().Hostname = "w-9" }).of("w-1", "-"),
-		refuses("a host beside the file", csr.ReasonHostNotNamed, func(w *world) { w.host().Named = false }).of("w-1", "-"),
-		refuses("a host that installs again", csr.ReasonHostNotInstalled, func(w *world) { w.host().Installed = false }),
-		refuses("a reboot that nobody noted", csr.ReasonRebootUnknown, func(w *world) { w.host().Rebooted = time.Time{} }),
+		refuses("a name of two hosts", model.ReasonSharedHostname, func(w *world) { w.cluster.Hosts[1].Hostname = "w-1" }).of("w-1", "-"),
+		refuses("an unknown name", model.ReasonUnknownName, func(w *world) { w.host().Hostname = "w-9" }).of("w-1", "-"),
+		refuses("a host beside the file", model.ReasonHostNotNamed, func(w *world) { w.host().Named = false }).of("w-1", "-"),
+		refuses("a host that installs again", model.ReasonHostNotInstalled, func(w *world) { w.host().Installed = false }),
+		refuses("a reboot that nobody noted", model.ReasonRebootUnknown, func(w *world) { w.host().Rebooted = time.Time{} }),
 	}
 }
 
@@ -78,7 +78,7 @@ func proofRows(t *testing.T) []row {
 			w.other(r)
 		}
 	}
-	unproven := func(name string, change func(*world)) row { return refuses(name, csr.ReasonUnprovenNode, change) }
+	unproven := func(name string, change func(*world)) row { return refuses(name, model.ReasonUnprovenNode, change) }
 	created := func(later time.Duration) func(*world) {
 		return func(w *world) { w.cluster.Nodes[1].Created = rebooted().Add(later) }
 	}
@@ -117,8 +117,8 @@ func nameRows() []row {
 	names := func(all ...string) func(*world) {
 		return func(w *world) { w.template = template("system:node:w-1", all) }
 	}
-	foreign := func(name string, change func(*world)) row { return refuses(name, csr.ReasonForeignDNSName, change) }
-	unknown := func(name string, change func(*world)) row { return refuses(name, csr.ReasonUnknownDNSName, change) }
+	foreign := func(name string, change func(*world)) row { return refuses(name, model.ReasonForeignDNSName, change) }
+	unknown := func(name string, change func(*world)) row { return refuses(name, model.ReasonUnknownDNSName, change) }
 	return []row{
 		approves("its further name", names("w-1", "w-1.example.com")),
 		approves("its further name, recorded in capitals", func(w *world) {
@@ -178,7 +178,7 @@ func addressRows() []row {
 		}
 	}
 	unknown := func(name, address string, change func(*world)) row {
-		return row{name: name, change: change, decision: model.RequestAsk, reason: csr.ReasonUnknownAddress, address: address, says: "10.0.0.11, 2001:db8::11"}
+		return row{name: name, change: change, decision: model.RequestAsk, reason: model.ReasonUnknownAddress, address: address, says: "10.0.0.11, 2001:db8::11"}
 	}
 	own := func(reason, address string, rows ...row) []row {
 		return append(rows,
@@ -196,45 +196,45 @@ func addressRows() []row {
 		approves("addresses alone", func(w *world) { w.template = template("system:node:w-1", nil, "10.0.0.11") }),
 		approves("an inventory of IPv4 written as IPv6", claims("10.0.0.77", "::ffff:10.0.0.77")),
 		approves("an inventory with zones", claims("2001:db8::77", "2001:db8::77%eth0")),
-		refuses("IPv4 written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
+		refuses("IPv4 written as IPv6", model.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 10, 0, 0, 11)))(w)
 		}).about("::ffff:10.0.0.11"),
-		refuses("another's IPv4 written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
+		refuses("another's IPv4 written as IPv6", model.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 10, 0, 0, 12)))(w)
 		}).about("::ffff:10.0.0.12"),
-		refuses("a loopback address written as IPv6", csr.ReasonSpecialAddress, func(w *world) {
+		refuses("a loopback address written as IPv6", model.ReasonSpecialAddress, func(w *world) {
 			san(tlv(0x87, append(make([]byte, 10), 0xff, 0xff, 127, 0, 0, 1)))(w)
 		}).about("::ffff:127.0.0.1"),
-		refuses("another's allowed address", csr.ReasonForeignAddress, func(w *world) {
+		refuses("another's allowed address", model.ReasonForeignAddress, func(w *world) {
 			allowed("10.0.0.77")(w)
 			w.cluster.Hosts[1].Allowed = addrs("10.0.0.77")
 		}).about("10.0.0.77"),
-		refuses("a neighbour's after an unknown one", csr.ReasonForeignAddress, func(w *world) {
+		refuses("a neighbour's after an unknown one", model.ReasonForeignAddress, func(w *world) {
 			w.template = template("system:node:w-1", nil, "10.0.0.77", "10.0.0.12")
 		}).about("10.0.0.12").saying(`the host "w-2"`),
-		refuses("a network written as IPv6", csr.ReasonClusterNetwork, func(w *world) {
+		refuses("a network written as IPv6", model.ReasonClusterNetwork, func(w *world) {
 			claims("192.168.7.7", "192.168.7.7")(w)
 			w.cluster.Networks = append(w.cluster.Networks, netip.MustParsePrefix("::ffff:192.168.7.0/120"))
 		}).about("192.168.7.7"),
-		refuses("a virtual address written as IPv6", csr.ReasonVirtualAddress, func(w *world) {
+		refuses("a virtual address written as IPv6", model.ReasonVirtualAddress, func(w *world) {
 			claims("10.0.0.4", "10.0.0.4")(w)
 			w.cluster.VIPs = addrs("::ffff:10.0.0.4")
 		}).about("10.0.0.4"),
 	}
 	reasons := map[string]string{
-		"10.0.0.12": csr.ReasonForeignAddress, "2001:db8::12": csr.ReasonForeignAddress, // a host's
-		"10.0.0.13":  csr.ReasonForeignAddress, // of one that installs still
-		"10.0.0.10":  csr.ReasonForeignAddress, // of one beside the file
-		"10.0.0.110": csr.ReasonForeignAddress, // a Node's
-		"10.0.0.2":   csr.ReasonVirtualAddress, "10.0.0.3": csr.ReasonVirtualAddress,
-		"10.128.0.1": csr.ReasonClusterNetwork, "10.131.255.255": csr.ReasonClusterNetwork, "172.30.0.1": csr.ReasonClusterNetwork, "fd01::7": csr.ReasonClusterNetwork,
-		"127.0.0.1": csr.ReasonSpecialAddress, "127.8.0.1": csr.ReasonSpecialAddress, "::1": csr.ReasonSpecialAddress,
-		"169.254.1.1": csr.ReasonSpecialAddress, "fe80::11": csr.ReasonSpecialAddress,
-		"224.0.0.1": csr.ReasonSpecialAddress, "ff02::1": csr.ReasonSpecialAddress, "ff0e::1": csr.ReasonSpecialAddress,
-		"0.0.0.0": csr.ReasonSpecialAddress, "0.1.2.3": csr.ReasonSpecialAddress, "::": csr.ReasonSpecialAddress,
-		"255.255.255.255": csr.ReasonSpecialAddress, "240.0.0.1": csr.ReasonSpecialAddress, "239.1.1.1": csr.ReasonSpecialAddress,
-		"::a00:b": csr.ReasonSpecialAddress, "64:ff9b::a00:c": csr.ReasonSpecialAddress, "64:ff9b:1::1": csr.ReasonSpecialAddress,
-		"100::1": csr.ReasonSpecialAddress,
+		"10.0.0.12": model.ReasonForeignAddress, "2001:db8::12": model.ReasonForeignAddress, // a host's
+		"10.0.0.13":  model.ReasonForeignAddress, // of one that installs still
+		"10.0.0.10":  model.ReasonForeignAddress, // of one beside the file
+		"10.0.0.110": model.ReasonForeignAddress, // a Node's
+		"10.0.0.2":   model.ReasonVirtualAddress, "10.0.0.3": model.ReasonVirtualAddress,
+		"10.128.0.1": model.ReasonClusterNetwork, "10.131.255.255": model.ReasonClusterNetwork, "172.30.0.1": model.ReasonClusterNetwork, "fd01::7": model.ReasonClusterNetwork,
+		"127.0.0.1": model.ReasonSpecialAddress, "127.8.0.1": model.ReasonSpecialAddress, "::1": model.ReasonSpecialAddress,
+		"169.254.1.1": model.ReasonSpecialAddress, "fe80::11": model.ReasonSpecialAddress,
+		"224.0.0.1": model.ReasonSpecialAddress, "ff02::1": model.ReasonSpecialAddress, "ff0e::1": model.ReasonSpecialAddress,
+		"0.0.0.0": model.ReasonSpecialAddress, "0.1.2.3": model.ReasonSpecialAddress, "::": model.ReasonSpecialAddress,
+		"255.255.255.255": model.ReasonSpecialAddress, "240.0.0.1": model.ReasonSpecialAddress, "239.1.1.1": model.ReasonSpecialAddress,
+		"::a00:b": model.ReasonSpecialAddress, "64:ff9b::a00:c": model.ReasonSpecialAddress, "64:ff9b:1::1": model.ReasonSpecialAddress,
+		"100::1": model.ReasonSpecialAddress,
 	}
 	for _, address := range slices.Sorted(maps.Keys(reasons)) {
 		rows = append(rows, own(reasons[address], address)...)

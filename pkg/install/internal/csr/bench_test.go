@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // BenchmarkJudge has 100 hosts, 100 pending requests of theirs, every other one a serving

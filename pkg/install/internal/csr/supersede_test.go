@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // TestKubeletThatAsksAnew: of what a kubelet has asked again and again, the newest is of use.
 func TestKubeletThatAsksAnew(t *testing.T) {
 	const often = 12
 	for name, change := range map[string]func(*csr.Cluster, *[]model.CertificateRequest){
-		csr.ReasonRivalKeys:     func(*csr.Cluster, *[]model.CertificateRequest) {},
-		csr.ReasonAlreadyJoined: func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Joined = true },
-		csr.ReasonHostNotNamed:  func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Named = false },
+		model.ReasonRivalKeys:     func(*csr.Cluster, *[]model.CertificateRequest) {},
+		model.ReasonAlreadyJoined: func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Joined = true },
+		model.ReasonHostNotNamed:  func(c *csr.Cluster, _ *[]model.CertificateRequest) { c.Hosts[0].Named = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := cluster()
@@ -39,7 +39,7 @@ func TestKubeletThatAsksAnew(t *testing.T) {
 					if v.Reason != name || v.Newer != "" || v.Older != often-1 || len(v.Message) > 600 {
 						t.Errorf("%+v", v)
 					}
-					if name != csr.ReasonRivalKeys && !strings.Contains(v.Message, "older ones that are pending as well: 11") {
+					if name != model.ReasonRivalKeys && !strings.Contains(v.Message, "older ones that are pending as well: 11") {
 						t.Errorf("it says %q", v.Message)
 					}
 				default:

@@ -134,10 +134,10 @@ func begin(r *model.CertificateRequest) model.RequestVerdict {
 		v.Kind = model.RequestServing
 	case r.Signer != clientSigner:
 		v.Kind, v.Node = model.RequestOther, ""
-		settle(&v, finding{model.RequestIgnore, ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
+		settle(&v, finding{model.RequestIgnore, model.ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
 	case byNode:
 		v.Kind = model.RequestRenewal
-		settle(&v, finding{model.RequestIgnore, ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
+		settle(&v, finding{model.RequestIgnore, model.ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
 	default:
 		v.Kind = model.RequestClient
 	}
@@ -162,10 +162,10 @@ func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 	by := "at " + stamp(r.ConditionAt) + ": " + quoted(r.Reason) + ", " + quoted(r.Message)
 	if r.Denied && !r.Approved {
-		settle(v, finding{model.RequestIgnore, ReasonDenied, "denied " + by})
+		settle(v, finding{model.RequestIgnore, model.ReasonDenied, "denied " + by})
 		return
 	}
-	settle(v, finding{model.RequestIgnore, ReasonApproved, "approved " + by})
+	settle(v, finding{model.RequestIgnore, model.ReasonApproved, "approved " + by})
 }
 
 // grant notes an approved client request. What bars a further approval is whatever may have
@@ -273,13 +273,13 @@ func (j *judge) settleRivals() {
 			switch {
 			case c.verdict.Decision != model.RequestApprove:
 			case rivals && c.Created.Before(newest.Created):
-				settle(c.verdict, finding{model.RequestRefuse, ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
+				settle(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
 			case rivals:
-				settle(c.verdict, finding{model.RequestAsk, ReasonRivalKeys, rivalText(all)})
+				settle(c.verdict, finding{model.RequestAsk, model.ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
-				settle(c.verdict, finding{model.RequestRefuse, ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
+				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
 			}
 		}
 	}

@@ -19,17 +19,17 @@ func (a *asked) serving() {
 		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
 	)
 	if found == nil {
-		found = &finding{model.RequestApprove, ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
+		found = &finding{model.RequestApprove, model.ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
 	}
 	settle(a.verdict, *found)
 }
 
 func (a *asked) byItself() *finding {
 	if a.Username != a.claim.Subject.CommonName {
-		return refused(ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username), quoted(a.claim.Subject.CommonName))
+		return refused(model.ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username), quoted(a.claim.Subject.CommonName))
 	}
 	if !same(a.Groups, nodesGroup, authenticatedGroup) {
-		return refused(ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups), nodesGroup, authenticatedGroup)
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups), nodesGroup, authenticatedGroup)
 	}
 	return nil
 }
@@ -40,11 +40,11 @@ func (a *asked) servingUsages() *finding { return a.usages(usageServer) }
 func (a *asked) onlyNames() *finding {
 	switch n := a.claim.sans; {
 	case n == 0:
-		return refused(ReasonNoSAN, "it asks for no DNS name and no address")
+		return refused(model.ReasonNoSAN, "it asks for no DNS name and no address")
 	case n > maxSANs:
-		return refused(ReasonTooLarge, "it asks for %d names, and a kubelet for at most %d", n, maxSANs)
+		return refused(model.ReasonTooLarge, "it asks for %d names, and a kubelet for at most %d", n, maxSANs)
 	case n != len(a.claim.DNSNames)+len(a.claim.IPAddresses):
-		return refused(ReasonUnexpectedSAN, "it asks for %s, and a kubelet for DNS names and addresses only", a.claim.shown())
+		return refused(model.ReasonUnexpectedSAN, "it asks for %s, and a kubelet for DNS names and addresses only", a.claim.shown())
 	}
 	return nil
 }
@@ -58,10 +58,10 @@ func (a *asked) ownNames() *finding {
 			continue
 		}
 		if other, ok := a.another(a.judge.names[asked]); ok {
-			return refused(ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
+			return refused(model.ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
 		}
 		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return model.NodeName(own) == asked }) {
-			return refused(ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
+			return refused(model.ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
 		}
 	}
 	return nil
@@ -79,13 +79,13 @@ func (a *asked) ownAddresses() *finding {
 		other, foreign := a.another(a.holders[address])
 		switch {
 		case a.special(address):
-			found = refused(ReasonSpecialAddress, "it asks for %s, which no host has for itself", address)
+			found = refused(model.ReasonSpecialAddress, "it asks for %s, which no host has for itself", address)
 		case slices.ContainsFunc(a.VIPs, func(vip netip.Addr) bool { return plain(vip) == address }):
-			found = refused(ReasonVirtualAddress, "it asks for %s, which is a virtual address of the cluster", address)
+			found = refused(model.ReasonVirtualAddress, "it asks for %s, which is a virtual address of the cluster", address)
 		case a.network(address) != "":
-			found = refused(ReasonClusterNetwork, "it asks for %s, which is in the cluster's network %s", address, a.network(address))
+			found = refused(model.ReasonClusterNetwork, "it asks for %s, which is in the cluster's network %s", address, a.network(address))
 		case foreign:
-			found = refused(ReasonForeignAddress, "it asks for %s, which is of %s", address, other)
+			found = refused(model.ReasonForeignAddress, "it asks for %s, which is of %s", address, other)
 		}
 		if found != nil {
 			a.verdict.Addresses = []netip.Addr{address}
@@ -145,7 +145,7 @@ func (a *asked) hasNode() *finding {
 	if a.nodes[a.verdict.Node] != nil {
 		return nil
 	}
-	return &finding{model.RequestWait, ReasonNodeMissing, "its Node does not exist yet"}
+	return &finding{model.RequestWait, model.ReasonNodeMissing, "its Node does not exist yet"}
 }
 
 // provenNode asks that the Node's own certificate is of this installation: a client request
@@ -158,7 +158,7 @@ func (a *asked) provenNode() *finding {
 	if a.granted[a.verdict.Node].proving != nil || node.Created.After(a.host.Rebooted) {
 		return nil
 	}
-	return refused(ReasonUnprovenNode, "no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
+	return refused(model.ReasonUnprovenNode, "no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
 		quoted(a.host.Name), stamp(a.host.Rebooted), stamp(node.Created))
 }
 
@@ -178,7 +178,7 @@ func (a *asked) knownAddresses() *finding {
 		return nil
 	}
 	a.verdict.Addresses = unknown
-	return &finding{model.RequestAsk, ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
+	return &finding{model.RequestAsk, model.ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
 }
 
 // addresses are those asked for, each once, as they are written.
