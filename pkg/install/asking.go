@@ -59,7 +59,7 @@ func (r *run) asked(ctx context.Context, observed *model.Observed, plan model.Pl
 	return answered
 }
 
-func askedKey(v model.RequestVerdict) string { return "asked/" + model.AnswerKey(v) }
+func askedKey(v model.RequestVerdict) string { return "asked/" + v.AnswerKey() }
 
 // take remembers an answer, and reports whether there is one.
 func (r *run) take(q *question, plan model.Plan) bool {
@@ -81,7 +81,7 @@ func (r *run) isIdle(q *question, observed *model.Observed, plan model.Plan) boo
 	if observed.Spoke == nil || observed.Spoke.Trouble != "" {
 		return false
 	}
-	return !slices.ContainsFunc(plan.Questions, func(v model.RequestVerdict) bool { return model.AnswerKey(v) == model.AnswerKey(q.of) })
+	return !slices.ContainsFunc(plan.Questions, func(v model.RequestVerdict) bool { return v.AnswerKey() == q.of.AnswerKey() })
 }
 
 // putNext puts the first question that was not put before.

@@ -105,7 +105,7 @@ func (client *Client) observe(ctx context.Context, desired *model.Desired, prior
 	if err != nil {
 		return nil, err
 	}
-	observed.Detailed, observed.Known = began, model.NewKnownResults()
+	observed.Detailed, observed.Known = began, &model.KnownResults{}
 	if prior != nil && prior.Known != nil {
 		observed.Known = prior.Known
 	}
@@ -157,10 +157,10 @@ func (client *Client) act(ctx context.Context, desired *model.Desired, observed 
 			return err
 		}
 	}
-	if model.TraitsOf(a.Kind).ByBMC {
+	if a.Kind.ByBMC() {
 		return client.machines.Act(ctx, present, observed, a)
 	}
-	if model.TraitsOf(a.Kind).InCluster {
+	if a.Kind.InCluster() {
 		return client.nodes.Act(ctx, present, observed, a)
 	}
 	return client.Backend.Act(ctx, present, a)
@@ -173,7 +173,7 @@ func (client *Client) Plan(ctx context.Context, desired *model.Desired) (model.P
 	if err != nil {
 		return model.Plan{}, nil, err
 	}
-	plan := decide.Decide(client.limited(desired), observed, model.Before(observed), observed.At)
+	plan := decide.Decide(client.limited(desired), observed, observed.MemoryBefore(), observed.At)
 	if slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}

@@ -52,7 +52,7 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	}
 	var marked []string
 	for _, a := range w.writes {
-		host := model.HostOf(a.Scope)
+		host := a.Scope.Host()
 		want := model.Settings{
 			model.SettingLabels:     model.ValueOf(map[string]string{"rack": "a"}),
 			model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "slow", Effect: "PreferNoSchedule"}}),
@@ -85,7 +85,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 	node("cp-2").Name = "renamed"
 	for _, a := range w.decide().Actions {
 		if a.Name == "worker-0" {
-			w.memory.Refused = map[string]model.Refusal{a.Key: {Inputs: model.Fingerprint(a), Error: "nodes are read only"}}
+			w.memory.Refused = map[string]model.Refusal{a.Key: {Inputs: a.Fingerprint(), Error: "nodes are read only"}}
 		}
 	}
 	if err := settle(w); err != nil {

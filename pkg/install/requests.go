@@ -168,7 +168,7 @@ func (r *run) approving(ctx context.Context, a model.Action) error {
 	for _, v := range r.latest.Plan.Requests {
 		if v.UID == a.Target {
 			by := "oaictl"
-			if r.memory.Answers[model.AnswerKey(v)] {
+			if r.memory.Answers[v.AnswerKey()] {
 				by = "person"
 			}
 			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(model.RequestApprove), by))

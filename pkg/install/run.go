@@ -382,7 +382,7 @@ func (r *run) one(ctx context.Context, a model.Action) error {
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
-	event := model.Event{Type: model.EventAction, Host: model.HostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
+	event := model.Event{Type: model.EventAction, Host: a.Scope.Host(), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
 	if err != nil {
 		event.State, event.Severity = "failed", model.SeverityWarning
 		if model.ForGood(err) {

@@ -296,7 +296,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		})
 	}
 	for _, x := range plan.Warnings {
-		once("warning/"+x.Key+x.Message, model.Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
+		once("warning/"+x.Key+x.Message, model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
 	there := map[string]bool{}
@@ -310,7 +310,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		default:
 			continue
 		}
-		once("wait/"+reason+"/"+x.Key, model.Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
+		once("wait/"+reason+"/"+x.Key, model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
 	}
 	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed
@@ -351,7 +351,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := model.Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == decide.ReasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
 			if !x.Certain && now.Sub(w.since[x.Key]) < steady {
@@ -377,7 +377,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		// is told by the cluster's next state.
 		if x, known := w.stands[key]; known && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
-			w.report(model.Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.report(model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back

@@ -46,7 +46,7 @@ func (w *world) decide() model.Plan {
 // apply is the model of every action's effect.
 func (w *world) apply(a model.Action) error {
 	w.writes = append(w.writes, a)
-	if w.spoke != nil && model.TraitsOf(a.Kind).InCluster {
+	if w.spoke != nil && a.Kind.InCluster() {
 		return w.spoke.apply(a)
 	}
 	o := &w.observed

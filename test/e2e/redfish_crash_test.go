@@ -97,7 +97,7 @@ func clean(t *testing.T, file, bmcs string) {
 	}
 	plane := machine.New(machine.Config{Media: nobodys{}, Proxy: proxy})
 	names := []string{}
-	for _, host := range model.BootedByBMC(cluster) {
+	for _, host := range cluster.BootedByBMC() {
 		names = append(names, host.Name)
 	}
 	states, err := plane.Observe(t.Context(), &model.Desired{Spec: cluster}, nil, names)

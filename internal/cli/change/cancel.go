@@ -119,7 +119,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 		}
 		return false, nil
 	}
-	hosts := model.BootedByBMC(seen.Spec)
+	hosts := seen.Spec.BootedByBMC()
 	if len(hosts) == 0 {
 		return false, nil
 	}
@@ -195,7 +195,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	}
 	o.ForgetImagesOf(cluster)
 	seen := &install.Found{Ref: model.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
-	if len(model.BootedByBMC(cluster)) == 0 {
+	if len(cluster.BootedByBMC()) == 0 {
 		return gone
 	}
 	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {

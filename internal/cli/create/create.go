@@ -243,7 +243,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, servi
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.checkHosts(o.File, model.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+	if err := o.boot.checkHosts(o.File, boot.ToBoot(desired).BootedByBMC(), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {

@@ -111,7 +111,7 @@ func (o *planOptions) addNodes(desired *model.Desired) {
 }
 
 func (o *runOptions) show(ctx context.Context, service *install.Client, desired *model.Desired) error {
-	booted := model.BootedByBMC(boot.ToBoot(desired))
+	booted := boot.ToBoot(desired).BootedByBMC()
 	installer, err := observingClient(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err

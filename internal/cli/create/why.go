@@ -98,7 +98,7 @@ func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, h
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (model.Plan, error) {
 	var booted []*spec.Host
 	if seen.Spec != nil {
-		booted = model.BootedByBMC(seen.Spec)
+		booted = seen.Spec.BootedByBMC()
 	}
 	observing, err := observingClient(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
 	if err != nil {

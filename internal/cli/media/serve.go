@@ -119,7 +119,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		return scheme + netip.AddrPortFrom(addr, at.Port()).String(), nil
 	}
 	ways := map[netip.Addr]bool{}
-	for _, host := range model.BootedByBMC(cluster) {
+	for _, host := range cluster.BootedByBMC() {
 		if way, err := machine.Route(ctx, host.BMC); err == nil {
 			ways[way] = true
 		}

@@ -53,7 +53,7 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) mod
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
 func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) model.Advice) (carried []string, err error) {
-	for arch := range hostsByArch(cluster, model.BootedByBMC) {
+	for arch := range hostsByArch(cluster, (*spec.Cluster).BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
 		}}

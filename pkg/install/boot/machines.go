@@ -91,7 +91,7 @@ func Start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 func start(ctx context.Context, config Config) (*Machines, error) {
-	hosts := model.BootedByBMC(ToBoot(config.Desired))
+	hosts := ToBoot(config.Desired).BootedByBMC()
 	if len(hosts) == 0 {
 		return nil, nil
 	}
@@ -221,7 +221,7 @@ func (m *Machines) Needed(observed *model.Observed) bool {
 		return false
 	}
 	snapshot := install.NewSnapshot(m.config.Desired, observed)
-	for _, host := range model.BootedByBMC(ToBoot(m.config.Desired)) {
+	for _, host := range ToBoot(m.config.Desired).BootedByBMC() {
 		state := observed.Machines[host.Name]
 		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
 			return true
@@ -297,7 +297,7 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 	whole := ToBoot(m.config.Desired)
 	media := mediaOf{}
 	m.baseOf = map[string]*baseImage{}
-	for arch, hosts := range hostsByArch(whole, model.BootedByBMC) {
+	for arch, hosts := range hostsByArch(whole, (*spec.Cluster).BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
 		shown := &downloading{Machines: m}

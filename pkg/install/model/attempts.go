@@ -20,8 +20,8 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 	delete(m.Refused, a.Key)
 	m.LastError = ""
 	s := m.Done[a.Key]
-	if s.Inputs != Fingerprint(a) || now.Sub(s.Last) > Forgotten {
-		s = Success{Inputs: Fingerprint(a), Kind: a.Kind, Name: a.Name, First: now}
+	if s.Inputs != a.Fingerprint() || now.Sub(s.Last) > Forgotten {
+		s = Success{Inputs: a.Fingerprint(), Kind: a.Kind, Name: a.Name, First: now}
 	}
 	s.Times, s.Last = s.Times+1, now
 	m.Done = with(m.Done, a.Key, s)
@@ -33,8 +33,8 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 
 func (m *Memory) refused(a Action, err error, now time.Time) {
 	r := m.Refused[a.Key]
-	if r.Inputs != Fingerprint(a) {
-		r = Refusal{Inputs: Fingerprint(a), First: now}
+	if r.Inputs != a.Fingerprint() {
+		r = Refusal{Inputs: a.Fingerprint(), First: now}
 	}
 	r.Attempts++
 	wait := Backoff(r.Attempts)
@@ -74,8 +74,8 @@ func ForGood(err error) bool {
 	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
-// Fingerprint reports whether an action is still the one that was refused.
-func Fingerprint(a Action) string {
+// Fingerprint is equal for two actions that would write the same.
+func (a Action) Fingerprint() string {
 	data, err := json.Marshal(struct {
 		Kind     Kind
 		Target   string
@@ -100,12 +100,8 @@ func Backoff(attempts int) time.Duration {
 	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
 }
 
-// ResendSuffix ends the keys of the actions that send secrets again.
-const ResendSuffix = "/resend"
-
-// CheckKey tells a check and its status from others, of a host or, without the id of one,
-// of the cluster.
-func CheckKey(hostID string, v *Validation) string {
+// Key tells a check and its status from others, of a host or, without the id of one, of the cluster.
+func (v *Validation) Key(hostID string) string {
 	subject := "host"
 	if hostID == "" {
 		subject = "cluster"
@@ -113,5 +109,9 @@ func CheckKey(hostID string, v *Validation) string {
 	return subject + "/" + hostID + "/" + v.ID + "/" + v.Status
 }
 
-// KeyPreparation is the key of a blocker that is a failed preparation.
-const KeyPreparation = "cluster/preparation"
+// Keys that have a meaning.
+const (
+	KeyPreparation = "cluster/preparation" // of the blocker for a failed preparation
+	KeyHold        = "cluster/hold"        // begins the keys of the waits for a person who holds the start
+	ResendSuffix   = "/resend"             // ends the keys of the actions that send secrets again
+)

@@ -140,9 +140,6 @@ func (r ClusterRef) Label() string {
 	return fmt.Sprintf("%s (%s, created %s)", r.ID, r.Status, r.Created.UTC().Format(time.RFC3339))
 }
 
-// KeyHold begins the keys of the waits for whoever holds the start.
-const KeyHold = "cluster/hold"
-
 // Held is the wait for whoever holds the start besides oaictl itself, if somebody does
 // and the installation has not begun.
 func (c *Cluster) Held() (w Wait, is bool) {

@@ -114,12 +114,12 @@ type MachineBoot struct {
 	Fetched int64     `json:"fetched,omitempty"` // bytes
 }
 
-// Before is what a loop that begins with an observation does not count: what failed or was
-// cancelled by then was told to who began an earlier one.
-func Before(observed *Observed) Memory {
+// MemoryBefore is the memory of a loop that begins with this observation. It does not count what failed or was cancelled
+// before: an earlier loop has reported that.
+func (o *Observed) MemoryBefore() Memory {
 	var m Memory
-	if observed.Cluster != nil {
-		p := &observed.Cluster.Preparation
+	if o.Cluster != nil {
+		p := &o.Cluster.Preparation
 		m.Cancelled = p.Cancelled
 		if n := len(p.FailedAt); n > 0 {
 			m.Failed = p.FailedAt[n-1]
@@ -134,7 +134,7 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.put(observed.Skew - m.Skew)
 	m.Skew = observed.Skew
 	if m.Began.IsZero() {
-		before := Before(observed)
+		before := observed.MemoryBefore()
 		m.Began, m.Failed, m.Cancelled = own, before.Failed, before.Cancelled
 	}
 	if m.misses(observed) {
@@ -267,11 +267,11 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 // Answer learns what a person has said of a request for a certificate, as it was judged: another
 // judgement is another question.
 func (m *Memory) Answer(v RequestVerdict, approve bool) {
-	m.Answers = with(m.Answers, AnswerKey(v), approve)
+	m.Answers = with(m.Answers, v.AnswerKey(), approve)
 }
 
 // AnswerKey names what a person was asked about.
-func AnswerKey(v RequestVerdict) string { return fmt.Sprint(v.UID, "/", v.Reason, v.Addresses) }
+func (v RequestVerdict) AnswerKey() string { return fmt.Sprint(v.UID, "/", v.Reason, v.Addresses) }
 
 // checks brings forward since when each check that does not pass has had its status.
 func (m *Memory) checks(observed *Observed) {
@@ -279,7 +279,7 @@ func (m *Memory) checks(observed *Observed) {
 	note := func(host string, list []Validation) {
 		for i := range list {
 			if !list[i].Passes() {
-				key := CheckKey(host, &list[i])
+				key := list[i].Key(host)
 				since[key] = cmp.Or(m.Checks[key], observed.At)
 			}
 		}
@@ -305,7 +305,7 @@ func (m *Memory) machines(observed *Observed) {
 	}
 	m.Machines = boots
 	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
-		return TraitsOf(s.Kind).Switches && observed.Machines[s.Name].switched(s.Kind)
+		return s.Kind.Switches() && observed.Machines[s.Name].switched(s.Kind)
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Observed is all that is known about one cluster at one moment. It is what a
@@ -171,23 +169,18 @@ type SavedResult struct {
 }
 
 // KnownResults remembers of a run what the service's results are, so that each is
-// read once to be compared, and which of them the run has saved.
+// read once to be compared, and which of them the run has saved. The zero value knows nothing.
 type KnownResults struct {
 	mu      sync.Mutex
 	digests map[string]string // "" where the service did not give it
 	saved   map[string]bool
 }
 
-// NewKnownResults knows nothing yet.
-func NewKnownResults() *KnownResults {
-	return &KnownResults{digests: map[string]string{}, saved: map[string]bool{}}
-}
-
 // Save remembers what was written. Its mode is as good as that file system has it.
 func (c *KnownResults) Save(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.digests[name], c.saved[name] = Digest(data), true
+	c.digests, c.saved = with(c.digests, name, Digest(data)), with(c.saved, name, true)
 }
 
 // Agrees says whether a file is what the service has. Where the service gives
@@ -202,7 +195,7 @@ func (c *KnownResults) Agrees(name string, file SavedResult, offered bool, read 
 		return true
 	}
 	if _, asked := c.digests[name]; !asked {
-		c.digests[name] = ""
+		c.digests = with(c.digests, name, "")
 		if data, err := read(name); err == nil {
 			c.digests[name] = Digest(data)
 		}
@@ -328,30 +321,4 @@ func (f Fetched) Stalled() bool { return f.Quiet() >= fetchStalls }
 // switched says whether a machine is seen to be as an action of power wants it.
 func (s MachineState) switched(kind Kind) bool {
 	return s.Trouble == "" && (kind == PowerOn && s.Power == PowerIsOn || kind == PowerOff && s.Power == PowerIsOff)
-}
-
-// IsBootedByBMC says whether a host of the file is booted through its BMC.
-func IsBootedByBMC(c *spec.Cluster, h *spec.Host) bool {
-	if h.BMC == nil || h.BMC.Credentials.IsZero() || h.Match.Agent != "" { // which runs its image already
-		return false
-	}
-	switch c.Spec.Boot.Method {
-	case spec.BootRedfish:
-		return true
-	case "": // not defaulted: redfish where every host has a BMC
-		return !slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return h.BMC == nil })
-	}
-	return false
-}
-
-// BootedByBMC are the hosts of a file that are booted through their BMCs: those
-// that have one with credentials, where boot.method is redfish.
-func BootedByBMC(c *spec.Cluster) []*spec.Host {
-	var hosts []*spec.Host
-	for i := range c.Spec.Hosts {
-		if host := &c.Spec.Hosts[i]; IsBootedByBMC(c, host) {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts
 }

@@ -196,17 +196,6 @@ type Warning struct {
 	Next    Advice
 }
 
-// ReasonLeftOut is the reason of a warning that a host which has registered takes no part in the installation
-// (Options.LeftOut): its message says what is wrong with the host.
-const ReasonLeftOut = "LeftOut"
-
-// ReasonUnproven is the reason of a blocker: the record of the id that is to be adopted does not carry the owner's mark.
-const ReasonUnproven = "ClusterNotProven"
-
-// ReasonClusterDeleted is the reason of a blocker: somebody deleted the cluster's record in the service while it was
-// looked at.
-const ReasonClusterDeleted = "ClusterDeleted"
-
 // Wipe is a disk that the install will write over.
 type Wipe struct {
 	Host    string
@@ -215,9 +204,9 @@ type Wipe struct {
 	Install bool   // the installation disk; otherwise only formatted
 }
 
-// HostOf is the name of the host that a scope is about, or whose node it is about, "" for
+// Host is the name of the host that a scope is about, or whose node it is about, "" for
 // another scope.
-func HostOf(s Scope) string {
+func (s Scope) Host() string {
 	of, name, _ := strings.Cut(string(s), "/")
 	if of != "host" && of != "node" {
 		return ""
@@ -225,88 +214,99 @@ func HostOf(s Scope) string {
 	return name
 }
 
-// KindTraits is what there is to know of a kind.
-type KindTraits struct {
-	Phrase string // as a person says it
+// traits is what there is to know of a kind of action.
+type traits struct {
+	phrase string // as a person says it
 	named  bool   // it makes no sense without the object's name
-	// ByBMC is for the machines plane to carry out, Boots brings the machine closer to
-	// booting the image, which the install waits for, and Switches is one of power.
-	ByBMC, Boots, Switches bool
-	// InCluster is for the nodes plane to carry out.
-	InCluster bool
-	// Counts says that its repetitions are counted where it is decided on.
-	Counts bool
-	// Paced says that what is observed tells when it is to be repeated.
-	Paced bool
+
+	byBMC, boots, switches, inCluster, counts, paced bool
 }
 
 // kinds is what there is to know of each kind.
-var kinds = map[Kind]KindTraits{
-	RegisterCluster:   {Phrase: "register the cluster"},
-	ImportCluster:     {Phrase: "import the installed cluster"},
-	WithdrawCluster:   {Phrase: "withdraw this run's duplicate"},
-	UpdateCluster:     {Phrase: "update the cluster"},
-	SetOverrides:      {Phrase: "set the install-config overrides"},
-	UploadManifest:    {Phrase: "upload the manifest", named: true},
-	RemoveManifest:    {Phrase: "remove the manifest", named: true},
-	IgnoreValidations: {Phrase: "set the ignored validations"},
-	RegisterInfraEnv:  {Phrase: "register the InfraEnv", named: true},
-	UpdateInfraEnv:    {Phrase: "update the InfraEnv", named: true},
-	WithdrawInfraEnv:  {Phrase: "withdraw the InfraEnv", named: true},
-	RenewImage:        {Phrase: "renew the discovery image's URL", Counts: true},
-	RegisterHost:      {Phrase: "have the service boot the host", named: true},
-	UpdateHost:        {Phrase: "configure the host", named: true},
-	BindHost:          {Phrase: "bind the host", named: true},
-	StartInstall:      {Phrase: "start the installation", Counts: true},
-	AllowAddHosts:     {Phrase: "let hosts be added"},
-	InstallHost:       {Phrase: "install the host", named: true},
-	NudgeCluster:      {Phrase: "touch the cluster, so that the service looks at it again", Counts: true},
-	RecordInstalled:   {Phrase: "record that the cluster is installed"},
-	SaveNoIngress:     {Phrase: "save the kubeconfig"},
-	SaveKubeconfig:    {Phrase: "save the kubeconfig"},
-	SavePassword:      {Phrase: "save the kubeadmin password"},
-	InsertMedia:       {Phrase: "insert the discovery image into the virtual drive of", ByBMC: true, Boots: true},
-	SetBootOnce:       {Phrase: "set one boot from the virtual drive of", ByBMC: true, Boots: true},
-	PowerOn:           {Phrase: "switch on", ByBMC: true, Boots: true, Switches: true},
-	PowerOff:          {Phrase: "switch off", ByBMC: true, Boots: true, Switches: true},
-	EjectMedia:        {Phrase: "eject the discovery image from the virtual drive of", ByBMC: true},
-	RestoreBoot:       {Phrase: "restore the boot order of", ByBMC: true},
-	ApproveRequest:    {Phrase: "approve the certificate request", named: true, InCluster: true},
-	CordonNode:        {Phrase: "cordon the node", named: true, InCluster: true},
-	MarkNode:          {Phrase: "mark the node", named: true, InCluster: true},
-	EvictPods:         {Phrase: "evict pods from the node", named: true, InCluster: true, Paced: true},
-	MarkMetalHost:     {Phrase: "mark the BareMetalHost", named: true, InCluster: true},
-	MarkMachine:       {Phrase: "mark the Machine", named: true, InCluster: true},
-	LowerMachineSet:   {Phrase: "lower the MachineSet", named: true, InCluster: true},
-	DeleteMachine:     {Phrase: "delete the Machine", named: true, InCluster: true},
-	DeleteMetalHost:   {Phrase: "delete the BareMetalHost", named: true, InCluster: true},
-	DeleteNode:        {Phrase: "delete the node", named: true, InCluster: true},
-	RemoveHost:        {Phrase: "delete the service's record of the host", named: true},
-	ReturnHost:        {Phrase: "give back to its pool the host", named: true},
-	DeleteSecret:      {Phrase: "delete the Secret", named: true, InCluster: true},
-	CreateMetalHost:   {Phrase: "create the BareMetalHost", named: true, InCluster: true},
-	CreateMachine:     {Phrase: "create the Machine", named: true, InCluster: true},
-	ReportHardware:    {Phrase: "report the addresses of the BareMetalHost", named: true, InCluster: true},
-	UpdateNode:        {Phrase: "set labels, taints and provider id of the node", named: true, InCluster: true},
+var kinds = map[Kind]traits{
+	RegisterCluster:   {phrase: "register the cluster"},
+	ImportCluster:     {phrase: "import the installed cluster"},
+	WithdrawCluster:   {phrase: "withdraw this run's duplicate"},
+	UpdateCluster:     {phrase: "update the cluster"},
+	SetOverrides:      {phrase: "set the install-config overrides"},
+	UploadManifest:    {phrase: "upload the manifest", named: true},
+	RemoveManifest:    {phrase: "remove the manifest", named: true},
+	IgnoreValidations: {phrase: "set the ignored validations"},
+	RegisterInfraEnv:  {phrase: "register the InfraEnv", named: true},
+	UpdateInfraEnv:    {phrase: "update the InfraEnv", named: true},
+	WithdrawInfraEnv:  {phrase: "withdraw the InfraEnv", named: true},
+	RenewImage:        {phrase: "renew the discovery image's URL", counts: true},
+	RegisterHost:      {phrase: "have the service boot the host", named: true},
+	UpdateHost:        {phrase: "configure the host", named: true},
+	BindHost:          {phrase: "bind the host", named: true},
+	StartInstall:      {phrase: "start the installation", counts: true},
+	AllowAddHosts:     {phrase: "let hosts be added"},
+	InstallHost:       {phrase: "install the host", named: true},
+	NudgeCluster:      {phrase: "touch the cluster, so that the service looks at it again", counts: true},
+	RecordInstalled:   {phrase: "record that the cluster is installed"},
+	SaveNoIngress:     {phrase: "save the kubeconfig"},
+	SaveKubeconfig:    {phrase: "save the kubeconfig"},
+	SavePassword:      {phrase: "save the kubeadmin password"},
+	InsertMedia:       {phrase: "insert the discovery image into the virtual drive of", byBMC: true, boots: true},
+	SetBootOnce:       {phrase: "set one boot from the virtual drive of", byBMC: true, boots: true},
+	PowerOn:           {phrase: "switch on", byBMC: true, boots: true, switches: true},
+	PowerOff:          {phrase: "switch off", byBMC: true, boots: true, switches: true},
+	EjectMedia:        {phrase: "eject the discovery image from the virtual drive of", byBMC: true},
+	RestoreBoot:       {phrase: "restore the boot order of", byBMC: true},
+	ApproveRequest:    {phrase: "approve the certificate request", named: true, inCluster: true},
+	CordonNode:        {phrase: "cordon the node", named: true, inCluster: true},
+	MarkNode:          {phrase: "mark the node", named: true, inCluster: true},
+	EvictPods:         {phrase: "evict pods from the node", named: true, inCluster: true, paced: true},
+	MarkMetalHost:     {phrase: "mark the BareMetalHost", named: true, inCluster: true},
+	MarkMachine:       {phrase: "mark the Machine", named: true, inCluster: true},
+	LowerMachineSet:   {phrase: "lower the MachineSet", named: true, inCluster: true},
+	DeleteMachine:     {phrase: "delete the Machine", named: true, inCluster: true},
+	DeleteMetalHost:   {phrase: "delete the BareMetalHost", named: true, inCluster: true},
+	DeleteNode:        {phrase: "delete the node", named: true, inCluster: true},
+	RemoveHost:        {phrase: "delete the service's record of the host", named: true},
+	ReturnHost:        {phrase: "give back to its pool the host", named: true},
+	DeleteSecret:      {phrase: "delete the Secret", named: true, inCluster: true},
+	CreateMetalHost:   {phrase: "create the BareMetalHost", named: true, inCluster: true},
+	CreateMachine:     {phrase: "create the Machine", named: true, inCluster: true},
+	ReportHardware:    {phrase: "report the addresses of the BareMetalHost", named: true, inCluster: true},
+	UpdateNode:        {phrase: "set labels, taints and provider id of the node", named: true, inCluster: true},
 }
 
-// TraitsOf is what there is to know of a kind.
-func TraitsOf(kind Kind) KindTraits { return kinds[kind] }
+// Phrase is what an action of this kind does, as a person says it: "register the cluster".
+func (k Kind) Phrase() string { return kinds[k].phrase }
+
+// ByBMC reports whether the machines plane carries out actions of this kind.
+func (k Kind) ByBMC() bool { return kinds[k].byBMC }
+
+// Boots reports whether an action of this kind brings a machine closer to booting the image, which the install waits for.
+func (k Kind) Boots() bool { return kinds[k].boots }
+
+// Switches reports whether an action of this kind switches a machine on or off.
+func (k Kind) Switches() bool { return kinds[k].switches }
+
+// InCluster reports whether the nodes plane carries out actions of this kind.
+func (k Kind) InCluster() bool { return kinds[k].inCluster }
+
+// Counts reports whether repetitions of an action of this kind are counted where it is decided on.
+func (k Kind) Counts() bool { return kinds[k].counts }
+
+// Paced reports whether what is observed tells when an action of this kind is to be repeated.
+func (k Kind) Paced() bool { return kinds[k].paced }
 
 // Task is the action as a person says it: what is done to a machine makes no
 // sense without the machine's name.
 func (a Action) Task() string {
-	if TraitsOf(a.Kind).ByBMC {
-		return TraitsOf(a.Kind).Phrase + " " + a.Name
+	if a.Kind.ByBMC() {
+		return a.Kind.Phrase() + " " + a.Name
 	}
-	return TraitsOf(a.Kind).Phrase
+	return a.Kind.Phrase()
 }
 
 // Describe is the action as it is told of once it is done.
 func (a Action) Describe() string {
 	switch {
-	case TraitsOf(a.Kind).named:
-		return TraitsOf(a.Kind).Phrase + " " + a.Name
+	case kinds[a.Kind].named:
+		return a.Kind.Phrase() + " " + a.Name
 	case a.Kind == StartInstall, a.Kind == NudgeCluster:
 		return a.Task() + ": " + a.Reason
 	}
@@ -315,7 +315,7 @@ func (a Action) Describe() string {
 
 // Who is waited for after an action.
 func (a Action) Who() Who {
-	if TraitsOf(a.Kind).ByBMC {
+	if a.Kind.ByBMC() {
 		return WhoMachine
 	}
 	return WhoService
@@ -323,10 +323,10 @@ func (a Action) Who() Who {
 
 // ShownBy is what shows that an action was carried out.
 func (a Action) ShownBy() string {
-	if TraitsOf(a.Kind).InCluster {
+	if a.Kind.InCluster() {
 		return "the cluster"
 	}
-	if TraitsOf(a.Kind).ByBMC {
+	if a.Kind.ByBMC() {
 		return "the BMC of " + a.Name
 	}
 	return "the service"
@@ -383,4 +383,16 @@ const (
 	ReportHardware    Kind = "ReportHardware"  // of a node to its BareMetalHost, from which its Machine has its addresses
 	RemoveHost        Kind = "RemoveHost"      // have the service forget a host that is part of the cluster no more
 	ReturnHost        Kind = "ReturnHost"      // to the InfraEnv that it came from, for other clusters
+)
+
+// Reasons of warnings and blockers that callers act on.
+const (
+	// ReasonLeftOut is the reason of a warning that a host which has registered takes no part in the installation
+	// (Options.LeftOut): its message says what is wrong with the host.
+	ReasonLeftOut = "LeftOut"
+	// ReasonUnproven is the reason of a blocker: the record of the id that is to be adopted does not carry the owner's mark.
+	ReasonUnproven = "ClusterNotProven"
+	// ReasonClusterDeleted is the reason of a blocker: somebody deleted the cluster's record in the service while it was
+	// looked at.
+	ReasonClusterDeleted = "ClusterDeleted"
 )

@@ -51,3 +51,29 @@ func (c *Cluster) StaticAddressesOf(h *Host) []netip.Addr {
 	}
 	return out
 }
+
+// BootsByBMC says whether a host of the file is booted through its BMC.
+func (c *Cluster) BootsByBMC(h *Host) bool {
+	if h.BMC == nil || h.BMC.Credentials.IsZero() || h.Match.Agent != "" { // which runs its image already
+		return false
+	}
+	switch c.Spec.Boot.Method {
+	case BootRedfish:
+		return true
+	case "": // not defaulted: redfish where every host has a BMC
+		return !slices.ContainsFunc(c.Spec.Hosts, func(h Host) bool { return h.BMC == nil })
+	}
+	return false
+}
+
+// BootedByBMC are the hosts of a file that are booted through their BMCs: those
+// that have one with credentials, where boot.method is redfish.
+func (c *Cluster) BootedByBMC() []*Host {
+	var hosts []*Host
+	for i := range c.Spec.Hosts {
+		if host := &c.Spec.Hosts[i]; c.BootsByBMC(host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}

@@ -123,7 +123,7 @@ func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 			return true
 		}
 	}
-	return len(hosts) == 0 && model.HostOf(scope) == s.machine.Name
+	return len(hosts) == 0 && scope.Host() == s.machine.Name
 }
 
 // showNode tells which certificate request of the node waits for a person, and what else keeps the node.

@@ -80,7 +80,7 @@ func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installa
 		if scope == installation.ScopeState {
 			return r.ofCluster(ctx, cluster)
 		}
-		name := model.HostOf(scope)
+		name := scope.Host()
 		if name == "" {
 			continue
 		}

@@ -40,7 +40,7 @@ func (s *scope) showHost(acted error) {
 	s.config.Status.AgentRef = words.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
-		if b.Scope != model.NodeScope(s.machine.Name) && (model.HostOf(b.Scope) == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
+		if b.Scope != model.NodeScope(s.machine.Name) && (b.Scope.Host() == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
 			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
@@ -173,7 +173,7 @@ func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message 
 func (s *scope) hindrances() []string {
 	var lines []string
 	for _, b := range s.view.Plan.Blockers {
-		if b.Scope == model.ScopeCluster || model.HostOf(b.Scope) == s.machine.Name {
+		if b.Scope == model.ScopeCluster || b.Scope.Host() == s.machine.Name {
 			lines = append(lines, words.Sentence(b.Message, b.Remedy))
 		}
 	}

@@ -89,7 +89,7 @@ func (p *planner) evaluationsOf(hostID string, v *model.Validation) int {
 	if p.memory.Checks == nil {
 		return diagnose.Settled
 	}
-	since, known := p.memory.Checks[model.CheckKey(hostID, v)]
+	since, known := p.memory.Checks[v.Key(hostID)]
 	if !known {
 		return 1
 	}

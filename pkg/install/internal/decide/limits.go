@@ -95,7 +95,7 @@ func (p *planner) othersGoOn(b *model.Blocker) bool {
 	if refusal := p.memory.RefusalOf(p.plan); !p.idle() || refusal != nil && !refusal.Permanent {
 		return true
 	}
-	another := func(s model.Scope) bool { return model.HostOf(s) != model.HostOf(b.Scope) }
+	another := func(s model.Scope) bool { return s.Host() != b.Scope.Host() }
 	return slices.ContainsFunc(p.plan.Waits, func(w model.Wait) bool { return another(w.Scope) }) ||
 		p.desired.Options.UserTimeout > 0 && slices.ContainsFunc(p.plan.Blockers, func(other model.Blocker) bool {
 			return other.Cure == model.CurePerson && another(other.Scope)

@@ -76,7 +76,7 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 // says whether it is this plane's business. wait is what would be waited for
 // otherwise; a machine that the install can do without never blocks it.
 func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
-	if p.observed.Machines == nil || !model.IsBootedByBMC(p.spec, want) {
+	if p.observed.Machines == nil || !p.spec.BootsByBMC(want) {
 		return false
 	}
 	state, known := p.observed.Machines[want.Name]
@@ -341,7 +341,7 @@ func (p *planner) retireMedia() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		state, known := p.observed.Machines[want.Name]
-		if !known || !model.IsBootedByBMC(p.spec, want) {
+		if !known || !p.spec.BootsByBMC(want) {
 			continue
 		}
 		if !p.pastBoot(want) {
@@ -385,9 +385,9 @@ func lyingBMC(a model.Action, s model.Success) model.Blocker {
 		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
 		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
-	if model.TraitsOf(a.Kind).Switches {
+	if a.Kind.Switches() {
 		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = model.Advice(model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
+		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
 	}
 	return b
 }
@@ -425,7 +425,7 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 	}
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if !model.IsBootedByBMC(p.spec, host) {
+		if !p.spec.BootsByBMC(host) {
 			continue
 		}
 		state, known := p.observed.Machines[host.Name]

@@ -22,8 +22,8 @@ func (p *planner) remember() {
 	kept := p.plan.Actions[:0]
 	for _, a := range p.plan.Actions {
 		r, refused := p.memory.Refused[a.Key]
-		refused = refused && r.Inputs == model.Fingerprint(a)
-		stubborn := refused && !r.Permanent && model.TraitsOf(a.Kind).Boots && r.Attempts >= stubbornAfter
+		refused = refused && r.Inputs == a.Fingerprint()
+		stubborn := refused && !r.Permanent && a.Kind.Boots() && r.Attempts >= stubbornAfter
 		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
 			p.block(refusedBlocker(r, a))
 		}
@@ -57,29 +57,29 @@ func (p *planner) remember() {
 // for ever.
 func (p *planner) repeated(a model.Action) bool {
 	s, known := p.memory.Done[a.Key]
-	if !known || model.TraitsOf(a.Kind).Paced || s.Inputs != model.Fingerprint(a) || p.now.Sub(s.Last) > model.Forgotten {
+	if !known || a.Kind.Paced() || s.Inputs != a.Fingerprint() || p.now.Sub(s.Last) > model.Forgotten {
 		return false
 	}
 	again := model.Backoff(s.Times)
 	if a.Kind == model.NudgeCluster {
 		again = touchAgain
 	}
-	if model.TraitsOf(a.Kind).Switches {
+	if a.Kind.Switches() {
 		again = switchWithin
 	}
 	switch {
-	case p.observed.Machines[a.Name].Failed == a.Kind && model.TraitsOf(a.Kind).ByBMC: // which is told already
+	case p.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // which is told already
 		return p.now.Before(s.Last.Add(again))
-	case model.TraitsOf(a.Kind).Switches && !p.now.Before(s.Last.Add(again)):
+	case a.Kind.Switches() && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))
 		return true
-	case s.Times >= keptAfter && model.TraitsOf(a.Kind).Boots:
+	case s.Times >= keptAfter && a.Kind.Boots():
 		p.block(lyingBMC(a, s))
 		return p.now.Before(s.Last.Add(model.LastBackoff)) // once the BMC is cured, it goes on
-	case s.Times >= keptAfter && model.TraitsOf(a.Kind).ByBMC: // the installation does not depend on it
+	case s.Times >= keptAfter && a.Kind.ByBMC(): // the installation does not depend on it
 		p.warn(asWarning(lyingBMC(a, s)))
 		return true
-	case s.Times >= keptAfter && !model.TraitsOf(a.Kind).Counts:
+	case s.Times >= keptAfter && !a.Kind.Counts():
 		p.hinder(a, revertedWrite(a, s))
 		return true
 	case p.now.Before(s.Last.Add(again)):
@@ -129,7 +129,7 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: model.Advice(r.Next),
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
-	if model.TraitsOf(a.Kind).ByBMC { // a person sees to that machine, and the others go on
+	if a.Kind.ByBMC() { // a person sees to that machine, and the others go on
 		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, model.Advice("look at the BMC of "+a.Name))
 		return b
 	}

@@ -153,7 +153,7 @@ func (p *planner) joinNodes() {
 	hosts, gone := nodes.Late(p.question(p.newNodes()...))
 	p.take(gone)
 	for _, w := range gone.Warnings {
-		p.plan.Missing = append(p.plan.Missing, model.HostOf(w.Scope))
+		p.plan.Missing = append(p.plan.Missing, w.Scope.Host())
 	}
 	answer := nodes.Join(p.question(hosts...))
 	p.take(answer)
@@ -193,7 +193,7 @@ func (p *planner) markNodes() {
 		a := answer.Actions[i]
 		refused, was := p.memory.Refused[a.Key]
 		unattended := p.desired.Options.Unattended
-		if !was || refused.Inputs != model.Fingerprint(a) || unattended && !p.rests(refused) {
+		if !was || refused.Inputs != a.Fingerprint() || unattended && !p.rests(refused) {
 			i++
 			continue
 		}

@@ -253,10 +253,10 @@ func (f *following) bootedByOaictl(names []string) []string {
 	var out []string
 	for i := range f.spec.Spec.Hosts {
 		host := &f.spec.Spec.Hosts[i]
-		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !model.IsBootedByBMC(f.spec, host) {
+		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !f.spec.BootsByBMC(host) {
 			continue
 		}
-		if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return model.TraitsOf(a.Kind).ByBMC && a.Name == host.Name }) {
+		if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind.ByBMC() && a.Name == host.Name }) {
 			out = append(out, host.Name)
 		}
 	}
@@ -292,7 +292,7 @@ func (f *following) ejected() []string {
 	var out []string
 	for i := range f.spec.Spec.Hosts {
 		host := &f.spec.Spec.Hosts[i]
-		if f.observed.Machines == nil || !model.IsBootedByBMC(f.spec, host) {
+		if f.observed.Machines == nil || !f.spec.BootsByBMC(host) {
 			continue
 		}
 		state, seen := f.observed.Machines[host.Name]

@@ -240,7 +240,7 @@ func (a *asker) verdict(h Host, v model.RequestVerdict) {
 	if decision == model.RequestApprove && a.Desired.Options.Approve == model.ApproveAsk {
 		decision = model.RequestAsk
 	}
-	if answer, given := a.Memory.Answers[model.AnswerKey(v)]; given && decision == model.RequestAsk {
+	if answer, given := a.Memory.Answers[v.AnswerKey()]; given && decision == model.RequestAsk {
 		decision = model.RequestRefuse
 		if !answer {
 			v.Message = "a person said no"
