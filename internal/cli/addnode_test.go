@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // withWorker writes a file with a worker that is not required.
@@ -39,7 +40,7 @@ func growing(states ...model.HostState) []*model.Observed {
 		}
 		if state != "" {
 			o.Hosts = append(o.Hosts, model.Host{
-				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: model.RoleWorker, StatusInfo: "look " + string(state),
+				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: spec.Worker, StatusInfo: "look " + string(state),
 				Settings:  model.Settings{model.SettingRole: model.ValueOf("worker"), model.SettingHostname: model.ValueOf("node-2")},
 				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:00:02"}}},
 			})
@@ -56,7 +57,7 @@ func forgotten(name string) []*model.Observed {
 	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h model.Host) bool { return h.Hostname == name })
 	for i := range looks[0].Hosts {
 		if h := &looks[0].Hosts[i]; !h.Day2 {
-			h.Role = model.RoleControlPlane
+			h.Role = spec.ControlPlane
 		}
 	}
 	return looks

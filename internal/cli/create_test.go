@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // clusterYAML is a file for the cluster of lab, with a secret in it that must
@@ -87,7 +88,7 @@ func looksOf(states ...model.ClusterState) []*model.Observed {
 		c.Kubeconfig, c.NoIngress = state == model.ClusterInstalled, state != model.ClusterPreparing
 		c.Operators = []model.Operator{{Name: "console", Status: "available"}}
 		host := model.Host{
-			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: model.HostInstalling, Role: model.RoleControlPlane,
+			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: model.HostInstalling, Role: spec.ControlPlane,
 			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:00:01"}}},
 			Progress:  model.HostProgress{Stage: "Writing image to disk", Percent: 30 + i, Stages: []string{"Starting installation", "Writing image to disk", "Done"}, Info: "45%"},
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // onAHub is a hub, whose InfraEnvs go with their cluster.
@@ -56,17 +57,17 @@ func TestDeleteHostThatRuns(t *testing.T) {
 	tests := []struct {
 		line  string
 		state model.HostState
-		role  model.Role
+		role  spec.Role
 		code  int
 		calls string
 		says  string
 	}{
-		{"delete host node-1 --backend hub", model.HostInstalled, model.RoleWorker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
-		{"delete host node-1 --backend hub --yes", model.HostAdded, model.RoleWorker, 0, "delete host e1 h1", "keeps running"},
-		{"delete host node-1 --yes", model.HostInstalled, model.RoleWorker, 0, "delete host e1 h1", "only the service forgets it"},
-		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, model.RoleControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
-		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, model.RoleWorker, 2, "", "is taken out of its cluster"},
-		{"delete host node-1 --remove-node --yes", model.HostInstalled, model.RoleWorker, 2, "", "--remove-node goes with --backend hub"},
+		{"delete host node-1 --backend hub", model.HostInstalled, spec.Worker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
+		{"delete host node-1 --backend hub --yes", model.HostAdded, spec.Worker, 0, "delete host e1 h1", "keeps running"},
+		{"delete host node-1 --yes", model.HostInstalled, spec.Worker, 0, "delete host e1 h1", "only the service forgets it"},
+		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, spec.ControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
+		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, spec.Worker, 2, "", "is taken out of its cluster"},
+		{"delete host node-1 --remove-node --yes", model.HostInstalled, spec.Worker, 2, "", "--remove-node goes with --backend hub"},
 	}
 	for _, tt := range tests {
 		service := lab()

@@ -264,7 +264,7 @@ func lab() *fake {
 	machine := func(id, name, mac string) model.Host {
 		return model.Host{
 			ID: id, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostBlocked, Status: "insufficient", StatusInfo: "cannot be installed",
-			Since: noon().Add(-5 * time.Minute), Role: model.RoleAuto, Suggested: model.RoleControlPlane, Validations: []model.Validation{
+			Since: noon().Add(-5 * time.Minute), Role: spec.Auto, Suggested: spec.ControlPlane, Validations: []model.Validation{
 				{ID: "connected", Category: "hardware", Status: "success"}, check,
 				{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "The host has 8 GiB"},
 			},

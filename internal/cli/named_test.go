@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestNamesOfTheFile looks at hosts through a file that calls them otherwise
@@ -54,7 +55,7 @@ func TestNamesOfTheFile(t *testing.T) {
 func TestRoleOfTheFile(t *testing.T) {
 	here(t)
 	service := lab()
-	service.hosts[0].Role, service.hosts[0].Suggested = model.RoleAuto, model.RoleWorker
+	service.hosts[0].Role, service.hosts[0].Suggested = spec.Auto, spec.Worker
 	if got := run(t, service, "", "get", "hosts", "-f", "cluster.yaml", "-o", "jsonpath={.items[0].role}"); got.out != "control-plane" {
 		t.Errorf("%+v", got)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // shrinking is a service with an installed cluster, which forgets hosts, and an API server that plays
@@ -81,7 +82,7 @@ func newShrinking(t *testing.T) *shrinking {
 	s.clusters = []model.Cluster{c}
 	s.infraEnvs = []model.InfraEnv{{ID: "e1", Name: "lab", ClusterID: "c1"}}
 	for _, name := range []string{"cp-0", "cp-1", "cp-2", "w-0", "w-1"} {
-		s.hosts = append(s.hosts, model.Host{ID: "id-" + name, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostInstalled, Role: model.RoleWorker})
+		s.hosts = append(s.hosts, model.Host{ID: "id-" + name, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostInstalled, Role: spec.Worker})
 	}
 	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // crowded is a service whose names, ids and texts are as long as those of a real one.
@@ -28,7 +29,7 @@ func crowded() *fake {
 	for i := range service.hosts {
 		h := &service.hosts[i]
 		h.ID, h.ClusterID, h.InfraEnvID = strings.Repeat("d", 35)+string(rune('0'+i)), cluster, image
-		h.Hostname, h.Role, h.State, h.Bootstrap = "control-plane-"+string(rune('0'+i)), model.RoleControlPlane, model.HostInstalling, true
+		h.Hostname, h.Role, h.State, h.Bootstrap = "control-plane-"+string(rune('0'+i)), spec.ControlPlane, model.HostInstalling, true
 		h.Progress = model.HostProgress{Stage: "Waiting for control plane", Info: "waiting for the other machines of the control plane to join", Percent: 45}
 		h.StatusInfo = "Installation is in progress, and takes longer than it usually does on this machine"
 		h.Validations = append(h.Validations, model.Validation{

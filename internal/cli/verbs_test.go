@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestVerbsThatLook(t *testing.T) {
@@ -273,7 +274,7 @@ func TestWait(t *testing.T) {
 	at := func(state model.ClusterState, hosts ...model.HostState) *model.Observed {
 		o := &model.Observed{At: noon(), Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is"}, State: state, StatusInfo: "as it is"}}
 		for i, host := range hosts {
-			o.Hosts = append(o.Hosts, model.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: model.RoleControlPlane})
+			o.Hosts = append(o.Hosts, model.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: spec.ControlPlane})
 		}
 		return o
 	}

@@ -333,7 +333,7 @@ func writeIgnored(object Fields, ignored spec.IgnoreValidations) error {
 }
 
 func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
-	list := func(name string) []string { return model.Commas(textAt(object, annotation(name)...)) }
+	list := func(name string) []string { return setting.Commas(textAt(object, annotation(name)...)) }
 	return spec.IgnoreValidations{
 		Cluster: list(hubapi.AnnotationIgnoredClusterValidations), Hosts: list(hubapi.AnnotationIgnoredHostValidations),
 	}, true, nil

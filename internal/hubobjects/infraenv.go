@@ -147,7 +147,7 @@ func writeNodeLabels(object Fields, labels map[string]string) error {
 
 func readNodeLabels(object Fields) (map[string]string, bool, error) {
 	labels := map[string]string{}
-	for _, key := range model.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
+	for _, key := range setting.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
 		labels[key] = textAt(object, label(key)...)
 	}
 	return labels, true, nil
@@ -178,7 +178,7 @@ func readIronic(object Fields) (spec.Ironic, bool, error) {
 		Agent: textAt(object, annotation(hubapi.AnnotationEnableIronicAgent)...) == "true",
 		Image: textAt(object, annotation(hubapi.AnnotationIronicAgentImage)...),
 	}
-	families := model.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
+	families := setting.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
 	slices.Sort(families)
 	for _, family := range families {
 		out.IPFamilies = append(out.IPFamilies, spec.IPFamily(family))

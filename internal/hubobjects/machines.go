@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,7 +36,7 @@ func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
 func AgentTable(secrets HostSecrets) Table {
 	return Table{
 		field(model.SettingApproved, plain[bool](), inSpec("approved")...).meaning(false),
-		field(model.SettingRole, role(), inSpec("role")...).meaning(model.RoleOf("")),
+		field(model.SettingRole, role(), inSpec("role")...).meaning(statuses.Role("")),
 		field(model.SettingHostname, plain[string](), inSpec("hostname")...),
 		field(model.SettingDisk, plain[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, plain[string](), "status", "installation_disk_id")),
 		field(model.SettingPool, plain[string](), inSpec("machineConfigPool")...),
@@ -46,7 +47,7 @@ func AgentTable(secrets HostSecrets) Table {
 		row(model.SettingEndpointToken, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
 		}, func(object Fields) (string, bool, error) {
-			return model.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
+			return setting.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
 		}),
 		row(model.SettingFencing, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Fencing, "fencingCredentialsSecretRef", secrets.Fencing)
@@ -82,12 +83,12 @@ func MachineTable(secrets HostSecrets) Table {
 
 func unknown(Fields) (string, bool, error) { return "", false, nil }
 
-func role() form[model.Role] {
-	return form[model.Role]{
-		write: func(v model.Role) any { return model.RoleWord(v) },
-		read: func(content any) (model.Role, error) {
+func role() form[spec.Role] {
+	return form[spec.Role]{
+		write: func(v spec.Role) any { return statuses.RoleWord(v) },
+		read: func(content any) (spec.Role, error) {
 			word, err := as[string](content)
-			return model.RoleOf(word), err
+			return statuses.Role(word), err
 		},
 	}
 }
@@ -169,9 +170,6 @@ func (h *Maker) HostIgnition(host *spec.Host) string {
 	}
 	return ignition
 }
-
-// RoleWord is a role in the service's word.
-func RoleWord(role spec.Role) string { return model.RoleWord(model.Role(role)) }
 
 // HintFields are root device hints, in metal3's words, which are the file's. Hints that the service does not
 // read, which chooses the disk by these fields, are refused.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -227,7 +227,7 @@ func proxies() form[spec.Proxy] {
 		read: func(content any) (spec.Proxy, error) {
 			fields, err := as[Fields](content)
 			return spec.Proxy{
-				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")), No: model.Commas(textAt(fields, "noProxy")),
+				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")), No: setting.Commas(textAt(fields, "noProxy")),
 			}, err
 		},
 	}

@@ -34,7 +34,7 @@ func written() model.Settings {
 		model.SettingApproved: true, model.SettingRole: "control-plane", model.SettingHostname: "cp-0", model.SettingDisk: "/dev/sda", model.SettingPool: "infra",
 		model.SettingInstallerArgs: []string{"--append-karg", "x"}, model.SettingIgnition: `{"ignition":{}}`, model.SettingLabels: map[string]string{"rack": "1"},
 		model.SettingStaticNetworks:  []model.StaticNetwork{{YAML: `{"interfaces":[{"mtu":9000,"name":"eth0"}]}`, MACs: []spec.NIC{{Name: "eth0", MAC: "52:54:00:00:00:01"}}}},
-		model.SettingEndpointHeaders: map[string]string{"k": "v"}, model.SettingEndpointToken: model.TokenSet, model.SettingFencing: "192.0.2.1",
+		model.SettingEndpointHeaders: map[string]string{"k": "v"}, model.SettingEndpointToken: setting.TokenSet, model.SettingFencing: "192.0.2.1",
 	} {
 		out[name] = model.ValueOf(value)
 	}

@@ -203,7 +203,7 @@ func (c *Client) machineMACs() ([]string, error) {
 func (c *hostConfig) wanted(host *model.Host) model.Settings {
 	settings := model.Settings{}
 	// What auto-assign came to stands in its place once the installation is prepared.
-	decided := c.role == model.RoleAuto && (begun(host.State) || host.State == model.HostPreparing)
+	decided := c.role == spec.Auto && (begun(host.State) || host.State == model.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
 		settings[model.SettingRole] = model.ValueOf(c.role)
 	}

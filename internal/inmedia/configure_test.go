@@ -141,7 +141,7 @@ func TestWanted(t *testing.T) {
 	disk := func(id string, eligible bool) model.Disk {
 		return model.Disk{ID: id, Path: "/dev/" + id, Eligible: eligible}
 	}
-	machine := &model.Host{Role: model.RoleAuto, Disk: "sda", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}}
+	machine := &model.Host{Role: spec.Auto, Disk: "sda", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}}
 	want := model.Settings{
 		model.SettingRole: model.ValueOf("arbiter"), model.SettingDisk: model.ValueOf("sdb"),
 		model.SettingFencing: model.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
@@ -164,7 +164,7 @@ func TestWanted(t *testing.T) {
 	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
 		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
 	}
-	machine = &model.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}, Settings: model.Settings{model.SettingFencing: want[model.SettingFencing]}}
+	machine = &model.Host{Role: spec.Arbiter, Disk: "sdb", Inventory: model.Inventory{Known: true, Disks: []model.Disk{disk("sda", true), disk("sdb", true)}}, Settings: model.Settings{model.SettingFencing: want[model.SettingFencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
 	}
@@ -231,7 +231,7 @@ func TestConfigureWhileItIsPrepared(t *testing.T) {
 	m.env.InfraEnvID = "e"
 	m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 	m.put("hostconfig/a/role", "worker")
-	service := &preparing{host: model.Host{State: model.HostPreparing, Role: model.RoleControlPlane, Inventory: model.Inventory{Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
+	service := &preparing{host: model.Host{State: model.HostPreparing, Role: spec.ControlPlane, Inventory: model.Inventory{Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
 	client := m.client()
 	client.Service = service
 	noted := ""
@@ -258,6 +258,6 @@ func (p *preparing) Act(_ context.Context, _ *model.Desired, action model.Action
 	if p.host.State != model.HostReady {
 		return errors.New("the host takes no settings now")
 	}
-	p.host.Role = model.Role(action.Settings[model.SettingRole].Text())
+	p.host.Role = spec.Role(action.Settings[model.SettingRole].Text())
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
-	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +25,7 @@ const (
 type hostConfig struct {
 	name    string   // of its folder
 	macs    []string // in lower case; any of them tells the host
-	role    model.Role
+	role    spec.Role
 	hints   *spec.DiskHints // nil: any disk will do
 	fencing *fencing
 }
@@ -103,7 +103,7 @@ func readHostConfig(folder string) (hostConfig, error) {
 	return config, err
 }
 
-func readRole(path string) (model.Role, error) {
+func readRole(path string) (spec.Role, error) {
 	data, err := readOptional(path)
 	if err != nil {
 		return "", err
@@ -112,11 +112,11 @@ func readRole(path string) (model.Role, error) {
 	case "":
 		return "", nil
 	case "control-plane":
-		return model.RoleControlPlane, nil
+		return spec.ControlPlane, nil
 	case "auto-assign":
-		return model.RoleAuto, nil
+		return spec.Auto, nil
 	case "master", "worker", "arbiter":
-		return model.RoleOf(word), nil
+		return statuses.Role(word), nil
 	default:
 		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
 	}

@@ -325,7 +325,7 @@ const tpm = "tpmv2"
 // RolesOf is a set of roles from how the service writes it: "all", "none", or roles with
 // commas between them.
 func RolesOf(words string) spec.RoleSet {
-	set, unknown := spec.RoleSet(model.Commas(words)).Normalise()
+	set, unknown := spec.RoleSet(Commas(words)).Normalise()
 	if len(set)+len(unknown) == 0 && words != "" {
 		unknown = []string{words} // a word that is no role, and not nothing
 	}

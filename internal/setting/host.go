@@ -37,7 +37,7 @@ func OfHost(h *spec.Host, disk string, keep []string) model.Settings {
 	}
 	if endpoint := h.IgnitionEndpoint; endpoint != nil {
 		if endpoint.Token != nil {
-			s[model.SettingEndpointToken] = model.ValueOf(model.TokenSet)
+			s[model.SettingEndpointToken] = model.ValueOf(TokenSet)
 		}
 		if endpoint.Headers != nil {
 			s[model.SettingEndpointHeaders] = model.ValueOf(endpoint.Headers)
@@ -122,3 +122,6 @@ func infraEnvRule(setting model.Setting) (Rule, bool) {
 	}
 	return Rule{}, false
 }
+
+// TokenSet is what can be said of a token: that there is one.
+const TokenSet = "set"

@@ -154,3 +154,14 @@ func FirstMAC(n model.StaticNetwork) string {
 func MAC(text string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", ":")
 }
+
+// Commas takes a text with commas apart. It is nil for a text without anything in it.
+func Commas(text string) []string {
+	var out []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}

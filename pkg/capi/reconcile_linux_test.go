@@ -33,6 +33,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // BenchmarkReconcile tells the processor time of one reconcile that looks at everything anew, while a cluster is
@@ -175,9 +176,9 @@ func (s *stillCluster) objects(workers int) []client.Object {
 	for i := range 3 + workers {
 		name, of := fmt.Sprintf("w-%d", i-3), map[string]string{clusterv1.ClusterNameLabel: "lab"}
 		owner := metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet", Name: "w", UID: "set", Controller: ptr.To(true)}
-		role := model.RoleWorker
+		role := spec.Worker
 		if i < 3 {
-			name, role = fmt.Sprintf("m-%d", i), model.RoleControlPlane
+			name, role = fmt.Sprintf("m-%d", i), spec.ControlPlane
 			of[clusterv1.MachineControlPlaneLabel] = ""
 			owner = *metav1.NewControllerRef(plane, controlplanev1.GroupVersion().WithKind(controlplanev1.ControlPlaneKind))
 		}

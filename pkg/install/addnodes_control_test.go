@@ -21,7 +21,7 @@ func (w *world) lose(names ...string) {
 func (w *world) returned(name string) {
 	i := slices.IndexFunc(w.desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
 	host := machine(name, w.desired.Spec.Spec.Hosts[i].Match.MAC, i)
-	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, model.RoleControlPlane, w.observed.InfraEnvs[0].ID
+	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, spec.ControlPlane, w.observed.InfraEnvs[0].ID
 	host.Settings = model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf(name)}
 	w.observed.Hosts = append(w.observed.Hosts, host)
 }

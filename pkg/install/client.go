@@ -247,7 +247,7 @@ func asObserved(observed *model.Observed) *model.Desired {
 		switch h := &observed.Hosts[i]; {
 		case h.Day2 || h.Unbound():
 			continue
-		case h.Role == model.RoleArbiter:
+		case h.Role == spec.Arbiter:
 			arbiters++
 		}
 		hosts++

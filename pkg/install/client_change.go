@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -33,7 +34,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 		return err
 	}
 	var by suits
-	switch state := model.ClusterStateOf(f.Ref.Status); {
+	switch state := statuses.Cluster(f.Ref.Status); {
 	case state.BeforeInstall():
 		by = before
 	case state.Running():
@@ -66,7 +67,7 @@ func (client *Client) Cancel(ctx context.Context, found *Found) error {
 // AfterCancel is what can be done with a cluster whose install was cancelled: one that was
 // still being prepared is ready again, and there is nothing to reset.
 func (client *Client) AfterCancel(ctx context.Context, found *Found) (next model.Advice) {
-	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
+	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && statuses.Cluster(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
 	return model.Command("reset cluster", found.Ref.Name)

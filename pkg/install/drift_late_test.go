@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -129,7 +130,7 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 // and of nothing else.
 func TestLastingSettings(t *testing.T) {
 	proxy := func(http, https, no string) model.Value {
-		return model.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: model.Commas(no)})
+		return model.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)})
 	}
 	for name, test := range map[string]struct {
 		have model.Settings
@@ -264,7 +265,7 @@ func TestLateWorkers(t *testing.T) {
 	w.observed.Results = model.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State, h.Role = model.HostInstalled, model.Role(h.Settings[model.SettingRole].Text())
+		h.State, h.Role = model.HostInstalled, spec.Role(h.Settings[model.SettingRole].Text())
 	}
 	late := &w.observed.Hosts[3]
 	late.Day2 = true

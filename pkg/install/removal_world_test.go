@@ -70,9 +70,9 @@ func (w *shrinking) join(h *spec.Host, i int, machines bool) {
 	w.spoke.Nodes = append(w.spoke.Nodes, model.Node{Name: name, UID: "node-" + name, Created: start, Ready: true, Roles: roles, Labels: map[string]string{}, Addresses: []netip.Addr{address}})
 	host := machine(name, h.Match.MAC, i)
 	host.Hostname, host.State, host.InfraEnvID = name, model.HostInstalled, "infraenv-lab"
-	host.Role = model.RoleWorker
+	host.Role = spec.Worker
 	if h.Role == spec.ControlPlane {
-		host.Role = model.RoleControlPlane
+		host.Role = spec.ControlPlane
 	}
 	w.hosts = append(w.hosts, host)
 	w.pods[name] = []model.Pod{{Namespace: "shop", Name: "web-" + name, UID: "pod-" + name, Owner: "ReplicaSet/web"}, {Namespace: "shop", Name: "db-" + name, UID: "db-" + name, Owner: "StatefulSet/db"}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // stagesOf is a role's list, as the service gives it.
@@ -48,7 +49,7 @@ func installing(t *testing.T) *world {
 	w := readyWorld(t, sample(1, 0))
 	w.observed.Cluster.State = model.ClusterInstalling
 	h := &w.observed.Hosts[0]
-	h.State, h.Role = model.HostInstalling, model.RoleControlPlane
+	h.State, h.Role = model.HostInstalling, spec.ControlPlane
 	h.Progress = model.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
 	return w
 }

@@ -24,7 +24,7 @@ func newView(desired *model.Desired, observed *model.Observed, plan model.Plan) 
 	}
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
-		line := model.HostView{Name: want.Name, Role: model.Role(want.Role), State: model.HostAbsent}
+		line := model.HostView{Name: want.Name, Role: want.Role, State: model.HostAbsent}
 		if have := names.ByName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
@@ -75,19 +75,19 @@ const removalSteps = 9
 
 // roleOf is the role that a host will have: what the file says goes before what the
 // service would choose.
-func roleOf(want *spec.Host, have *model.Host) model.Role {
+func roleOf(want *spec.Host, have *model.Host) spec.Role {
 	switch {
-	case have.Role != model.RoleAuto && have.Role != "":
+	case have.Role != spec.Auto && have.Role != "":
 		return have.Role
 	case want.Role != "" && want.Role != spec.Auto:
-		return model.Role(want.Role)
+		return want.Role
 	}
 	return cmp.Or(have.Suggested, have.Role)
 }
 
 func hostView(name string, h *model.Host) model.HostView {
 	view := model.HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
-	if (h.Role == model.RoleAuto || h.Role == "") && h.Suggested != "" {
+	if (h.Role == spec.Auto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
 	}
 	if !h.Progress.Since.IsZero() {

@@ -254,9 +254,9 @@ func (w *world) pass() {
 		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = model.ClusterInstalled, true, true
 		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
-			o.Hosts[i].State, o.Hosts[i].Role = model.HostInstalled, model.RoleControlPlane
+			o.Hosts[i].State, o.Hosts[i].Role = model.HostInstalled, spec.ControlPlane
 			if role := o.Hosts[i].Settings[model.SettingRole]; role != "" {
-				o.Hosts[i].Role = model.Role(role.Text())
+				o.Hosts[i].Role = spec.Role(role.Text())
 			}
 		}
 	}
@@ -298,7 +298,7 @@ func (w *world) bootHosts() {
 			host.Settings[model.SettingApproved] = model.ValueOf(false)
 		}
 		if w.observed.Cluster.State == model.ClusterAddingHosts && !late {
-			host.Day2, host.Role = true, model.RoleWorker
+			host.Day2, host.Role = true, spec.Worker
 		}
 		if late {
 			host.State, host.Status, host.ClusterID = model.HostUnbound, "discovering-unbound", ""
@@ -338,7 +338,7 @@ func machine(name, mac string, index int) model.Host {
 	}
 	return model.Host{
 		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: model.HostDiscovering, Status: "discovering",
-		Role: model.RoleAuto, Settings: model.Settings{}, Disk: disks[0].ID,
+		Role: spec.Auto, Settings: model.Settings{}, Disk: disks[0].ID,
 		Inventory: model.Inventory{
 			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
 			Interfaces: []model.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},

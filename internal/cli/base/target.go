@@ -113,7 +113,7 @@ func HostDocuments(seen *install.Found) []document.Host {
 			host = &model.Host{State: model.HostAbsent, Role: m.Role}
 		}
 		item := document.OfHost(*host, m.Name)
-		if (host.Role == "" || host.Role == model.RoleAuto) && m.Role != "" && m.Role != model.RoleAuto {
+		if (host.Role == "" || host.Role == spec.Auto) && m.Role != "" && m.Role != spec.Auto {
 			item.Role = m.Role // what the service would choose does not matter
 		}
 		items = append(items, item)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -151,7 +152,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	if fault, is := errors.AsType[*model.Fault](refused); !is || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if state := model.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
+	if state := statuses.Cluster(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {

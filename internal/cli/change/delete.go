@@ -12,8 +12,10 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // NewDelete is `delete`.
@@ -75,7 +77,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := model.ClusterStateOf(seen.Ref.Status).Running()
+	installing := statuses.Cluster(seen.Ref.Status).Running()
 	ofInstall := installing && o.Globals.Backend != base.BackendHub
 	if text := o.fateOfNodes(seen); text != "" && (!ofInstall || !o.Yes) {
 		o.Say("%s", text)
@@ -273,7 +275,7 @@ func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
 }
 
 func (o *changeOptions) fateOfNodes(seen *install.Found) string {
-	state := model.ClusterStateOf(seen.Ref.Status)
+	state := statuses.Cluster(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
 		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
@@ -287,7 +289,7 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 
 func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 	switch {
-	case o.RemoveNode && host.Role == model.RoleControlPlane:
+	case o.RemoveNode && host.Role == spec.ControlPlane:
 		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees to it that etcd can do without it. %s", name, o.insteadOf(name))
 	case o.RemoveNode:
 		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name, o.insteadOf(name))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Items is a list of things, under the key that kubectl uses for it.
@@ -175,7 +176,7 @@ type Host struct {
 	ClusterID  string          `json:"clusterId,omitempty"`
 	InfraEnvID string          `json:"infraEnvId,omitempty"`
 	Machine    string          `json:"machine,omitempty"` // of Cluster API
-	Role       model.Role      `json:"role"`
+	Role       spec.Role       `json:"role"`
 	Bootstrap  bool            `json:"bootstrap"`
 	State      model.HostState `json:"state"`
 	Status     string          `json:"status"`
@@ -253,8 +254,8 @@ func OfHost(h model.Host, name string) Host {
 	return out
 }
 
-func roleOf(h model.Host) model.Role {
-	if (h.Role == "" || h.Role == model.RoleAuto) && h.Suggested != "" {
+func roleOf(h model.Host) spec.Role {
+	if (h.Role == "" || h.Role == spec.Auto) && h.Suggested != "" {
 		return h.Suggested
 	}
 	return h.Role

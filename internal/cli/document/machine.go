@@ -5,15 +5,16 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Machine is a Machine of Cluster API: an item of `get machines`.
 type Machine struct {
-	ID        string     `json:"id"` // NAMESPACE/NAME
-	Name      string     `json:"name"`
-	ClusterID string     `json:"clusterId"`
-	Role      model.Role `json:"role"`
-	Phase     string     `json:"phase,omitempty"`
+	ID        string    `json:"id"` // NAMESPACE/NAME
+	Name      string    `json:"name"`
+	ClusterID string    `json:"clusterId"`
+	Role      spec.Role `json:"role"`
+	Phase     string    `json:"phase,omitempty"`
 	// Host is the name of its host, HostID and State are those of the service's record. All are "" while none has come.
 	Host   string          `json:"host,omitempty"`
 	HostID string          `json:"hostId,omitempty"`

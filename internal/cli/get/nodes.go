@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 type nodesOptions struct {
@@ -70,7 +71,7 @@ func byRole(a, b install.NodeView) int {
 		switch {
 		case v.Stranger:
 			return 2
-		case v.Node != nil && v.Node.Votes(), v.Node == nil && v.Host != nil && (v.Host.Role == model.RoleControlPlane || v.Host.Role == model.RoleArbiter):
+		case v.Node != nil && v.Node.Votes(), v.Node == nil && v.Host != nil && (v.Host.Role == spec.ControlPlane || v.Host.Role == spec.Arbiter):
 			return 0
 		}
 		return 1

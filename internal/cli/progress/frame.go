@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 type frame struct {
@@ -256,7 +257,7 @@ func (c columns) over(terminal int) int {
 // narrowRole shows of roles: control, worker, arbiter.
 const narrowRole = 7
 
-func roleOf(role model.Role, cells int) string {
+func roleOf(role spec.Role, cells int) string {
 	text := escape.Word(string(role))
 	if width(text) > cells {
 		text, _, _ = strings.Cut(text, "-")

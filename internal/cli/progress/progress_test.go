@@ -170,7 +170,7 @@ func TestJSON(t *testing.T) {
 
 // picture is a cluster of five hosts in the middle of an install.
 func picture() *model.View {
-	host := func(name string, role model.Role, state model.HostState, stage string, percent int, since time.Duration) model.HostView {
+	host := func(name string, role spec.Role, state model.HostState, stage string, percent int, since time.Duration) model.HostView {
 		return model.HostView{Name: name, Role: role, State: state, Stage: stage, Percent: percent, Since: noon().Add(-since)}
 	}
 	view := &model.View{
@@ -178,11 +178,11 @@ func picture() *model.View {
 		Observed: &model.Observed{At: noon(), Cluster: &model.Cluster{State: model.ClusterInstalling}},
 		Percent:  42, ETA: 31 * time.Minute,
 		Hosts: []model.HostView{
-			host("cp-0", model.RoleControlPlane, model.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
-			host("cp-1", model.RoleControlPlane, model.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
-			host("cp-2", model.RoleControlPlane, model.HostInstalled, "Done", 100, 3*time.Minute),
-			host("worker-0", model.RoleWorker, model.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
-			{Name: "worker-1", Role: model.RoleWorker, State: model.HostAbsent},
+			host("cp-0", spec.ControlPlane, model.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
+			host("cp-1", spec.ControlPlane, model.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
+			host("cp-2", spec.ControlPlane, model.HostInstalled, "Done", 100, 3*time.Minute),
+			host("worker-0", spec.Worker, model.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
+			{Name: "worker-1", Role: spec.Worker, State: model.HostAbsent},
 		},
 		Plan: model.Plan{
 			Verdict: model.VerdictWaiting,
@@ -205,11 +205,11 @@ func rack() *model.View {
 	names := make([]string, 0, 43)
 	for i := range cap(names) {
 		names = append(names, fmt.Sprintf("rack-1-host-%02d", i))
-		view.Hosts = append(view.Hosts, model.HostView{Name: names[i], Role: model.RoleWorker, State: model.HostBlocked, Trouble: true})
+		view.Hosts = append(view.Hosts, model.HostView{Name: names[i], Role: spec.Worker, State: model.HostBlocked, Trouble: true})
 	}
 	few := strings.Join(names[:7], ", ") + " and 36 more"
 	view.Plan.Blockers = []model.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
-	view.Hosts = append(view.Hosts[:3], model.HostView{Name: "rack-2", Role: model.RoleWorker, State: model.HostBlocked})
+	view.Hosts = append(view.Hosts[:3], model.HostView{Name: "rack-2", Role: spec.Worker, State: model.HostBlocked})
 	return view
 }
 
@@ -217,8 +217,8 @@ func TestFrame(t *testing.T) {
 	large := picture()
 	large.Plan.Blockers = nil
 	for i := range 300 {
-		large.Hosts = append(large.Hosts, model.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: model.RoleWorker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
-		large.Hosts = append(large.Hosts, model.HostView{Name: "more", Role: model.RoleWorker, State: model.HostReady})
+		large.Hosts = append(large.Hosts, model.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: spec.Worker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
+		large.Hosts = append(large.Hosts, model.HostView{Name: "more", Role: spec.Worker, State: model.HostReady})
 	}
 	empty := &model.View{Plan: model.Plan{Actions: []model.Action{{}}, Message: "about to register the cluster"}}
 	tests := []struct {

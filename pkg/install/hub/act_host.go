@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -364,12 +365,12 @@ func annotate(name string, value any) map[string]any {
 // checkFieldOwners refuses to write texts into an Agent's spec that somebody else has set to
 // something else. An Agent is the service's, so that it is patched and not applied, and
 // a patch asks nobody. A role that was left to the service was set by nobody.
-func checkFieldOwners(live *unstructured.Unstructured, spec map[string]any) error {
+func checkFieldOwners(live *unstructured.Unstructured, fields map[string]any) error {
 	var theirs []string
-	for _, field := range slices.Sorted(maps.Keys(spec)) {
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
-		open := have == "" || field == "role" && have == model.RoleWord(model.RoleAuto)
-		if want, isText := spec[field].(string); !isText || open || have == want {
+		open := have == "" || field == "role" && have == statuses.RoleWord(spec.Auto)
+		if want, isText := fields[field].(string); !isText || open || have == want {
 			continue
 		}
 		if who := kube.OtherOwner(live, "spec", field); who != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -171,7 +172,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 			ask("labels", key)
 		}
 	}
-	for _, key := range model.Commas(live.GetAnnotations()[note]) {
+	for _, key := range setting.Commas(live.GetAnnotations()[note]) {
 		if _, stays := wanted[key]; !stays && kube.OtherOwner(live, "metadata", "labels", key) == "" {
 			labels[key] = nil
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -45,9 +46,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	status := &wire.Status
 	host := model.Host{
 		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), Day2: status.Kind == agentinstall.AgentKindAdded,
-		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
+		State: statuses.Host(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
-		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,
+		Role:  statuses.Role(wire.Spec.Role), Suggested: statuses.Role(status.Role), Bootstrap: status.Bootstrap,
 		Deleting: u.GetDeletionTimestamp() != nil, Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: model.HostProgress{
@@ -94,7 +95,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 // away, they would come back.
 func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	inherited := model.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	inherited := setting.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
 	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
 	return labels
 }

@@ -129,7 +129,7 @@ func checkLast(t *testing.T, last *model.Observed) {
 		t.Errorf("InfraEnvs %+v", last.InfraEnvs)
 	}
 	for _, h := range last.Hosts {
-		if !h.Inventory.Known || h.Role != model.RoleControlPlane || h.Settings[model.SettingApproved] != model.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
+		if !h.Inventory.Known || h.Role != spec.ControlPlane || h.Settings[model.SettingApproved] != model.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
 			t.Errorf("host %+v", h)
 		}
 	}

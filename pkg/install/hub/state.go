@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -27,7 +28,7 @@ const grace = 15 * time.Second
 func stateOf(made *hive.AgentClusterInstall, imported bool) model.ClusterState {
 	conditions, word := made.Status.Conditions, kube.DebugOf(made).State
 	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
-	state := model.ClusterStateOf(word)
+	state := statuses.Cluster(word)
 	switch {
 	case find(conditions, hubapi.ConditionFailed).isTrue(),
 		stop.isTrue() && stop.Reason == hubapi.ReasonInstallationFailed,

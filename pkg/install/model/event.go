@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
 
 // Event is the library's only output. Its JSON form is version 1 of the event
 // line and is described by docs/event.schema.json.
@@ -37,9 +41,9 @@ type View struct {
 
 // HostView is one line of a live display.
 type HostView struct {
-	Name    string // in the file, or else the service's
-	ID      string // the service's, "" while the host is absent
-	Role    Role   // as set, or as the service suggests
+	Name    string    // in the file, or else the service's
+	ID      string    // the service's, "" while the host is absent
+	Role    spec.Role // as set, or as the service suggests
 	State   HostState
 	Stage   string // with the part of it that is done: "Writing image to disk 45%"
 	Percent int

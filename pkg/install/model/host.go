@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Unbound says whether a machine belongs to no cluster, or is on its way out
@@ -50,8 +52,8 @@ type Host struct {
 	Status     string // the service's own word
 	StatusInfo string
 	Since      time.Time // when the status was reached
-	Role       Role      // as set; RoleAuto while undecided
-	Suggested  Role      // what the service would choose
+	Role       spec.Role // as set; RoleAuto while undecided
+	Suggested  spec.Role // what the service would choose
 	Bootstrap  bool
 	CheckedIn  time.Time // last contact
 	Registered time.Time

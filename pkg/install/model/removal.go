@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Removal says which nodes are to be taken out of an installed cluster, and what that may cost.
@@ -158,11 +160,11 @@ type Step struct {
 
 // ControlPlane reports whether the node is one of the control plane.
 func (n *Node) ControlPlane() bool {
-	return slices.Contains(n.Roles, "master") || slices.Contains(n.Roles, string(RoleControlPlane))
+	return slices.Contains(n.Roles, "master") || slices.Contains(n.Roles, string(spec.ControlPlane))
 }
 
 // Arbiter reports whether the node is an arbiter.
-func (n *Node) Arbiter() bool { return slices.Contains(n.Roles, string(RoleArbiter)) }
+func (n *Node) Arbiter() bool { return slices.Contains(n.Roles, string(spec.Arbiter)) }
 
 // Votes reports whether the node is of those that etcd runs on.
 func (n *Node) Votes() bool { return n.ControlPlane() || n.Arbiter() }

@@ -95,9 +95,6 @@ const (
 	SettingApproved Setting = "approved"
 )
 
-// TokenSet is what can be said of a token: that there is one.
-const TokenSet = "set"
-
 // Settings of an InfraEnv only.
 const (
 	SettingTrustBundle       Setting = "spec.registry.trustBundle"   // PEM
@@ -182,7 +179,7 @@ func (v Value) Decode(into any) error {
 	case *spec.Proxy:
 		var proxy proxyJSON
 		err = json.Unmarshal([]byte(v), &proxy)
-		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS), No: Commas(proxy.No)}
+		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS), No: strings.FieldsFunc(proxy.No, func(r rune) bool { return r == ',' || r == ' ' })}
 	case *spec.IgnitionEndpoint:
 		var endpoint endpointJSON
 		err = json.Unmarshal([]byte(v), &endpoint)
@@ -201,17 +198,6 @@ func (v Value) Decode(into any) error {
 		return fmt.Errorf("read setting value: %w", err)
 	}
 	return nil
-}
-
-// Commas takes a text with commas apart. It is nil for a text without anything in it.
-func Commas(text string) []string {
-	var out []string
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out
 }
 
 // Text is the value of a string setting, or the JSON itself for another shape.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -49,7 +50,7 @@ func (s *stage) authorityIn(namespace, name, key string) []model.Certificate {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cas, err := model.CertificatesIn([]byte(m.Data[key]))
+	cas, err := certificates.Parse([]byte(m.Data[key]))
 	if err != nil {
 		s.t.Fatal(err)
 	}

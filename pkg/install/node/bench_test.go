@@ -138,7 +138,7 @@ func (s *benchStage) Observe(context.Context, model.Query, *model.Observed) (*mo
 	}}
 	for i := range benchHosts {
 		o.Hosts = append(o.Hosts, model.Host{
-			ID: "id-" + s.name(i), Hostname: s.name(i), Day2: true, State: model.HostAdded, Role: model.RoleWorker, Rebooted: now.Add(-10 * time.Minute),
+			ID: "id-" + s.name(i), Hostname: s.name(i), Day2: true, State: model.HostAdded, Role: spec.Worker, Rebooted: now.Add(-10 * time.Minute),
 			Progress: model.HostProgress{Stage: "Done"}, Settings: model.Settings{}, Inventory: model.Inventory{Known: true, UUID: "uuid-" + s.name(i)},
 		})
 	}

@@ -162,7 +162,7 @@ func (s *stage) host(name, address string) {
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	s.hosts = append(s.hosts, model.Host{
-		ID: "id-" + name, Hostname: name, Day2: true, State: model.HostAdded, Status: "added-to-existing-cluster", Role: model.RoleWorker,
+		ID: "id-" + name, Hostname: name, Day2: true, State: model.HostAdded, Status: "added-to-existing-cluster", Role: spec.Worker,
 		Since: now, Rebooted: now, Progress: model.HostProgress{Stage: "Done"}, Settings: model.Settings{},
 		Inventory: model.Inventory{Known: true, Hostname: name, UUID: "uuid-" + name, Interfaces: []model.Interface{{Addresses: []string{address + "/24"}}}},
 	})

@@ -73,9 +73,9 @@ func newLeaving(t *testing.T, machines bool, change func(*spoke.Config)) *leavin
 }
 
 func (l *leaving) record(name string, address netip.Addr) {
-	role := model.RoleWorker
+	role := spec.Worker
 	if strings.HasPrefix(name, "cp-") {
-		role = model.RoleControlPlane
+		role = spec.ControlPlane
 	}
 	l.records = append(l.records, model.Host{
 		ID: "id-" + name, InfraEnvID: "env", Hostname: name, State: model.HostInstalled, Role: role, Settings: model.Settings{},

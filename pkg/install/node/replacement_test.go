@@ -87,7 +87,7 @@ func (l *leaving) join(name, address string) (install.Result, error) {
 func (l *leaving) booting(name, address string) *model.Desired {
 	l.host(name, address)
 	host := &l.stage.hosts[len(l.stage.hosts)-1]
-	host.Role = model.RoleControlPlane
+	host.Role = spec.ControlPlane
 	host.Inventory.Interfaces[0].Name, host.Inventory.Interfaces[0].MAC = "eno1", "52:54:00:00:00:33"
 	m := spoke.Machine{Hostname: name, UUID: "uuid-" + name, Role: spoke.RoleControlPlane, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
 	l.beside(func(ctx context.Context) { _ = l.spoke.Join(ctx, m) })

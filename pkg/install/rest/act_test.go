@@ -91,7 +91,7 @@ func TestActions(t *testing.T) {
 		},
 		"host": {
 			model.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: model.Settings{
-				model.SettingRole: value(model.RoleControlPlane), model.SettingHostname: value("cp-0"), model.SettingDisk: value("/dev/a"),
+				model.SettingRole: value(spec.ControlPlane), model.SettingHostname: value("cp-0"), model.SettingDisk: value("/dev/a"),
 				model.SettingKeepDisks: value([]string{"/dev/b"}), model.SettingInstallerArgs: value([]string{"-n"}), model.SettingIgnition: value(`{"ignition":{}}`), model.SettingFencing: value("https://10.0.0.1/x"),
 			}}, 201,
 			[]sent{

@@ -12,6 +12,7 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
@@ -290,7 +291,7 @@ func (a *attempts) moved(status string, at time.Time) {
 	switch {
 	case status == statusPreparing:
 		*a = attempts{failed: a.failed, preparing: true}
-	case model.ClusterStateOf(status) == model.ClusterInstalling:
+	case statuses.Cluster(status) == model.ClusterInstalling:
 		*a = attempts{}
 	case a.preparing:
 		a.fail(at)

@@ -158,7 +158,7 @@ func describe(object interface{ GetConditions() []metav1.Condition }) string {
 // hostOfPool is a host of a service that can be bound.
 func hostOfPool(id, arch string) model.Host {
 	return model.Host{
-		ID: id, InfraEnvID: "id-of-rack", Hostname: "host-of-" + id, State: model.HostUnbound, Status: "known-unbound", Role: model.RoleAuto,
+		ID: id, InfraEnvID: "id-of-rack", Hostname: "host-of-" + id, State: model.HostUnbound, Status: "known-unbound", Role: spec.Auto,
 		Inventory: model.Inventory{
 			Known: true, CPUs: 8, MemoryBytes: 32 << 30, Arch: arch, Manufacturer: "Example Inc", Disks: []model.Disk{{ID: "disk", SizeBytes: 500e9, Eligible: true, Type: "SSD"}},
 			Interfaces: []model.Interface{{Name: "eth0", Up: true, Addresses: []string{"192.0.2.20/24"}}},

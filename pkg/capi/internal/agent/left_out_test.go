@@ -56,7 +56,7 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 		Validations: []model.Validation{{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "it has 4 GiB"}},
 	}
 	other := model.Host{
-		ID: "other", InfraEnvID: "other", ClusterID: "id", Hostname: "other", State: model.HostReady, Role: model.RoleControlPlane, Registered: long, Since: long,
+		ID: "other", InfraEnvID: "other", ClusterID: "id", Hostname: "other", State: model.HostReady, Role: spec.ControlPlane, Registered: long, Since: long,
 		Inventory: model.Inventory{Known: true}, Settings: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("other")},
 	}
 	service := m.service

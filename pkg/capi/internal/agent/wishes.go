@@ -17,13 +17,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // wishesOf are what the spec of an AgentMachine asks of a host.
 func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
-	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: model.Role(from.Role)}
+	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: spec.Role(from.Role)}
 	if from.AgentLabelSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(from.AgentLabelSelector)
 		if err != nil {
@@ -66,14 +65,14 @@ func (s *scope) wishes(asked desired.Demands) (pool.Wishes, error) {
 	return w, nil
 }
 
-func roleOf(machine *clusterv1.Machine) model.Role {
+func roleOf(machine *clusterv1.Machine) spec.Role {
 	switch {
 	case machines.IsControlPlane(machine):
-		return model.RoleControlPlane
+		return spec.ControlPlane
 	case machines.IsArbiter(machine):
-		return model.RoleArbiter
+		return spec.Arbiter
 	}
-	return model.RoleWorker
+	return spec.Worker
 }
 
 // alike are the hosts of the machines that this one is spread among: those of one control plane, or

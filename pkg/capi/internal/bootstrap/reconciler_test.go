@@ -479,7 +479,7 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 			b.service.observed.Cluster.State = model.ClusterInstalling
 			if machine.state != "" {
 				b.service.observed.Hosts = []model.Host{{
-					ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: machine.state, Role: model.RoleControlPlane,
+					ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: machine.state, Role: spec.ControlPlane,
 					Registered: made, Since: made, Progress: model.HostProgress{Stage: machine.stage},
 				}}
 			}
@@ -569,7 +569,7 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 	now := &moved{Clock: clock.Real(), now: made}
 	b := start(t)
 	b.reconciler.Status = status.New(now)
-	host := &model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Role: model.RoleControlPlane, Registered: made, Since: made}
+	host := &model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", Role: spec.ControlPlane, Registered: made, Since: made}
 	reconcile := func(later time.Duration, beginning string) {
 		t.Helper()
 		now.now = now.now.Add(later)
@@ -620,7 +620,7 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t)
-			host := model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: test.state, Role: model.RoleControlPlane, Registered: made}
+			host := model.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: test.state, Role: spec.ControlPlane, Registered: made}
 			if test.since > 0 {
 				host.Since = b.service.observed.At.Add(-test.since)
 			}
@@ -681,7 +681,7 @@ func TestMachineWhoseInstallationFails(t *testing.T) {
 			b.options = model.Options{AddNodes: true, AcceptControlPlane: true}
 			b.service.observed.Cluster.State = test.cluster
 			host := test.host
-			host.ID, host.InfraEnvID, host.ClusterID, host.Hostname, host.Role = "h", "env", "id", "m", model.RoleWorker
+			host.ID, host.InfraEnvID, host.ClusterID, host.Hostname, host.Role = "h", "env", "id", "m", spec.Worker
 			host.Registered, host.Since = made, made
 			b.service.observed.Hosts = []model.Host{host}
 			b.mustReconcile()
@@ -722,7 +722,7 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 	registered := o.At.Add(-5 * time.Minute)
 	o.Hosts = []model.Host{
 		{
-			ID: other, InfraEnvID: other, ClusterID: "id", Hostname: other, State: model.HostReady, Role: model.RoleControlPlane, Registered: registered, Since: registered,
+			ID: other, InfraEnvID: other, ClusterID: "id", Hostname: other, State: model.HostReady, Role: spec.ControlPlane, Registered: registered, Since: registered,
 			Inventory: model.Inventory{Known: true}, Settings: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf(other)},
 		},
 		{

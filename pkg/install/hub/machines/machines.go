@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // The kinds of Cluster API that all others are found from.
@@ -27,7 +28,7 @@ const (
 type Machine struct {
 	Namespace, Name string
 	Cluster         string // NAMESPACE/NAME
-	Role            model.Role
+	Role            spec.Role
 	Phase           string // as Cluster API has it: Pending, Provisioning, Running, …
 	Node            string // "" while it is none
 	Infrastructure  string // the kind of its infrastructure object, and that it boots a live ISO
@@ -122,12 +123,12 @@ func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
 // labelControlPlane is on the Machines of a control plane.
 const labelControlPlane = "cluster.x-k8s.io/control-plane"
 
-func roleOf(machine *unstructured.Unstructured) model.Role {
+func roleOf(machine *unstructured.Unstructured) spec.Role {
 	labels := machine.GetLabels()
 	if _, is := labels[labelControlPlane]; is {
 		return "control-plane"
 	}
-	return model.Role(cmp.Or(labels[hubapi.LabelRole], "worker"))
+	return spec.Role(cmp.Or(labels[hubapi.LabelRole], "worker"))
 }
 
 // kindAgentMachine is the kind of infrastructure whose hosts are of a pool.

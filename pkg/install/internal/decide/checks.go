@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/diskhints"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func (p *planner) explain(hosts []*model.Host) diagnose.Report {
@@ -27,11 +28,11 @@ func (p *planner) explain(hosts []*model.Host) diagnose.Report {
 	}
 	for _, h := range hosts {
 		switch h.Role {
-		case model.RoleControlPlane:
+		case spec.ControlPlane:
 			in.Roles.ControlPlane++
-		case model.RoleWorker:
+		case spec.Worker:
 			in.Roles.Worker++
-		case model.RoleArbiter:
+		case spec.Arbiter:
 			in.Roles.Arbiter++
 		default:
 			in.Roles.Auto++

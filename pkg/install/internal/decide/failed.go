@@ -100,12 +100,12 @@ func (p *planner) degradations() []model.Blocker {
 		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		switch {
 		case h.Day2 && h.State != model.HostAdded:
-		case h.State == model.HostFailed && h.Role == model.RoleWorker:
+		case h.State == model.HostFailed && h.Role == spec.Worker:
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == model.HostFailed:
 			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, model.Command("logs host", name)+", then "+add)
-		case h.Role == model.RoleWorker:
+		case h.Role == spec.Worker:
 			workers++
 		}
 	}

@@ -63,9 +63,9 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if have != nil && (tookPart(have) || started(have)) {
 		return false
 	}
-	role, total, installed := model.RoleControlPlane, model.SettingControlPlane, p.counts().controlPlane
+	role, total, installed := spec.ControlPlane, model.SettingControlPlane, p.counts().controlPlane
 	if want.Role == spec.Arbiter {
-		role, total, installed = model.RoleArbiter, model.SettingArbiters, p.counts().arbiters
+		role, total, installed = spec.Arbiter, model.SettingArbiters, p.counts().arbiters
 	}
 	none := !slices.ContainsFunc(p.matches.Part, tookPart)
 	var counted int
@@ -80,14 +80,14 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 
 // recordsOf counts the hosts of a role that took part in the install, as far as
 // the service still knows them.
-func (p *planner) recordsOf(role model.Role) int {
+func (p *planner) recordsOf(role spec.Role) int {
 	records := 0
 	for _, h := range p.matches.Part {
 		is := h.Role
-		if is == model.RoleAuto || is == "" {
+		if is == spec.Auto || is == "" {
 			is = h.Suggested
 		}
-		records += bit(tookPart(h) && (is == role || role == model.RoleControlPlane && h.Bootstrap))
+		records += bit(tookPart(h) && (is == role || role == spec.ControlPlane && h.Bootstrap))
 	}
 	return records
 }

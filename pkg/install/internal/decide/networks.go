@@ -55,7 +55,7 @@ func (p *planner) networksOfHosts() (have []hostNetwork) {
 		return nil
 	}
 	for _, h := range p.matches.Part {
-		if h.Role == model.RoleWorker {
+		if h.Role == spec.Worker {
 			continue
 		}
 		if !h.Inventory.Known {

@@ -25,7 +25,7 @@ type NamedHost struct {
 	// its hosts.
 	Name string
 	// Role is what cluster.yaml wants the host to be, "" where it does not say.
-	Role model.Role
+	Role spec.Role
 	// Host is the observed machine, nil while it has not come.
 	Host *model.Host
 }
@@ -45,7 +45,7 @@ func (s *Snapshot) Hosts() []NamedHost {
 	named := make([]NamedHost, 0, len(hosts))
 	for i := range hosts {
 		want := &hosts[i]
-		named = append(named, NamedHost{Name: want.Name, Role: model.Role(want.Role), Host: found.ByName[want.Name]})
+		named = append(named, NamedHost{Name: want.Name, Role: want.Role, Host: found.ByName[want.Name]})
 	}
 	for i := range observed.Hosts {
 		if host := &observed.Hosts[i]; found.Names[host.ID] == "" {

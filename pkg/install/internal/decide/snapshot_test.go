@@ -29,7 +29,7 @@ func TestMatchNamesHosts(t *testing.T) {
 	}
 	type line struct {
 		Name, ID string
-		Role     model.Role
+		Role     spec.Role
 	}
 	var got []line
 	for _, h := range NewSnapshot(&model.Desired{Spec: cluster}, observed).Hosts() {
@@ -40,7 +40,7 @@ func TestMatchNamesHosts(t *testing.T) {
 		got = append(got, l)
 	}
 	want := []line{
-		{"cp-0", "first", model.RoleControlPlane}, {"cp-1", "", model.RoleControlPlane}, {"w-0", "third", ""},
+		{"cp-0", "first", spec.ControlPlane}, {"cp-1", "", spec.ControlPlane}, {"w-0", "third", ""},
 		{"", "stranger", ""}, {"", "double", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

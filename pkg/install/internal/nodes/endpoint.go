@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -102,7 +103,7 @@ func (a *asker) mistrusted(at *url.URL, endpoint *spec.IgnitionEndpoint) string 
 	if at.Scheme != "https" || endpoint.CA == nil || endpoint.CA.Text() == "" {
 		return ""
 	}
-	given, err := model.CertificatesIn([]byte(endpoint.CA.Text()))
+	given, err := certificates.Parse([]byte(endpoint.CA.Text()))
 	if err != nil {
 		return "its CA cannot be used: " + err.Error()
 	}

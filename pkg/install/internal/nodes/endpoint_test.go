@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -29,7 +30,7 @@ func authority(t *testing.T, name string, from time.Time) (text string, read mod
 		t.Fatal(err)
 	}
 	text = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	all, err := model.CertificatesIn([]byte(text))
+	all, err := certificates.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -161,14 +162,14 @@ func pool(h Host) string {
 	if h.Want != nil && h.Want.MachineConfigPool != "" {
 		return h.Want.MachineConfigPool
 	}
-	role := model.RoleWorker
+	role := spec.Worker
 	switch {
 	case h.Want != nil && h.Want.Role != "" && h.Want.Role != spec.Auto:
-		role = model.Role(h.Want.Role)
-	case h.Have != nil && h.Have.Role != "" && h.Have.Role != model.RoleAuto:
+		role = h.Want.Role
+	case h.Have != nil && h.Have.Role != "" && h.Have.Role != spec.Auto:
 		role = h.Have.Role
 	}
-	return model.RoleWord(role)
+	return statuses.RoleWord(role)
 }
 
 func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }

@@ -27,7 +27,7 @@ func asked(change func(*Question)) Question {
 			At:      now,
 			Cluster: &model.Cluster{OpenShiftID: "1111", ClusterRef: model.ClusterRef{Name: "lab"}},
 			Hosts: []model.Host{{
-				ID: "id-1", Hostname: "w-1", Day2: true, State: model.HostAdded, Role: model.RoleWorker, Rebooted: now.Add(-10 * time.Minute),
+				ID: "id-1", Hostname: "w-1", Day2: true, State: model.HostAdded, Role: spec.Worker, Rebooted: now.Add(-10 * time.Minute),
 				Progress: model.HostProgress{Stage: "Done"},
 			}},
 			Spoke: &model.Spoke{

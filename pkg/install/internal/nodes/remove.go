@@ -129,8 +129,8 @@ func (t *leaving) votes() bool {
 		return true
 	case t.node != nil:
 		return t.node.Votes()
-	case t.Have != nil && t.Have.Role != "" && t.Have.Role != model.RoleAuto:
-		return t.Have.Role == model.RoleControlPlane || t.Have.Role == model.RoleArbiter
+	case t.Have != nil && t.Have.Role != "" && t.Have.Role != spec.Auto:
+		return t.Have.Role == spec.ControlPlane || t.Have.Role == spec.Arbiter
 	}
 	if t.Want != nil {
 		return t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter
@@ -140,7 +140,7 @@ func (t *leaving) votes() bool {
 
 // isArbiter reports whether the node is an arbiter, also once it is gone.
 func (t *leaving) isArbiter() bool {
-	return t.node != nil && t.node.Arbiter() || t.node == nil && t.Have != nil && t.Have.Role == model.RoleArbiter
+	return t.node != nil && t.node.Arbiter() || t.node == nil && t.Have != nil && t.Have.Role == spec.Arbiter
 }
 
 // found reports whether there is anything of the node, or was when the loop began.

@@ -3,6 +3,7 @@ package plane_test
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,7 +25,7 @@ func TestRefined(t *testing.T) {
 		{"ready", nil, nil, model.ClusterReady},
 		{"levitating", checks, known, model.ClusterUnknown},
 	} {
-		if got := plane.Refined(model.ClusterStateOf(test.status), test.checks, test.hosts); got != test.want {
+		if got := plane.Refined(statuses.Cluster(test.status), test.checks, test.hosts); got != test.want {
 			t.Errorf("%s, %v %v: got %s, want %s", test.status, test.checks, test.hosts, got, test.want)
 		}
 	}

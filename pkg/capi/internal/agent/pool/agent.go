@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -24,8 +25,8 @@ func OfAgent(a *agentinstall.Agent) Host {
 		NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, InfraEnv: a.Labels[hubapi.LabelAgentInfraEnv], Labels: a.Labels,
 		Deleting: !a.DeletionTimestamp.IsZero(), Approved: a.Spec.Approved,
 		Validated: isTrue(status.Conditions, hubapi.ConditionValidated), Connected: isTrue(status.Conditions, hubapi.ConditionConnected),
-		State: model.HostStateOf(status.DebugInfo.State), Status: status.DebugInfo.State, Info: status.DebugInfo.StateInfo,
-		Role: model.RoleOf(a.Spec.Role), Hostname: cmp.Or(a.Spec.Hostname, inventory.Hostname),
+		State: statuses.Host(status.DebugInfo.State), Status: status.DebugInfo.State, Info: status.DebugInfo.StateInfo,
+		Role: statuses.Role(a.Spec.Role), Hostname: cmp.Or(a.Spec.Hostname, inventory.Hostname),
 		Conditions: mirrored(status.Conditions), Returns: model.ReturnByService,
 	}
 	h.Owner, h.Reserved = OwnerOf(a.Labels, a.Annotations)

@@ -17,7 +17,7 @@ type Wishes struct {
 	CPUs        int
 	MemoryBytes int64
 	DiskBytes   int64
-	Role        model.Role
+	Role        spec.Role
 	Domain      string // name of a failure domain
 	Spread      []Spread
 }
@@ -46,7 +46,7 @@ const (
 // node is more than one of three.
 func (w *Wishes) Demand(singleNode bool) {
 	cpus, memory := otherCPUs, int64(otherBytes)
-	if w.Role == model.RoleControlPlane {
+	if w.Role == spec.ControlPlane {
 		cpus, memory = controlPlaneCPUs, controlPlaneBytes
 		if singleNode {
 			cpus = singleNodeCPUs
@@ -93,7 +93,7 @@ func (w *Wishes) misfit(h *Host) why {
 		return whyLabels
 	case w.Domain != "" && h.Domain != w.Domain:
 		return whyDomain
-	case w.Role == model.RoleControlPlane && h.Closed:
+	case w.Role == spec.ControlPlane && h.Closed:
 		return whyClosed
 	case !h.isFor(w.Role):
 		return whyRole

@@ -21,7 +21,7 @@ const gib = 1 << 30
 func free(name string, cpus, memoryGiB int, changes ...func(*pool.Host)) pool.Host {
 	h := pool.Host{
 		NamespacedName: types.NamespacedName{Namespace: "pool", Name: name}, Labels: map[string]string{}, Approved: true, Validated: true, Connected: true,
-		State: model.HostUnbound, Status: pool.Ready, Role: model.RoleAuto, Known: true, Arch: spec.X86, CPUs: cpus, MemoryBytes: int64(memoryGiB) * gib, DiskBytes: 500e9,
+		State: model.HostUnbound, Status: pool.Ready, Role: spec.Auto, Known: true, Arch: spec.X86, CPUs: cpus, MemoryBytes: int64(memoryGiB) * gib, DiskBytes: 500e9,
 	}
 	for _, change := range changes {
 		change(&h)
@@ -33,7 +33,7 @@ func labelled(key, value string) func(*pool.Host) {
 	return func(h *pool.Host) { h.Labels[key] = value }
 }
 
-func meant(role model.Role) func(*pool.Host) { return func(h *pool.Host) { h.Role = role } }
+func meant(role spec.Role) func(*pool.Host) { return func(h *pool.Host) { h.Role = role } }
 
 func TestChoose(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"rack": "a"})
@@ -53,12 +53,12 @@ func TestChoose(t *testing.T) {
 		"any architecture of a cluster of several": {hosts: []pool.Host{free("a", 8, 32)}, w: pool.Wishes{Arch: spec.Multi}, want: "a"},
 		"a disk": {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.DiskBytes = 4e12 })}, w: pool.Wishes{DiskBytes: 1e12}, want: "b"},
 		"what is meant for the role goes first": {
-			hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, meant(model.RoleControlPlane))},
-			w:     pool.Wishes{Role: model.RoleControlPlane}, want: "b",
+			hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, meant(spec.ControlPlane))},
+			w:     pool.Wishes{Role: spec.ControlPlane}, want: "b",
 		},
 		"what is meant for another role is passed over": {
-			hosts: []pool.Host{free("a", 8, 32, meant(model.RoleControlPlane)), free("b", 8, 64)},
-			w:     pool.Wishes{Role: model.RoleWorker}, want: "b",
+			hosts: []pool.Host{free("a", 8, 32, meant(spec.ControlPlane)), free("b", 8, 64)},
+			w:     pool.Wishes{Role: spec.Worker}, want: "b",
 		},
 		"a failure domain": {
 			hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.Domain = "row-2" })},
@@ -66,7 +66,7 @@ func TestChoose(t *testing.T) {
 		},
 		"no control plane in a closed failure domain": {
 			hosts: []pool.Host{free("a", 8, 32, func(h *pool.Host) { h.Domain, h.Closed = "row-1", true }), free("b", 8, 64)},
-			w:     pool.Wishes{Role: model.RoleControlPlane}, want: "b",
+			w:     pool.Wishes{Role: spec.ControlPlane}, want: "b",
 		},
 		"machines spread over failure domains by themselves": {
 			hosts: []pool.Host{free("a", 8, 32, func(h *pool.Host) { h.Domain = "row-1" }), free("b", 8, 64, func(h *pool.Host) { h.Domain = "row-2" })},
@@ -162,7 +162,7 @@ func anyPool(random *rand.Rand) []pool.Host {
 			h.Arch = spec.ARM
 		}
 		if maybe() {
-			h.Role = []model.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]
+			h.Role = []spec.Role{spec.ControlPlane, spec.Worker}[random.IntN(2)]
 		}
 		h.Approved, h.Validated, h.Connected, h.Reserved = !maybe(), !maybe(), !maybe(), maybe()
 		if maybe() {
@@ -173,7 +173,7 @@ func anyPool(random *rand.Rand) []pool.Host {
 }
 
 func anyWishes(random *rand.Rand) pool.Wishes {
-	w := pool.Wishes{Role: []model.Role{model.RoleControlPlane, model.RoleWorker}[random.IntN(2)]}
+	w := pool.Wishes{Role: []spec.Role{spec.ControlPlane, spec.Worker}[random.IntN(2)]}
 	if random.IntN(2) == 0 {
 		w.Arch = spec.X86
 	}

@@ -36,7 +36,7 @@ type Host struct {
 	Info   string
 	// Installed says that it was written to disk and boots from there.
 	Installed bool
-	Role      model.Role
+	Role      spec.Role
 	Hostname  string
 	// Known says that it has told its hardware, which follows.
 	Known       bool
@@ -75,8 +75,8 @@ const Ready = "known-unbound"
 func (h *Host) Free() bool { return obstacle(h) == "" }
 
 // IsFor reports whether the host is meant for a role, or for any.
-func (h *Host) isFor(role model.Role) bool {
-	return h.Role == role || h.Role == model.RoleAuto || h.Role == "" || role == ""
+func (h *Host) isFor(role spec.Role) bool {
+	return h.Role == role || h.Role == spec.Auto || h.Role == "" || role == ""
 }
 
 // Domain is a part of the pool that fails together.

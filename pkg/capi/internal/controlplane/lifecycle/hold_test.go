@@ -320,7 +320,7 @@ func TestCommandIsThatOfTheLibrary(t *testing.T) {
 	desired := &model.Desired{Spec: cluster, Options: model.Options{Remove: &model.Removal{Nodes: []string{"cp-0"}, ReplacedBy: "cp-9", Backup: true}}}
 	observed := &model.Observed{
 		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "lab"}, State: model.ClusterInstalled, OpenShiftID: "id"}, Spoke: p.Spoke,
-		Hosts: []model.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: model.RoleControlPlane, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
+		Hosts: []model.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: spec.ControlPlane, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
 	}
 	plan := install.Decide(desired, observed, model.Memory{}, present())
 	command := p.command("cp-0", memberID(0))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -85,7 +86,7 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	out := hubobjects.Fields{}
 	hubobjects.Put(out, "hostname", host.Hostname)
 	if host.Role != spec.Auto {
-		out["role"] = hubobjects.RoleWord(host.Role)
+		out["role"] = statuses.RoleWord(host.Role)
 	}
 	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
@@ -199,7 +200,7 @@ func (w *writer) bmcHosts() []any {
 		}
 		entry := hubobjects.Fields{"name": cmp.Or(host.Hostname, host.Name), "bootMACAddress": host.Match.MAC, "bmc": bmc}
 		if host.Role != spec.Auto {
-			entry["role"] = hubobjects.RoleWord(host.Role)
+			entry["role"] = statuses.RoleWord(host.Role)
 		}
 		w.PutHints(entry, host)
 		list = append(list, entry)

@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
-	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -106,7 +105,7 @@ func (r *reader) commaList(n *source.Node) []string {
 	if n == nil || n.Kind == source.ListNode {
 		return r.Texts(n)
 	}
-	return append([]string{}, model.Commas(r.Scalar(n))...)
+	return append([]string{}, setting.Commas(r.Scalar(n))...)
 }
 
 func (r *reader) topology(n *source.Node) {

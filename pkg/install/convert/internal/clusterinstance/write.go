@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -268,7 +269,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	c := w.Maker.Cluster
 	out = hubobjects.Fields{
 		"hostName":              cmp.Or(host.Hostname, host.Name),
-		"role":                  hubobjects.RoleWord(role),
+		"role":                  statuses.RoleWord(role),
 		"automatedCleaningMode": "disabled",
 		"templateRefs":          []any{hubobjects.Fields{"name": nodeTemplates, "namespace": templateNamespace}},
 	}

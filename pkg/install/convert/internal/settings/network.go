@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/installcfg"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -28,7 +29,7 @@ func (r *Reader) Proxy(n *source.Node) {
 
 // NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *source.Node) {
-	list := append(spec.StringList{}, model.Commas(n.Peek())...)
+	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
 	source.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
@@ -246,7 +247,7 @@ func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
 	if n.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
 		list = r.Texts(r.Embed(n))
 	} else {
-		list = append(list, model.Commas(r.Text(n))...)
+		list = append(list, setting.Commas(r.Text(n))...)
 	}
 	*to = list
 	r.From(field, n)

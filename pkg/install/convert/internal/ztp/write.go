@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
@@ -190,7 +191,7 @@ func (w *writer) hostConfigs() {
 		folder := "hostconfig/" + host.Name + "/"
 		w.File(folder+"mac_addresses", false, strings.Join(macs, "\n")+"\n")
 		if host.Role != spec.Auto {
-			w.File(folder+"role", false, hubobjects.RoleWord(host.Role))
+			w.File(folder+"role", false, statuses.RoleWord(host.Role))
 		}
 		if hints := w.HintFields(host); len(hints) > 0 {
 			w.YAMLFile(folder+"root-device-hints.yaml", false, hints)

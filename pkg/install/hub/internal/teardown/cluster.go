@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -268,7 +269,7 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	if err != nil {
 		return "", false, err
 	}
-	state = model.ClusterStateOf(kube.DebugOf(aci).State)
+	state = statuses.Cluster(kube.DebugOf(aci).State)
 	if kube.DebugOf(aci).State == "" && aci.Spec.ClusterMetadata == nil {
 		state = model.ClusterDraft
 	}

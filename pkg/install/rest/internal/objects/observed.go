@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -33,7 +34,7 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *model.Cluster {
 	status := value(c.Status)
 	out := &model.Cluster{
 		ClusterRef:  RefOf(c, run),
-		State:       model.ClusterStateOf(status),
+		State:       statuses.Cluster(status),
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
 		StatusSince: Time(c.StatusUpdatedAt),
 		Settings:    t.Cluster.Settings(c),
@@ -85,9 +86,9 @@ func (t *Tables) HostOf(h *Host) model.Host {
 	out := model.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
-		State:  model.HostStateOf(status),
+		State:  statuses.Host(status),
 		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: Time(h.StatusUpdatedAt),
-		Role: model.RoleOf(string(h.Role)), Suggested: model.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
+		Role: statuses.Role(string(h.Role)), Suggested: statuses.Role(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
 		CheckedIn: Time(h.CheckedInAt), Registered: Time(h.RegisteredAt),
 		Settings:    t.Host.Settings(h),
 		Validations: readValidations(h.ValidationsInfo),
@@ -200,7 +201,7 @@ func readInventory(text, hostID string) model.Inventory {
 		Disks: collect(wire.Disks, func(d *models.Disk) model.Disk {
 			return model.Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: model.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
+				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
 				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,
 			}
 		}),

@@ -150,7 +150,7 @@ func proxyFields(p spec.Proxy) body {
 }
 
 func proxyOf(http, https, no string) spec.Proxy {
-	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: model.Commas(no)}
+	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)}
 }
 
 func writePlatform(p spec.Platform) body {

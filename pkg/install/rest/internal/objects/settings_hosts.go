@@ -9,6 +9,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -20,8 +21,8 @@ import (
 func hostTable() Table[Host] {
 	type wire = Host
 	return Table[wire]{
-		row(model.SettingRole, func(r model.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (model.Role, bool) {
-			return model.RoleOf(string(h.Role)), true
+		row(model.SettingRole, func(r spec.Role) body { return body{"host_role": statuses.RoleWord(r)} }, func(h *wire) (spec.Role, bool) {
+			return statuses.Role(string(h.Role)), true
 		}),
 		text(model.SettingHostname, "host_name", hostname),
 		row(model.SettingDisk, func(id string) body {

@@ -79,7 +79,7 @@ func infraEnvCases() map[model.Setting]settingCase {
 
 func hostCases() map[model.Setting]settingCase {
 	return map[model.Setting]settingCase{
-		model.SettingRole:            {model.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		model.SettingRole:            {spec.ControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
 		model.SettingHostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
 		model.SettingDisk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
 		model.SettingKeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},
