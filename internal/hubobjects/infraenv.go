@@ -13,7 +13,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -45,7 +44,7 @@ func InfraEnvTable() Table {
 }
 
 // InfraEnv is a discovery image, with the settings of its plan.
-func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
+func (h *Maker) InfraEnv(plan model.InfraEnvPlan) *unstructured.Unstructured {
 	c, late := h.Cluster, h.Cluster.Spec.InfraEnv.Bind == spec.BindLate
 	object := h.Object(hubapi.KindInfraEnv, plan.Name)
 	pullSecret := PullSecretName(c)

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -106,7 +105,7 @@ func (h *Maker) IsMetal3(host *spec.Host) bool {
 }
 
 // BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
-func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unstructured.Unstructured {
+func (h *Maker) BareMetalHost(host *spec.Host, boots model.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindBareMetalHost, host.Name)
 	infraEnv := boots.Name
 	if ref := h.Cluster.Spec.InfraEnv.Ref; ref != "" {

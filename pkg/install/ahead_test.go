@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -67,7 +66,7 @@ func TestMachineOfTheCluster(t *testing.T) {
 
 // TestOthersApproveToo: who wants to say yes to each request is told at the start who else does.
 func TestOthersApproveToo(t *testing.T) {
-	for _, mode := range []install.Approve{install.ApproveAuto, install.ApproveAsk, install.ApproveOff} {
+	for _, mode := range []model.Approve{model.ApproveAuto, model.ApproveAsk, model.ApproveOff} {
 		w := grown(t, false, spec.Host{Name: "w-5"})
 		w.spoke = newSpokeModel()
 		w.spoke.seen.MachineAPI, w.spoke.seen.Machines = true, []model.Machine{{Name: "m-0", Node: "cp-0"}}
@@ -78,7 +77,7 @@ func TestOthersApproveToo(t *testing.T) {
 				told++
 			}
 		}
-		if want := map[install.Approve]int{install.ApproveAsk: 1, install.ApproveOff: 1}[mode]; told != want {
+		if want := map[model.Approve]int{model.ApproveAsk: 1, model.ApproveOff: 1}[mode]; told != want {
 			t.Errorf("--approve %s: told %d times", mode, told)
 		}
 	}

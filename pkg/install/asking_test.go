@@ -17,7 +17,7 @@ import (
 type growingNodes struct{ *plane }
 
 // Observe is of install.Nodes.
-func (g growingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
+func (g growingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	seen := g.spoke.seen
@@ -49,7 +49,7 @@ func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool,
 		p.spoke.seen.Requests[i].Approved = false
 	}
 	p.spoke.approved = map[string]int{}
-	p.desired.Options.Approve = install.ApproveAsk
+	p.desired.Options.Approve = model.ApproveAsk
 	// The world's dates are its own: the run goes on from now.
 	shift := time.Since(p.observed.At)
 	for i := range p.observed.Hosts {

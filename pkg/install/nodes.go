@@ -16,7 +16,7 @@ import (
 type Nodes interface {
 	// Observe looks at the installed cluster. That it does not answer, or takes no
 	// credentials, is said in Spoke.Trouble; an error is that of a context that ended.
-	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*Spoke, error)
+	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*model.Spoke, error)
 	// Act carries out an action of one of the nodes' kinds, and does not wait for what it
 	// starts.
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
@@ -127,21 +127,3 @@ func (r *run) glance(ctx context.Context, prior *model.Observed) (*model.Observe
 	}
 	return &now, nil
 }
-
-// Approve is who approves the requests of kubelets for certificates that are proven to be of a
-// host of the file: auto (oaictl), ask (oaictl, once a person has said so), off (somebody else).
-type Approve = model.Approve
-
-// The ways to approve.
-const (
-	ApproveAuto = model.ApproveAuto
-	ApproveAsk  = model.ApproveAsk
-	ApproveOff  = model.ApproveOff
-)
-
-// Spoke is the installed cluster, as its own API server shows it: its id, release and
-// networks, its Nodes, Pools and Operators, and the Requests of kubelets for certificates.
-type Spoke = model.Spoke
-
-// Node is a Node of the installed cluster.
-type Node = model.Node

@@ -17,7 +17,7 @@ import (
 type NodeView struct {
 	Name          string                 // in the file, else of the host, else of the node
 	Host          *model.Host            // nil: the service knows none
-	Node          *Node                  // nil: it has not joined
+	Node          *model.Node            // nil: it has not joined
 	Machine       string                 // of the Machine API, "" for none
 	BareMetalHost string                 // that of the installed cluster, else of the hub
 	Metal         string                 // the state of that
@@ -43,10 +43,10 @@ func (client *Client) InspectNodes(ctx context.Context, desired *model.Desired, 
 		return nil, nil, err
 	}
 	if fault := decide.SpokeFault(opLook, &own, now); fault != nil && now.Spoke != nil {
-		now.Spoke = &Spoke{Trouble: fault.Error(), TroubleKind: model.SpokeUnreachable}
+		now.Spoke = &model.Spoke{Trouble: fault.Error(), TroubleKind: model.SpokeUnreachable}
 		own.Options.AddNodes = false
 	}
-	v := nodeViews{desired: &own, observed: now, plan: decide.Explain(&own, now, ""), spoke: cmp.Or(now.Spoke, &Spoke{})}
+	v := nodeViews{desired: &own, observed: now, plan: decide.Explain(&own, now, ""), spoke: cmp.Or(now.Spoke, &model.Spoke{})}
 	return v.rows(), now, nil
 }
 
@@ -55,7 +55,7 @@ type nodeViews struct {
 	desired  *model.Desired
 	observed *model.Observed
 	plan     model.Plan
-	spoke    *Spoke
+	spoke    *model.Spoke
 }
 
 func (v *nodeViews) rows() []NodeView {

@@ -14,7 +14,7 @@ import (
 type shown struct{ *world }
 
 // Observe is of install.Nodes.
-func (s shown) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
+func (s shown) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
 	return &s.spoke.seen, nil
 }
 

@@ -19,7 +19,7 @@ func withOwn(c *spec.Cluster, envs map[string]string) *spec.Cluster {
 	return c
 }
 
-func planNames(plans []install.InfraEnvPlan) string {
+func planNames(plans []model.InfraEnvPlan) string {
 	texts := make([]string, 0, len(plans))
 	for _, p := range plans {
 		texts = append(texts, p.Name+"="+strings.Join(p.Hosts, ","))

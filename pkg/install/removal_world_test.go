@@ -23,7 +23,7 @@ type shrinking struct {
 	desired  *model.Desired
 	memory   model.Memory
 	at       time.Time
-	spoke    install.Spoke
+	spoke    model.Spoke
 	pods     map[string][]model.Pod // by node
 	refused  map[string][]model.DrainRefusal
 	held     map[string]bool // pods that a budget holds, by id
@@ -391,7 +391,7 @@ type (
 	shrinkingMachines struct{ *shrinking }
 )
 
-func (w shrinkingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*install.Spoke, error) {
+func (w shrinkingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.observed().Spoke, nil

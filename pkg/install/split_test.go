@@ -48,7 +48,7 @@ func sizeOf(networks []model.StaticNetwork) int {
 	return p.Compressed() + policyRoom
 }
 
-func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []install.InfraEnvPlan {
+func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.InfraEnvPlan {
 	t.Helper()
 	plans, err := install.InfraEnvPlans(c, have)
 	if err != nil {
@@ -58,7 +58,7 @@ func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []install.Inf
 }
 
 // made are the InfraEnvs of plans, as a service that made them shows them.
-func made(plans ...install.InfraEnvPlan) []model.InfraEnv {
+func made(plans ...model.InfraEnvPlan) []model.InfraEnv {
 	var envs []model.InfraEnv
 	for _, p := range plans {
 		envs = append(envs, model.InfraEnv{ID: "id-" + p.Name, Name: p.Name, Owned: true, Settings: maps.Clone(p.Settings)})
@@ -67,7 +67,7 @@ func made(plans ...install.InfraEnvPlan) []model.InfraEnv {
 }
 
 // whose is which InfraEnv every host boots.
-func whose(plans []install.InfraEnvPlan) map[string]string {
+func whose(plans []model.InfraEnvPlan) map[string]string {
 	envs := map[string]string{}
 	for _, p := range plans {
 		for _, host := range p.Hosts {
@@ -127,7 +127,7 @@ func TestSplitGoesOn(t *testing.T) {
 		t.Fatalf("only %d InfraEnvs", len(fresh))
 	}
 	for left := range 1 << len(fresh) {
-		var there []install.InfraEnvPlan
+		var there []model.InfraEnvPlan
 		for i, p := range fresh {
 			if left&(1<<i) != 0 {
 				there = append(there, p)

@@ -17,20 +17,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // spokeModel is a model of an installed cluster: kubelets that ask, nodes that become Ready.
 type spokeModel struct {
-	seen     install.Spoke
+	seen     model.Spoke
 	requests int
 	approved map[string]int // by uid
 }
 
 func newSpokeModel() *spokeModel {
-	return &spokeModel{approved: map[string]int{}, seen: install.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
+	return &spokeModel{approved: map[string]int{}, seen: model.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
 }
 
 // ask has somebody ask for a certificate.
@@ -281,15 +280,15 @@ func TestApprovalOfRequests(t *testing.T) {
 		waits    model.Who
 	}{
 		"auto":            {func(*world) {}, true, "", ""},
-		"off":             {func(w *world) { w.desired.Options.Approve = install.ApproveOff }, false, "", model.WhoUser},
-		"ask":             {func(w *world) { w.desired.Options.Approve = install.ApproveAsk }, false, model.CurePerson, ""},
-		"ask, and nobody": {func(w *world) { w.desired.Options.Approve, w.desired.Options.Unattended = install.ApproveAsk, true }, false, model.CureAnswer, ""},
+		"off":             {func(w *world) { w.desired.Options.Approve = model.ApproveOff }, false, "", model.WhoUser},
+		"ask":             {func(w *world) { w.desired.Options.Approve = model.ApproveAsk }, false, model.CurePerson, ""},
+		"ask, and nobody": {func(w *world) { w.desired.Options.Approve, w.desired.Options.Unattended = model.ApproveAsk, true }, false, model.CureAnswer, ""},
 		"ask, and yes": {func(w *world) {
-			w.desired.Options.Approve = install.ApproveAsk
+			w.desired.Options.Approve = model.ApproveAsk
 			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: model.ReasonProven}, true)
 		}, true, "", ""},
 		"ask, and no": {func(w *world) {
-			w.desired.Options.Approve = install.ApproveAsk
+			w.desired.Options.Approve = model.ApproveAsk
 			w.memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: model.ReasonProven}, false)
 		}, false, model.CurePerson, ""},
 		"of the reboot before": {func(w *world) { w.spoke.seen.Requests[0].Created = start }, false, model.CurePerson, ""},

@@ -247,7 +247,7 @@ func TestInterruptedAddNode(t *testing.T) {
 						stop()
 					}
 				}))
-			desired := &model.Desired{Spec: g.cluster, Options: model.Options{AddNodes: true, Unattended: true, Approve: install.ApproveOff}}
+			desired := &model.Desired{Spec: g.cluster, Options: model.Options{AddNodes: true, Unattended: true, Approve: model.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)
 			}

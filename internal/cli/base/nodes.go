@@ -110,7 +110,7 @@ type Approval struct {
 
 // Declare declares its flags.
 func (o *Approval) Declare(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Mode, "approve", string(install.ApproveAuto), "who approves certificate requests of nodes that are proven to be hosts of the file: `auto|ask|off`")
+	flags.StringVar(&o.Mode, "approve", string(model.ApproveAuto), "who approves certificate requests of nodes that are proven to be hosts of the file: `auto|ask|off`")
 	o.DeclareAllow(flags)
 }
 
@@ -121,8 +121,8 @@ func (o *Approval) DeclareAllow(flags *pflag.FlagSet) {
 
 // Into checks the flags, and puts them into what is desired.
 func (o *Approval) Into(options *model.Options) error {
-	switch mode := install.Approve(o.Mode); mode {
-	case install.ApproveAuto, install.ApproveAsk, install.ApproveOff:
+	switch mode := model.Approve(o.Mode); mode {
+	case model.ApproveAuto, model.ApproveAsk, model.ApproveOff:
 		options.Approve = mode
 	default:
 		return Usagef("--approve %q is not one of auto, ask, off", o.Mode)

@@ -162,11 +162,11 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 		}
 	}
 	if o.Until == untilReady {
-		o.approves = desired.Options.Approve != install.ApproveOff
+		o.approves = desired.Options.Approve != model.ApproveOff
 		o.ToCluster.Dir = o.Dir
 		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
 			options := []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, cluster, trace))}
-			if desired.Options.Approve == install.ApproveAsk && o.CanAsk() {
+			if desired.Options.Approve == model.ApproveAsk && o.CanAsk() {
 				options = append(options, install.WithAsk(o.askRequest))
 			}
 			return options

@@ -14,11 +14,11 @@ import (
 func TestOrderOfNodes(t *testing.T) {
 	rows := []install.NodeView{
 		{Name: "a-stranger", Stranger: true},
-		{Name: "worker-1", Node: &install.Node{Roles: []string{"worker"}}},
-		{Name: "cp-1", Node: &install.Node{Roles: []string{"control-plane", "master"}}},
+		{Name: "worker-1", Node: &model.Node{Roles: []string{"worker"}}},
+		{Name: "cp-1", Node: &model.Node{Roles: []string{"control-plane", "master"}}},
 		{Name: "arbiter", Host: &model.Host{Role: spec.Arbiter}},
 		{Name: "worker-0", Host: &model.Host{Role: spec.Worker}},
-		{Name: "cp-0", Node: &install.Node{Roles: []string{"master"}}, Host: &model.Host{Role: spec.Worker}},
+		{Name: "cp-0", Node: &model.Node{Roles: []string{"master"}}, Host: &model.Host{Role: spec.Worker}},
 	}
 	slices.SortStableFunc(rows, byRole)
 	if got := strings.Join(document.Each(rows, func(v install.NodeView) string { return v.Name }), " "); got != "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger" {

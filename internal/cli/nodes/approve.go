@@ -65,7 +65,7 @@ func NewApprove(a *base.App) *cobra.Command {
 }
 
 func (o *approveOptions) run(ctx context.Context) error {
-	o.Approval.Mode = string(install.ApproveAuto)
+	o.Approval.Mode = string(model.ApproveAuto)
 	var options model.Options
 	if err := o.Approval.Into(&options); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -400,8 +399,8 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[model.SettingArch].Text()), Hosts: []string{host.Name}}
-	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
+	boots := model.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[model.SettingArch].Text()), Hosts: []string{host.Name}}
+	options := render.Options{InfraEnvs: []model.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
 		options.ImageSet = currentImageSet(live)
 		options.Bound = env.ClusterID == kube.ID(deployment.GetNamespace(), deployment.GetName())

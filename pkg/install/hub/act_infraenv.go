@@ -73,7 +73,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 		set = currentImageSet(live)
 	}
 	_, versioned := a.action.Settings[model.SettingOSVersion]
-	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []install.InfraEnvPlan{plan}})
+	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []model.InfraEnvPlan{plan}})
 	if err == nil && len(made.InfraEnvs) != 1 {
 		err = errors.New("the file uses an InfraEnv that exists, and makes none")
 	}
@@ -83,7 +83,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 // plan is which hosts boot the InfraEnv's image: as the file has it, given those
 // that are there. One that the file does not come to by itself is for whom the
 // action says.
-func (a *actor) plan() (install.InfraEnvPlan, error) {
+func (a *actor) plan() (model.InfraEnvPlan, error) {
 	deployment := kube.ID(a.Namespace.Name, a.Cluster)
 	var have []model.InfraEnv
 	configs := a.Namespace.Store(kube.NMStateConfigs).All()
@@ -93,22 +93,22 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 		}
 		env, err := infraEnvOf(u, selectedBy(u, configs), a.Cluster)
 		if err != nil {
-			return install.InfraEnvPlan{}, err
+			return model.InfraEnvPlan{}, err
 		}
 		have = append(have, env)
 	}
 	plans, err := install.InfraEnvPlans(a.desired.Spec, have)
 	if err != nil {
-		return install.InfraEnvPlan{}, err
+		return model.InfraEnvPlan{}, err
 	}
-	if i := slices.IndexFunc(plans, func(p install.InfraEnvPlan) bool { return p.Name == a.action.Name }); i >= 0 {
+	if i := slices.IndexFunc(plans, func(p model.InfraEnvPlan) bool { return p.Name == a.action.Name }); i >= 0 {
 		if a.action.Kind == model.RegisterInfraEnv { // what was decided is what is written
 			plans[i].Settings = a.action.Settings
 		}
 		return plans[i], nil
 	}
 	arch := spec.Arch(a.action.Settings[model.SettingArch].Text())
-	own := install.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
+	own := model.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
 	for _, p := range plans {
 		if p.Alone == "" && (p.Arch == arch || arch == "") {
 			own.Hosts = append(own.Hosts, p.Hosts...)

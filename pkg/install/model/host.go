@@ -171,3 +171,14 @@ func (v *Validation) Passes() bool {
 func (h *Host) Nameless() bool {
 	return (h.State == HostDiscovering || h.State == HostBinding) && !h.Inventory.Known && h.Hostname == ""
 }
+
+// NamedHost is a machine under the name that cluster.yaml has for it.
+type NamedHost struct {
+	// Name is the host's name in cluster.yaml, "" for a machine that is none of
+	// its hosts.
+	Name string
+	// Role is what cluster.yaml wants the host to be, "" where it does not say.
+	Role spec.Role
+	// Host is the observed machine, nil while it has not come.
+	Host *Host
+}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -30,7 +29,7 @@ func withMachines(c *spoke.Config) {
 }
 
 // see is one look at the installed cluster.
-func (s *stage) see() *install.Spoke {
+func (s *stage) see() *model.Spoke {
 	s.t.Helper()
 	observed, err := s.Observe(s.t.Context(), model.Query{}, nil)
 	if err != nil {

@@ -64,7 +64,7 @@ type connection struct {
 	stop     context.CancelFunc
 	news     *news
 
-	nodes   *store[*corev1.Node, install.Node]
+	nodes   *store[*corev1.Node, model.Node]
 	client  *store[*certificates.CertificateSigningRequest, request]
 	serving *store[*certificates.CertificateSigningRequest, request]
 
@@ -152,7 +152,7 @@ func (c *connection) there() time.Time {
 }
 
 // look is the cluster as it is now, with times on the clock that shows now.
-func (c *connection) look(ctx context.Context, now time.Time, removal *model.Removal, ofEtcd etcdWanted) (_ *install.Spoke, err error) {
+func (c *connection) look(ctx context.Context, now time.Time, removal *model.Removal, ofEtcd etcdWanted) (_ *model.Spoke, err error) {
 	c.news.renew() // before it is read: what changes meanwhile is news
 	fresh := freshFor
 	if c.exact = removal != nil; c.exact {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 )
@@ -40,7 +39,7 @@ func TestWatchesEtcd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(asks bool) *install.Spoke {
+	look := func(asks bool) *model.Spoke {
 		t.Helper()
 		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil { // until what is polled is old
 			t.Fatal(err)

@@ -163,7 +163,7 @@ func TestOthersApprove(t *testing.T) {
 			s := newStage(t, func(c *spoke.Config) { c.Approvers = approvers })
 			s.host("w-0", "192.168.127.20")
 			s.boot("w-0", "192.168.127.20")
-			result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Approve = install.ApproveOff }), time.Minute)
+			result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Approve = model.ApproveOff }), time.Minute)
 			if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
 				t.Fatalf("%v; waits %+v", err, result.Plan.Waits)
 			}

@@ -49,7 +49,7 @@ type Plane struct {
 	failed time.Time   // when a cluster could not be looked at last, and why; nil: it was
 	why    error
 	pause  time.Duration // how long it is not tried again from then on
-	spoke  *install.Spoke
+	spoke  *model.Spoke
 	closed bool
 }
 
@@ -89,7 +89,7 @@ const (
 
 // Observe looks at the installed cluster of an observation. That it does not answer is said in
 // Spoke.Trouble, beside what was seen before.
-func (p *Plane) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*install.Spoke, error) {
+func (p *Plane) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*model.Spoke, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var (
@@ -128,7 +128,7 @@ func addsVoters(desired *model.Desired) bool {
 	})
 }
 
-func (p *Plane) look(ctx context.Context, observed *model.Observed, removal *model.Removal, ofEtcd etcdWanted) (*install.Spoke, error) {
+func (p *Plane) look(ctx context.Context, observed *model.Observed, removal *model.Removal, ofEtcd etcdWanted) (*model.Spoke, error) {
 	if p.closed {
 		return nil, errors.New("the plane was closed")
 	}
@@ -192,8 +192,8 @@ func (p *Plane) connect(ctx context.Context, cluster model.ClusterRef) error {
 }
 
 // troubled is what was seen before, with why nothing is seen now.
-func (p *Plane) troubled(err error, now time.Time) *install.Spoke {
-	spoke := install.Spoke{}
+func (p *Plane) troubled(err error, now time.Time) *model.Spoke {
+	spoke := model.Spoke{}
 	if p.spoke != nil {
 		spoke = *p.spoke
 	}

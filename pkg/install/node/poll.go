@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -36,8 +35,8 @@ type platform struct {
 	server   model.ConfigServer
 }
 
-func (p *platform) spoke() *install.Spoke {
-	return &install.Spoke{API: p.api, VIPs: p.vips, Networks: p.networks, ConfigServer: p.server}
+func (p *platform) spoke() *model.Spoke {
+	return &model.Spoke{API: p.api, VIPs: p.vips, Networks: p.networks, ConfigServer: p.server}
 }
 
 // polls is what changes now and then.

@@ -8,7 +8,6 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -25,8 +24,8 @@ const machineOfNode = "machine.openshift.io/machine"
 
 const rolePrefix = "node-role.kubernetes.io/"
 
-func readNode(n *corev1.Node) install.Node {
-	out := install.Node{
+func readNode(n *corev1.Node) model.Node {
+	out := model.Node{
 		Name: n.Name, UID: string(n.UID), Created: n.CreationTimestamp.Time, Deleting: n.DeletionTimestamp != nil,
 		Cordoned: n.Spec.Unschedulable, Labels: n.Labels, ProviderID: n.Spec.ProviderID, Version: n.Status.NodeInfo.KubeletVersion,
 		Config: model.NodeConfig{

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -120,7 +119,7 @@ func (c *connection) readChecks(ctx context.Context, nodes []string, into *leavi
 
 // into adds to what is seen of a cluster what is known of nodes that are removed. ago puts times
 // on the clock of the observation.
-func (l *leaving) into(spoke *install.Spoke, ago func(time.Time) time.Time) {
+func (l *leaving) into(spoke *model.Spoke, ago func(time.Time) time.Time) {
 	spoke.Volumes, spoke.Routers = l.volumes, l.routers
 	if spoke.Etcd != nil {
 		spoke.Etcd.Secrets = l.secrets
@@ -177,7 +176,7 @@ func gone(err error) error {
 func (c *connection) cordon(ctx context.Context, a model.Action) error {
 	err := c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true})
 	if err == nil {
-		c.nodes.keep(a.Name, func(n *install.Node) { n.Cordoned, n.Leaving = true, true })
+		c.nodes.keep(a.Name, func(n *model.Node) { n.Cordoned, n.Leaving = true, true })
 	}
 	return c.failed("cordon the node", a.Name, err)
 }
@@ -186,7 +185,7 @@ func (c *connection) cordon(ctx context.Context, a model.Action) error {
 func (c *connection) markNode(ctx context.Context, a model.Action) error {
 	err := c.patchNode(ctx, a, map[string]any{returnsHost: a.Host}, map[string]any{})
 	if err == nil {
-		c.nodes.keep(a.Name, func(n *install.Node) { n.Returns = a.Host })
+		c.nodes.keep(a.Name, func(n *model.Node) { n.Returns = a.Host })
 	}
 	return c.failed("mark the node", a.Name, err)
 }

@@ -20,7 +20,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // store holds what is needed of the objects of one kind, as a watch brings them. However many
@@ -179,7 +179,7 @@ type lister struct {
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-func watchNodes(life context.Context, core coreclient.CoreV1Interface, news *news) *store[*corev1.Node, install.Node] {
+func watchNodes(life context.Context, core coreclient.CoreV1Interface, news *news) *store[*corev1.Node, model.Node] {
 	s := newStore("nodes", news, readNode)
 	nodes := core.Nodes()
 	go follow(life, s, &corev1.Node{}, lister{

@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -45,7 +46,7 @@ type Options struct {
 	Later bool
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
-	InfraEnvs []install.InfraEnvPlan
+	InfraEnvs []model.InfraEnvPlan
 	// Bound says that the InfraEnv which the hosts boot is bound to the cluster.
 	// BareMetalHosts do not name the cluster then: the service refuses those that
 	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
@@ -176,8 +177,8 @@ func (h *maker) clusterObjects() []*unstructured.Unstructured {
 }
 
 // hosts makes what single hosts need.
-func (h *maker) hosts(plans []install.InfraEnvPlan) (all []Host) {
-	booted := map[string]install.InfraEnvPlan{}
+func (h *maker) hosts(plans []model.InfraEnvPlan) (all []Host) {
+	booted := map[string]model.InfraEnvPlan{}
 	for _, plan := range plans {
 		for _, name := range plan.Hosts {
 			booted[name] = plan
@@ -199,7 +200,7 @@ func (h *maker) hosts(plans []install.InfraEnvPlan) (all []Host) {
 
 // infraEnvs makes the discovery images and the networks of their hosts; none
 // where the file uses one that exists.
-func (h *maker) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnv) {
+func (h *maker) infraEnvs(plans []model.InfraEnvPlan) (all []InfraEnv) {
 	if h.Cluster.Spec.InfraEnv.Ref != "" {
 		return nil
 	}

@@ -103,7 +103,7 @@ func TestManyStaticNetworks(t *testing.T) {
 }
 
 // tooMany registers one InfraEnv for the hosts of all plans, and a quarter more.
-func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []install.InfraEnvPlan) {
+func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []model.InfraEnvPlan) {
 	t.Helper()
 	var all []model.StaticNetwork
 	for _, p := range planned {

@@ -57,7 +57,7 @@ func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
 	}
 	m.client = fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, m.machine, m.infra).WithObjects(objects...).WithStatusSubresource(m.infra, m.machine).Build()
 	service, desire := installed("ns")
-	service.observed.Spoke = &install.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
+	service.observed.Spoke = &model.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
 	set := installation.New(installation.Config{
 		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
 	})

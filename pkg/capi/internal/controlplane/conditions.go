@@ -13,7 +13,6 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -236,7 +235,7 @@ func (s *scope) aggregate(of, into string, machines []*clusterv1.Machine, no, un
 }
 
 // showEtcd says how etcd is: it works as long as its operator says so, though members of it may be ill.
-func (s *scope) showEtcd(spoke *install.Spoke, operator *model.ClusterOperator) {
+func (s *scope) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
 	message := operator.Message
 	if spoke.Etcd != nil && len(spoke.Etcd.Unhealthy) > 0 {
 		message = spoke.Etcd.Message

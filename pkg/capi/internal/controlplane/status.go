@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/version"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // show writes down what there is of Machines, and how the installed cluster is.
@@ -46,7 +46,7 @@ const (
 
 // showCluster says how the installed cluster is, as it shows itself: one that works though something of
 // it is degraded is available.
-func (s *scope) showCluster(spoke *install.Spoke) {
+func (s *scope) showCluster(spoke *model.Spoke) {
 	if spoke.Trouble != "" {
 		s.notAvailable("ClusterUnreachable", spoke.Trouble)
 		return

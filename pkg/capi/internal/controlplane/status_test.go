@@ -34,19 +34,18 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // observed is a control plane that wants 4.21.0 with v1.34.1, and what is observed of its cluster, whose control plane
 // is on the way there from 4.20.32.
-func observed() (*scope, *install.Spoke) {
+func observed() (*scope, *model.Spoke) {
 	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
 	plane.Spec.Version, plane.Spec.DistributionVersion, plane.Spec.Replicas = "v1.34.1", "4.21.0", ptr.To[int32](3)
 	node := func(name, role, version string) model.Node {
 		return model.Node{Name: name, Roles: []string{role}, Ready: true, Version: version}
 	}
-	spoke := &install.Spoke{
+	spoke := &model.Spoke{
 		Version:   "4.20.32",
 		Nodes:     []model.Node{node("a", "master", "v1.34.1+abc"), node("b", "control-plane", "v1.33.9"), node("c", "master", "v1.34.1+abc"), node("w", "worker", "v1.32.1")},
 		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
@@ -116,28 +115,28 @@ func TestVersionsAreInOrder(t *testing.T) {
 // TestAvailableWhileItWorks: what is degraded and works is available, and what is not says why.
 func TestAvailableWhileItWorks(t *testing.T) {
 	for name, test := range map[string]struct {
-		change       func(*install.Spoke)
+		change       func(*model.Spoke)
 		is           metav1.ConditionStatus
 		says         string // by Available where it is False, and else by EtcdClusterAvailable
 		certificates bool
 	}{
-		"well, but for what is no part of it": {func(*install.Spoke) {}, metav1.ConditionTrue, "", true},
-		"a member of etcd is dead, and its node": {func(s *install.Spoke) {
+		"well, but for what is no part of it": {func(*model.Spoke) {}, metav1.ConditionTrue, "", true},
+		"a member of etcd is dead, and its node": {func(s *model.Spoke) {
 			s.Nodes[0].Ready, s.Operators[1].Degraded = false, true
 			s.Etcd = &model.Etcd{Unhealthy: []string{"a"}, Message: "2 of 3 members are available, a is unhealthy"}
 		}, metav1.ConditionTrue, "a is unhealthy", true},
-		"etcd has no quorum": {func(s *install.Spoke) {
+		"etcd has no quorum": {func(s *model.Spoke) {
 			s.Operators[1] = model.ClusterOperator{Name: "etcd", Message: "1 of 3 members are available"}
 		}, metav1.ConditionFalse, "etcd: 1 of 3 members are available", true},
-		"the API server is down": {func(s *install.Spoke) {
+		"the API server is down": {func(s *model.Spoke) {
 			s.Operators[0] = model.ClusterOperator{Name: "kube-apiserver", Message: "no revision"}
 		}, metav1.ConditionFalse, "kube-apiserver: no revision", true},
-		"no node is ready": {func(s *install.Spoke) {
+		"no node is ready": {func(s *model.Spoke) {
 			for i := range s.Nodes[:3] {
 				s.Nodes[i].Ready = false
 			}
 		}, metav1.ConditionFalse, "no node of the control plane is Ready", true},
-		"it is not reached": {func(s *install.Spoke) { s.Trouble = "it does not answer" }, metav1.ConditionFalse, "it does not answer", false},
+		"it is not reached": {func(s *model.Spoke) { s.Trouble = "it does not answer" }, metav1.ConditionFalse, "it does not answer", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, spoke := observed()

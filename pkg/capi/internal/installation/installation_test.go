@@ -338,7 +338,7 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	marks := func(ready bool, since time.Time) map[model.Scope]uint64 {
 		v, observed := *view, *view.Observed
-		observed.Spoke = &install.Spoke{Nodes: []install.Node{{Name: "cp-0", Ready: ready, Created: since.Add(-time.Minute), ReadySince: since}}}
+		observed.Spoke = &model.Spoke{Nodes: []model.Node{{Name: "cp-0", Ready: ready, Created: since.Add(-time.Minute), ReadySince: since}}}
 		v.Observed = &observed
 		return v.fingerprints()
 	}
@@ -454,7 +454,7 @@ func TestLasts(t *testing.T) {
 		state   model.ClusterState
 		verdict model.Verdict
 		told    bool
-		spoke   *install.Spoke
+		spoke   *model.Spoke
 		want    time.Duration
 	}{
 		{model.ClusterInstalled, model.VerdictInstalled, false, nil, rarely},
@@ -463,7 +463,7 @@ func TestLasts(t *testing.T) {
 		{model.ClusterFinalizing, model.VerdictWaiting, false, nil, seldom},
 		{model.ClusterFinalizing, model.VerdictWaiting, true, nil, rarely},
 		{model.ClusterInstalling, model.VerdictWaiting, true, nil, rarely},
-		{model.ClusterInstalling, model.VerdictWaiting, true, &install.Spoke{}, seldom},
+		{model.ClusterInstalling, model.VerdictWaiting, true, &model.Spoke{}, seldom},
 		{model.ClusterPreparing, model.VerdictWaiting, true, nil, seldom},
 		{model.ClusterReady, model.VerdictWaiting, true, nil, seldom},
 	} {
@@ -729,7 +729,7 @@ type away struct {
 	answer  chan struct{}
 }
 
-func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Observed) (*install.Spoke, error) {
+func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Observed) (*model.Spoke, error) {
 	select {
 	case a.waiting <- struct{}{}:
 	case <-ctx.Done():
@@ -740,7 +740,7 @@ func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Ob
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &install.Spoke{Trouble: "i/o timeout", TroubleKind: model.SpokeUnreachable, Since: observed.At}, nil
+	return &model.Spoke{Trouble: "i/o timeout", TroubleKind: model.SpokeUnreachable, Since: observed.At}, nil
 }
 
 func (a *away) Changed() <-chan struct{} { return nil }

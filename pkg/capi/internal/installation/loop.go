@@ -272,7 +272,7 @@ type nodeAspect struct {
 	Ready         bool
 }
 
-func spokeOf(s *install.Spoke) spokeAspect {
+func spokeOf(s *model.Spoke) spokeAspect {
 	seen := spokeAspect{Trouble: s.Trouble, Version: s.Version, Operators: s.Operators, Etcd: s.Etcd}
 	for i := range s.Nodes {
 		seen.Nodes = append(seen.Nodes, nodeAspect{s.Nodes[i].Name, s.Nodes[i].Version, s.Nodes[i].Ready})

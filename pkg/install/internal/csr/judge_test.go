@@ -332,7 +332,7 @@ func TestReasons(t *testing.T) {
 // reasons are the constants Reason… of the package.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

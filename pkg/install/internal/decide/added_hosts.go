@@ -236,7 +236,7 @@ func (p *planner) lateImages(unnamed bool) {
 }
 
 // lateImage registers an InfraEnv under the name that is kept for it.
-func (p *planner) lateImage(image infraenv.Plan, intended []infraenv.Plan) {
+func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
 	name, reason := image.Name, "there is no discovery image for hosts that are added"
 	switch env := p.infraEnv(name); {
 	case env == nil:

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -131,7 +130,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 // added have come into an image that the cluster was installed with.
 func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
 	whole, err := p.infraEnvPlans()
-	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image infraenv.Plan) bool {
+	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image model.InfraEnvPlan) bool {
 		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
 }

@@ -24,7 +24,7 @@ func (p *planner) infraEnv(name string) *model.InfraEnv {
 // infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
 // were made to add hosts later, which hold the networks of others too, take no
 // part in who boots which.
-func (p *planner) infraEnvPlans() ([]infraenv.Plan, error) {
+func (p *planner) infraEnvPlans() ([]model.InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
 	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
 		have = slices.DeleteFunc(slices.Clone(have), func(e model.InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
@@ -98,7 +98,7 @@ func (p *planner) lateEnvOf(name string) *model.InfraEnv {
 
 // latePlans are infraEnvPlans for who asks host by host; none where they cannot be made, which
 // is told with the images.
-func (p *planner) latePlans() []infraenv.Plan {
+func (p *planner) latePlans() []model.InfraEnvPlan {
 	if p.intended == nil {
 		p.intended, _ = p.infraEnvPlans()
 	}
@@ -114,7 +114,7 @@ func (p *planner) madeLate(env *model.InfraEnv) bool {
 
 // lateEnv is the InfraEnv whose image hosts boot to be added, nil for none: one that
 // was made for that, else the one that the cluster was installed with.
-func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.InfraEnv {
+func (p *planner) lateEnv(image model.InfraEnvPlan, intended []model.InfraEnvPlan) *model.InfraEnv {
 	if image.Alone != "" {
 		if env := p.infraEnv(image.Name); env != nil && p.unfit(image, env) == "" {
 			return env
@@ -123,7 +123,7 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 	}
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
-		if infraenv.MayShare(p.spec, env.Name) && p.madeLate(env) && image.Serves(env) && image.HeldBy(env, intended) {
+		if infraenv.MayShare(p.spec, env.Name) && p.madeLate(env) && infraenv.Serves(&image, env) && infraenv.HeldBy(&image, env, intended) {
 			return env
 		}
 	}
@@ -136,7 +136,7 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 
 // imageField is the field of the file that says a setting of an image, and whether that is the
 // host's own, which has the image to itself.
-func (p *planner) imageField(image infraenv.Plan, name model.Setting) (field string, own bool) {
+func (p *planner) imageField(image model.InfraEnvPlan, name model.Setting) (field string, own bool) {
 	word := "discovery." + string(name[strings.LastIndexByte(string(name), '.')+1:])
 	if host := p.spec.Host(image.Alone); host != nil && p.spec.Present(p.spec.HostField(host, word)) {
 		return p.hostField(host.Name) + word, true
@@ -145,7 +145,7 @@ func (p *planner) imageField(image infraenv.Plan, name model.Setting) (field str
 }
 
 // imageChanges lists the settings of a new image as changes from nothing.
-func (p *planner) imageChanges(image infraenv.Plan) []model.Change {
+func (p *planner) imageChanges(image model.InfraEnvPlan) []model.Change {
 	changes := make([]model.Change, 0, len(image.Settings))
 	for name, value := range image.Settings {
 		change := changeOf(setting.Difference{Setting: name, Want: value}, "")
@@ -192,16 +192,16 @@ func (p *planner) updatedTo() string {
 // added, and that InfraEnv once it is there: after the names of those that the
 // cluster is installed with. That the name is always the same keeps a service whose
 // clock is not to be trusted from being given one after the other.
-func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (string, *model.InfraEnv) {
-	intended = slices.DeleteFunc(slices.Clone(intended), func(i infraenv.Plan) bool { return i.Alone != "" })
-	place := slices.IndexFunc(intended, func(i infraenv.Plan) bool { return i.Name == image.Name })
+func (p *planner) lateName(image model.InfraEnvPlan, intended []model.InfraEnvPlan) (string, *model.InfraEnv) {
+	intended = slices.DeleteFunc(slices.Clone(intended), func(i model.InfraEnvPlan) bool { return i.Alone != "" })
+	place := slices.IndexFunc(intended, func(i model.InfraEnvPlan) bool { return i.Name == image.Name })
 	first := len(intended) + 1
 	if p.spec.Imported() {
 		first = 1 // there are none that it was installed with
 	}
 	for number := first + place; ; number += len(intended) {
 		name := infraenv.NameOf(p.name(), number)
-		if env := p.infraEnv(name); p.spec.HostAloneIn(name) == nil && (env == nil || image.Serves(env)) {
+		if env := p.infraEnv(name); p.spec.HostAloneIn(name) == nil && (env == nil || infraenv.Serves(&image, env)) {
 			return name, env
 		}
 	}
@@ -209,8 +209,8 @@ func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (strin
 
 // unfit says why hosts cannot be added with the InfraEnv that the cluster was
 // installed with, "" where they can.
-func (p *planner) unfit(image infraenv.Plan, env *model.InfraEnv) string {
-	if !image.Serves(env) {
+func (p *planner) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
+	if !infraenv.Serves(&image, env) {
 		return "it is of another architecture"
 	}
 	want, have := image.Settings[model.SettingOSVersion], cmp.Or(env.Settings[model.SettingOSVersion], env.Settings[model.SettingVersion])

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -107,7 +106,7 @@ func (p *planner) poolDrift(env *model.InfraEnv) {
 
 // updateImage brings an InfraEnv to what the file says. A change makes a new
 // image, which machines that booted the old one would have to boot again.
-func (p *planner) updateImage(image infraenv.Plan, env *model.InfraEnv) {
+func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 	scope := model.InfraEnvScope(env.Name)
 	update := model.Action{
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
@@ -320,7 +319,7 @@ func (p *planner) bootedFrom(id string) []string {
 }
 
 // missingFrom says whether a host of the file has still to boot the image.
-func (p *planner) missingFrom(image infraenv.Plan) bool {
+func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
 	if image.Alone == "" && p.unnamedMissing() > 0 {
 		return true
 	}

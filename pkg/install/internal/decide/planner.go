@@ -11,7 +11,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -32,7 +31,7 @@ type planner struct {
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	// intended is latePlans, once it was asked for.
-	intended []infraenv.Plan
+	intended []model.InfraEnvPlan
 	plan     model.Plan
 }
 

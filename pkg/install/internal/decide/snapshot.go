@@ -19,22 +19,11 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) *Snapshot {
 	return &Snapshot{planner: newPlanner(desired, observed, model.Memory{}, observed.At)}
 }
 
-// NamedHost is a machine under the name that cluster.yaml has for it.
-type NamedHost struct {
-	// Name is the host's name in cluster.yaml, "" for a machine that is none of
-	// its hosts.
-	Name string
-	// Role is what cluster.yaml wants the host to be, "" where it does not say.
-	Role spec.Role
-	// Host is the observed machine, nil while it has not come.
-	Host *model.Host
-}
-
 // Hosts says which observed machine is which host of cluster.yaml: all that a host's
 // match says has to fit. First come the hosts of the file in their order, those that
 // have not come among them, then the machines that are none of these in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
-func (s *Snapshot) Hosts() []NamedHost {
+func (s *Snapshot) Hosts() []model.NamedHost {
 	cluster, observed := s.planner.whole, s.planner.observed
 	found := s.planner.matches
 	leftOut := s.planner.desired.Options.LeftOut
@@ -42,14 +31,14 @@ func (s *Snapshot) Hosts() []NamedHost {
 	if cluster != s.planner.spec || len(leftOut) > 0 { // also the hosts that are added later
 		found = MatchHosts(hosts, observed)
 	}
-	named := make([]NamedHost, 0, len(hosts))
+	named := make([]model.NamedHost, 0, len(hosts))
 	for i := range hosts {
 		want := &hosts[i]
-		named = append(named, NamedHost{Name: want.Name, Role: want.Role, Host: found.ByName[want.Name]})
+		named = append(named, model.NamedHost{Name: want.Name, Role: want.Role, Host: found.ByName[want.Name]})
 	}
 	for i := range observed.Hosts {
 		if host := &observed.Hosts[i]; found.Names[host.ID] == "" {
-			named = append(named, NamedHost{Host: host})
+			named = append(named, model.NamedHost{Host: host})
 		}
 	}
 	return named
@@ -87,15 +76,12 @@ func (s *Snapshot) Reading() []string {
 	return names
 }
 
-// Step is something that follows on a plan, as far as it can be told before.
-type Step = model.Step
-
 // Then says what follows on a plan until the cluster is installed: what the file
 // asks for and Decide will come to once what stands before it is done. It is
 // for a person to read; what is done is decided anew each time. A plan that is
 // an end, or that somebody else's cluster stands in the way of, is followed by
 // nothing.
-func (s *Snapshot) Then(plan model.Plan) []Step {
+func (s *Snapshot) Then(plan model.Plan) []model.Step {
 	p := s.planner
 	switch plan.Verdict {
 	case model.VerdictWorking, model.VerdictWaiting, model.VerdictBlocked:
@@ -127,10 +113,10 @@ func (s *Snapshot) Then(plan model.Plan) []Step {
 type following struct {
 	*planner
 	now   model.Plan
-	steps []Step
+	steps []model.Step
 }
 
-func (f *following) add(s Step) { f.steps = append(f.steps, s) }
+func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
 
 // nodes are what follows on the import of a cluster: it is installed already, and
 // hosts are added to it.
@@ -142,7 +128,7 @@ func (f *following) nodes() {
 	missing := f.missingHosts()
 	f.machines()
 	if len(missing) > 0 {
-		f.add(Step{
+		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InstallHost, Hosts: missing,
 			Message: "install each of " + names.Few(missing) + " once it is ready; which disks it writes over is known when they have registered",
 		})
@@ -195,7 +181,7 @@ func (f *following) images() {
 func (f *following) actions(ahead []model.Action) {
 	for _, a := range ahead {
 		if !slices.ContainsFunc(f.now.Actions, func(b model.Action) bool { return b.Key == a.Key }) {
-			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.Describe()})
+			f.add(model.Step{Scope: a.Scope, Kind: a.Kind, Message: a.Describe()})
 		}
 	}
 }
@@ -208,16 +194,16 @@ func (f *following) machines() {
 		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
 	})
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
-		f.add(Step{
+		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
 			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
-		f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
 	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
-		f.add(Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
+		f.add(model.Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
 	}
 	if f.reimages() {
 		var booted []string
@@ -225,7 +211,7 @@ func (f *following) machines() {
 			booted = append(booted, f.hostName(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
-			f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
+			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
 		}
 	}
 	if len(missing) == 0 {
@@ -236,9 +222,9 @@ func (f *following) machines() {
 		bound = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return !isReserved(f.spec.Host(name)) })
 	}
 	if len(bound) > 0 {
-		f.add(Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(bound) + " to the cluster", Hosts: bound})
+		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(bound) + " to the cluster", Hosts: bound})
 	}
-	f.add(Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
+	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
 }
 
 func theirBMCs(n int) string {
@@ -265,7 +251,7 @@ func (f *following) bootedByOaictl(names []string) []string {
 
 // reimages says whether the plan makes a new image.
 func (f *following) reimages() bool {
-	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s Step) bool { return s.Kind == model.UpdateInfraEnv })
+	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s model.Step) bool { return s.Kind == model.UpdateInfraEnv })
 }
 
 // install is the install call, and what is known of the disks that it will have
@@ -282,7 +268,7 @@ func (f *following) install() {
 	case len(missing) > 0:
 		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"
 	}
-	f.add(Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
+	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
 }
 
 // ejected are the hosts whose virtual drives hold the discovery image until they
@@ -306,9 +292,9 @@ func (f *following) ejected() []string {
 // results are the end: the credentials, as far as they are not on disk.
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
-		f.add(Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
+		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
 	}
-	f.add(Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
+	f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
 	var names []string
 	have := f.observed.Results
 	if !have.Kubeconfig {
@@ -318,6 +304,6 @@ func (f *following) results() {
 		names = append(names, "the kubeadmin password")
 	}
 	if len(names) > 0 {
-		f.add(Step{Scope: model.ScopeCluster, Kind: model.SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
+		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
 	}
 }

@@ -17,19 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Plan is an InfraEnv that the file asks for.
-type Plan struct {
-	// Name is the cluster's for the first, and the cluster's with a number, from
-	// 2, for further ones. One that serves a host alone has the name that the file says.
-	Name  string
-	Arch  spec.Arch // the CPU architecture of its machines, "" for the service's own
-	Hosts []string  // the names of the hosts that boot its image
-	Alone string    // the name of the one host that it serves, "" where it may serve others
-	// Settings are what the InfraEnv shall hold, the static networks of those
-	// hosts among them.
-	Settings model.Settings
-}
-
 // Plans are the InfraEnvs of a cluster: one, or one for each CPU
 // architecture where the cluster's is multi, and further ones where the static
 // networks of the hosts do not fit into the discovery Ignition of one; and behind these
@@ -37,13 +24,13 @@ type Plan struct {
 // those that the service has already: a host whose network is in one of them
 // stays there. The same file and the same InfraEnvs always give the same plans,
 // and a plan that is carried out in part is gone on with.
-func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
+func Plans(c *spec.Cluster, have []model.InfraEnv) ([]model.InfraEnvPlan, error) {
 	arches, byArch := archesOf(c)
 	own, taken := newOwnEnvs(c, have), map[int]bool{}
 	for i := range c.Spec.Hosts {
 		taken[envNumber(c.Metadata.Name, c.Spec.Hosts[i].Match.InfraEnv)] = true
 	}
-	var plans []Plan
+	var plans []model.InfraEnvPlan
 	for place, arch := range arches {
 		settings, err := setting.OfInfraEnv(c, arch)
 		if err != nil {
@@ -62,7 +49,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 		s.distribute(byArch[arch])
 		for _, number := range slices.Sorted(maps.Keys(s.seats)) {
 			taken[number] = true
-			plan := Plan{Name: NameOf(c.Metadata.Name, number), Arch: arch, Settings: maps.Clone(settings)}
+			plan := model.InfraEnvPlan{Name: NameOf(c.Metadata.Name, number), Arch: arch, Settings: maps.Clone(settings)}
 			for _, h := range s.seats[number] {
 				plan.Hosts = append(plan.Hosts, h.name)
 			}
@@ -85,11 +72,11 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 }
 
 // aloneFor is the InfraEnv that serves a host alone.
-func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
-	plan := Plan{Name: host.Match.InfraEnv, Alone: host.Name, Hosts: []string{host.Name}, Arch: imageArch(c, host.Arch)}
+func aloneFor(c *spec.Cluster, host *spec.Host) (model.InfraEnvPlan, error) {
+	plan := model.InfraEnvPlan{Name: host.Match.InfraEnv, Alone: host.Name, Hosts: []string{host.Name}, Arch: imageArch(c, host.Arch)}
 	settings, err := setting.OfInfraEnv(c.ForInfraEnv(plan.Name), plan.Arch)
 	if err != nil {
-		return Plan{}, err
+		return model.InfraEnvPlan{}, err
 	}
 	plan.Settings = settings
 	if network := staticNetworkOf(c, host); network != nil {
@@ -149,34 +136,6 @@ func imageArch(c *spec.Cluster, host spec.Arch) spec.Arch {
 		return cmp.Or(host, spec.X86)
 	}
 	return arch
-}
-
-// Serves says whether an InfraEnv's image runs on the machines of an intended one.
-func (i *Plan) Serves(env *model.InfraEnv) bool {
-	arch := env.Settings[model.SettingArch].Text()
-	return i.Arch == "" || arch == "" || arch == string(i.Arch)
-}
-
-// HeldBy says whether an InfraEnv is for the hosts of a plan, where several are
-// for machines of one architecture: it holds their networks.
-func (i *Plan) HeldBy(env *model.InfraEnv, intended []Plan) bool {
-	alike := 0
-	for _, other := range intended {
-		if other.Arch == i.Arch && other.Alone == "" {
-			alike++
-		}
-	}
-	if alike == 1 {
-		return true
-	}
-	var have, want []model.StaticNetwork
-	_ = env.Settings[model.SettingStaticNetworks].Decode(&have) // none where the service says none
-	_ = i.Settings[model.SettingStaticNetworks].Decode(&want)
-	held := map[string]bool{}
-	for _, n := range have {
-		held[setting.MAC(setting.FirstMAC(n))] = true
-	}
-	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
 }
 
 const (
@@ -396,4 +355,32 @@ func networksOf(seats []seat) []model.StaticNetwork {
 	}
 	slices.SortFunc(networks, func(a, b model.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
 	return networks
+}
+
+// Serves says whether an InfraEnv's image runs on the machines of an intended one.
+func Serves(i *model.InfraEnvPlan, env *model.InfraEnv) bool {
+	arch := env.Settings[model.SettingArch].Text()
+	return i.Arch == "" || arch == "" || arch == string(i.Arch)
+}
+
+// HeldBy says whether an InfraEnv is for the hosts of a plan, where several are
+// for machines of one architecture: it holds their networks.
+func HeldBy(i *model.InfraEnvPlan, env *model.InfraEnv, intended []model.InfraEnvPlan) bool {
+	alike := 0
+	for _, other := range intended {
+		if other.Arch == i.Arch && other.Alone == "" {
+			alike++
+		}
+	}
+	if alike == 1 {
+		return true
+	}
+	var have, want []model.StaticNetwork
+	_ = env.Settings[model.SettingStaticNetworks].Decode(&have) // none where the service says none
+	_ = i.Settings[model.SettingStaticNetworks].Decode(&want)
+	held := map[string]bool{}
+	for _, n := range have {
+		held[setting.MAC(setting.FirstMAC(n))] = true
+	}
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
 }

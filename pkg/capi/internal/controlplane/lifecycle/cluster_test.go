@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -31,7 +30,7 @@ func installed(machines int) *plane {
 	p := &plane{Question{
 		Now: present(), Phase: Installed,
 		Spec: &controlplanev1.OpenshiftAssistedControlPlaneSpec{Replicas: ptr.To(int32(machines))},
-		Spoke: &install.Spoke{
+		Spoke: &model.Spoke{
 			Etcd:      &model.Etcd{Desired: machines},
 			Operators: []model.ClusterOperator{{Name: "etcd", Available: true}, {Name: "kube-apiserver", Available: true}},
 		},

@@ -12,7 +12,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -34,7 +33,7 @@ type Question struct {
 	Phase    Phase
 	Machines []Machine // all that are there, by name
 	// Spoke is the installed cluster; nil where nobody has looked at it.
-	Spoke *install.Spoke
+	Spoke *model.Spoke
 	// Domains are the failure domains that take control planes; empty where the infrastructure has none.
 	Domains []clusterv1.FailureDomain
 	// Replacing are unhealthy Machines that were deleted and have no successor yet, oldest first.

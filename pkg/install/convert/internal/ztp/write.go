@@ -14,9 +14,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -100,7 +100,7 @@ func (w *writer) infraEnvFiles(folder string) {
 		w.Refuse("spec.discovery.ignition", err.Error(), "")
 	}
 	w.Maker.Cluster = &bound
-	env := w.InfraEnv(install.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch, Settings: settings})
+	env := w.InfraEnv(model.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch, Settings: settings})
 	w.Maker.Cluster = c
 	for _, field := range []string{"mirrorRegistryRef", "agentLabels"} {
 		unstructured.RemoveNestedField(env.Object, "spec", field)
