@@ -113,7 +113,7 @@ func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
 		w.pass()
 	}
 	update, do := slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.writes, func(a model.Action) bool { return a.Kind == model.InstallHost })
-	if update < 0 || do < update || w.writes[do].Settings.String() != "{approved=true}" || !w.writes[do].Destructive {
+	if update < 0 || do < update || values(w.writes[do].Settings) != "map[approved:true]" || !w.writes[do].Destructive {
 		t.Errorf("writes %v", w.writes)
 	}
 	if plan := w.decide(); plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-0"}) {
@@ -157,10 +157,10 @@ func TestCountsAtTheStart(t *testing.T) {
 		missing, strangers    int
 		want                  string
 	}{
-		"all":                   {controlPlane: 3, workers: 2, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=2}"},
-		"a worker is missing":   {controlPlane: 3, workers: 2, missing: 1, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=1}"},
-		"single node":           {controlPlane: 1, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=1 spec.topology.workers=0}"},
-		"accepted, not counted": {controlPlane: 3, workers: 1, strangers: 2, want: "{spec.topology.arbiters=0 spec.topology.controlPlane=3 spec.topology.workers=3}"},
+		"all":                   {controlPlane: 3, workers: 2, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:2]"},
+		"a worker is missing":   {controlPlane: 3, workers: 2, missing: 1, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:1]"},
+		"single node":           {controlPlane: 1, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:1 spec.topology.workers:0]"},
+		"accepted, not counted": {controlPlane: 3, workers: 1, strangers: 2, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:3]"},
 	} {
 		c := sample(test.controlPlane, test.workers)
 		w := readyHub(t, c)
@@ -178,7 +178,7 @@ func TestCountsAtTheStart(t *testing.T) {
 			stranger.Registered = w.observed.At
 			w.observed.Hosts = append(w.observed.Hosts, stranger)
 		}
-		if got := actionOf(t, w.decide(), model.StartInstall).Settings.String(); got != test.want {
+		if got := values(actionOf(t, w.decide(), model.StartInstall).Settings); got != test.want {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 	}

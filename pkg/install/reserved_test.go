@@ -51,12 +51,12 @@ func TestInstallWithReservedHosts(t *testing.T) {
 		var got []string
 		for _, a := range w.writes {
 			if a.Name == "cp-1" || a.Name == "worker-0" {
-				got = append(got, a.Key+" "+a.Settings.String())
+				got = append(got, a.Key+" "+values(a.Settings))
 			}
 		}
-		want := []string{"host/cp-1/bind {role=control-plane}", "host/worker-0/bind {role=worker}"}
+		want := []string{"host/cp-1/bind map[role:\"control-plane\"]", "host/worker-0/bind map[role:\"worker\"]"}
 		if !hub { // where it is bound, and nothing else
-			want = append(want, "host/cp-1/update {role=control-plane}", "host/worker-0/update {role=worker}")
+			want = append(want, "host/cp-1/update map[role:\"control-plane\"]", "host/worker-0/update map[role:\"worker\"]")
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("hub %v: writes %v, want %v", hub, got, want)

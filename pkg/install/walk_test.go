@@ -92,7 +92,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 	}
 }
 
-func signature(a model.Action) string { return fmt.Sprint(a.Key, a.Target, a.Settings) }
+func signature(a model.Action) string { return fmt.Sprint(a.Key, a.Target, values(a.Settings)) }
 
 // comeToRest decides and acts on the model until there is nothing left to do.
 func comeToRest(w *world) error {

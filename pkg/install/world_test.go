@@ -491,3 +491,6 @@ func (w *world) disturb(random *rand.Rand) {
 		w.disturbHub(random)
 	}
 }
+
+// values are settings with their values, which a Settings does not print.
+func values(s model.Settings) string { return fmt.Sprint(map[model.Setting]model.Value(s)) }

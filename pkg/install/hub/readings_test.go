@@ -112,7 +112,7 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		read.end()
-		if text := fmt.Sprint(got.Settings); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
+		if text := fmt.Sprint(map[model.Setting]model.Value(got.Settings)); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
 			t.Errorf("%s: %s", step.name, text)
 		}
 		got.Settings[model.SettingVersion] = "4.20" // which is nobody else's
