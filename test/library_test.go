@@ -17,17 +17,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestImporter builds the program of examples/library in its own module, as an
-// importer would, and lets it plan and install a cluster.
+// TestImporter lets the program of examples/library plan and install a cluster.
 func TestImporter(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "installer")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = filepath.Join("..", "examples", "library")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build examples/library: %v\n%s", err, out)
-	}
-
+	program := example(t, ".")
 	file := filepath.Join("..", "examples", "sno", "cluster.yaml")
 	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
 	if err != nil {
@@ -71,6 +63,33 @@ func TestImporter(t *testing.T) {
 	if plan := run("-plan"); !strings.Contains(plan, "verdict: installed") || strings.Contains(plan, "\ndo:") {
 		t.Errorf("there is something left to do:\n%s", plan)
 	}
+}
+
+// TestImportersLoop builds a program with a loop, a service plane and a reconciler of its own in the module of an importer,
+// and lets it take the first steps of an installation.
+func TestImportersLoop(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), example(t, "./operator"), "-f", filepath.Join("..", "examples", "sno", "cluster.yaml")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, line := range []string{"did RegisterCluster: ", "did RegisterInfraEnv: ", "verdict: waiting\n", "wait for user: cp-0 to boot the discovery image"} {
+		if !strings.Contains(string(out), line) {
+			t.Errorf("it does not say %q:\n%s", line, out)
+		}
+	}
+}
+
+// example builds a program of examples/library in its own module, as an importer would.
+func example(t *testing.T, folder string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, folder)
+	build.Dir = filepath.Join("..", "examples", "library")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build examples/library/%s: %v\n%s", folder, err, out)
+	}
+	return program
 }
 
 // TestImporterLines holds docs/library.md to the lines that the example really
