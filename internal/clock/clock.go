@@ -22,6 +22,30 @@ type Clock interface {
 	Wall(d time.Duration) time.Duration
 }
 
+// Of makes a Clock of one that does not know real time: it runs at the machine's own speed. It is nil for nil.
+func Of(c interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}) Clock {
+	if c == nil {
+		return nil
+	}
+	if whole, ok := c.(Clock); ok {
+		return whole
+	}
+	return unscaled{c.Now, c.Sleep}
+}
+
+// unscaled is a clock that runs at the machine's own speed.
+type unscaled struct {
+	now   func() time.Time
+	sleep func(context.Context, time.Duration) error
+}
+
+func (u unscaled) Now() time.Time                                   { return u.now() }
+func (u unscaled) Sleep(ctx context.Context, d time.Duration) error { return u.sleep(ctx, d) }
+func (unscaled) Wall(d time.Duration) time.Duration                 { return d }
+
 // Real is the machine's own clock.
 func Real() Clock { return real{} }
 

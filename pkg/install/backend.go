@@ -185,3 +185,15 @@ type Files interface {
 	// Record is what Append has kept, nil where there is nothing.
 	Record(ctx context.Context, cluster model.ClusterRef, name string) ([]byte, error)
 }
+
+// Call is one call of an API server, for a debug log. It holds no secret.
+type Call struct {
+	Method   string // PATCH; WATCH for a GET that goes on
+	Path     string
+	Status   int // 0: there was no answer
+	Duration time.Duration
+	Error    string
+}
+
+// Writes says whether the call was to change something.
+func (c Call) Writes() bool { return c.Method != "GET" && c.Method != "WATCH" }

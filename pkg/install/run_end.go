@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -61,14 +62,7 @@ func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // wall is how long a time is for contexts, which know no other clock than the
 // machine's.
-func (r *run) wall(d time.Duration) time.Duration {
-	if c, other := r.clock.(interface {
-		Wall(d time.Duration) time.Duration
-	}); other {
-		return c.Wall(d)
-	}
-	return d
-}
+func (r *run) wall(d time.Duration) time.Duration { return clock.Of(r.clock).Wall(d) }
 
 // lastResults fetches what a run whose time is up was about to save.
 func (r *run) lastResults(ctx context.Context, ended error) {

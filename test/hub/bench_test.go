@@ -75,7 +75,7 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		b.StartTimer()
 		var mu sync.Mutex
 		calls, writes := 0, 0
-		plane, err := hubplane.New(hubplane.Config{Kube: server.Config, Log: func(c hubplane.Call) {
+		plane, err := hubplane.New(hubplane.Config{Kube: server.Config, Log: func(c install.Call) {
 			mu.Lock()
 			defer mu.Unlock()
 			calls++

@@ -14,7 +14,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
-	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -101,7 +100,7 @@ type rights struct {
 
 // hear notes what a call that was allowed needs: an apply is a patch, and a create as
 // well where there was nothing.
-func (r *rights) hear(c hubplane.Call) {
+func (r *rights) hear(c install.Call) {
 	parts := strings.Split(strings.Trim(c.Path, "/"), "/")
 	parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):] // group and version
 	if len(parts) > 2 && parts[0] == "namespaces" {

@@ -63,7 +63,7 @@ type site struct {
 	client    dynamic.Interface
 	namespace string
 
-	heard func(hubplane.Call) // is told of every call, too; may be nil
+	heard func(install.Call) // is told of every call, too; may be nil
 
 	fixture.Calls
 }
@@ -167,7 +167,7 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
-		Log: func(c hubplane.Call) {
+		Log: func(c install.Call) {
 			x.OverHub(c)
 			if x.heard != nil {
 				x.heard(c)

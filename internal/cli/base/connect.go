@@ -309,11 +309,11 @@ func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 }
 
 // callsAs reports calls of an API server as requests of a service are.
-func callsAs(trace func(rest.Exchange)) func(hub.Call) {
+func callsAs(trace func(rest.Exchange)) func(install.Call) {
 	if trace == nil {
 		return nil
 	}
-	return func(c hub.Call) {
+	return func(c install.Call) {
 		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
 	}
 }

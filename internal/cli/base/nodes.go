@@ -41,7 +41,7 @@ func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster
 		return to.find(ctx, service, cluster, ref)
 	}}
 	if trace != nil {
-		config.Log = func(c node.Call) {
+		config.Log = func(c install.Call) {
 			trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
 		}
 	}

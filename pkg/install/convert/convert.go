@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/agent"
@@ -130,13 +131,36 @@ func Read(ctx context.Context, path string, o Options) (*Converted, error) {
 	return r.finish(ctx, format, in)
 }
 
-// Loss is one thing that a format has no place for, or that a reader or a writer of
-// it leaves behind: its Path, its Value (a secret as "[redacted]"), and Why.
-type Loss = loss.Loss
+// Loss is one thing that a format has no place for, or that a reader or a writer of it leaves behind. Nothing is dropped
+// without one.
+type Loss struct {
+	// Path of the value in the document that it was read from, such as spec.hosts[2].disk.keep; behind a file's name and a
+	// colon where the source is several files.
+	Path string `json:"path"`
+	// Value that is left behind, as encoding/json decodes it, with a number as a json.Number where it is written as JSON has
+	// it. A secret is the text "[redacted]".
+	Value any `json:"value"`
+	// Why it is left behind, and what to do about it.
+	Why string `json:"why"`
+}
 
-// File is a file of a format: its Path below the folder, with slashes, its Content,
-// and whether it is Secret, for its owner's eyes only.
-type File = target.File
+func lossesOf(list []loss.Loss) []Loss {
+	losses := slices.Grow([]Loss(nil), len(list))
+	for _, l := range list {
+		losses = append(losses, Loss(l))
+	}
+	return losses
+}
+
+// File is a file of a format.
+type File struct {
+	// Path is relative to the folder, with slashes.
+	Path string
+	// Content of the file.
+	Content []byte
+	// Secret says that only its owner may read the file.
+	Secret bool
+}
 
 // WriteOptions say how a format is written.
 type WriteOptions struct {
@@ -150,15 +174,23 @@ type WriteOptions struct {
 // error is about a document in the cluster that cannot be read, about manifests
 // that the format does not take, or about a format that is not written.
 func Write(c *spec.Cluster, format Format, o WriteOptions) ([]File, []Loss, error) {
+	var write func(*spec.Cluster, bool) ([]target.File, []loss.Loss, error)
 	switch format {
 	case FormatAgent:
-		return agent.Write(c, o.Secrets)
+		write = agent.Write
 	case FormatZTP:
-		return ztp.Write(c, o.Secrets)
+		write = ztp.Write
 	case FormatClusterInstance:
-		return clusterinstance.Write(c, o.Secrets)
+		write = clusterinstance.Write
+	default:
+		return nil, nil, fmt.Errorf("the format %s is not written", format)
 	}
-	return nil, nil, fmt.Errorf("the format %s is not written", format)
+	written, losses, err := write(c, o.Secrets)
+	var files []File
+	for _, f := range written {
+		files = append(files, File(f))
+	}
+	return files, lossesOf(losses), err
 }
 
 // Format is a format in which clusters are described.

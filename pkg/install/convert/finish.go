@@ -81,8 +81,8 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	}
 	out.Notes = append(r.Notes, out.Notes...)
 	out.Origins = r.origins()
-	out.Losses = r.Losses(in)
-	out.Idle = r.Idle(in)
+	out.Losses = lossesOf(r.Losses(in))
+	out.Idle = lossesOf(r.Idle(in))
 	if err := r.check(ctx, out, in); err != nil {
 		return nil, err
 	}

@@ -18,10 +18,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// Call is one call of the API server, for a debug log. It holds no secret: no
-// body, no header, no query beside whether it is a watch.
-type Call = kube.Call
-
 // Config says which hub to talk to and how.
 type Config struct {
 	Kube *rest.Config // the connection to the hub's API server
@@ -31,7 +27,7 @@ type Config struct {
 	Clock     install.Clock // the machine's own if nil
 	// Log is told of every call of the API server; what it is told holds no
 	// secret. It may be called from several goroutines at once.
-	Log func(Call)
+	Log func(install.Call)
 	// HTTPClient reads what the service itself hands out by URL: logs, events,
 	// images. Nil for one that trusts the system's certificates.
 	HTTPClient *http.Client

@@ -29,10 +29,10 @@ func TestMain(m *testing.M) { os.Exit(server.Run(m)) }
 // calls are what a plane asked of the API server.
 type calls struct {
 	mu  sync.Mutex
-	all []Call
+	all []install.Call
 }
 
-func (c *calls) log(call Call) {
+func (c *calls) log(call install.Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, call)

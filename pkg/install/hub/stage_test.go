@@ -103,7 +103,7 @@ func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (
 }
 
 // called counts what is written.
-func (s *stage) called(call hub.Call) {
+func (s *stage) called(call install.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if call.Writes() && call.Status < 300 {

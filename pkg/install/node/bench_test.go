@@ -121,7 +121,7 @@ func newBenchStage(b *testing.B, kube *kubetest.Cluster) *benchStage {
 }
 
 // plane is one whose calls are counted.
-func (s *benchStage) plane(log func(node.Call)) *node.Plane {
+func (s *benchStage) plane(log func(install.Call)) *node.Plane {
 	data := kubeconfigOf(s.b, s.kube.Config)
 	p := node.New(node.Config{Log: log, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) { return data, "kubeconfig", nil }})
 	s.b.Cleanup(p.Close)
@@ -236,7 +236,7 @@ func (s *benchStage) addAll() (waited []time.Duration, calls, lists int) {
 		}
 	}()
 	var counting bool
-	plane := s.plane(func(c node.Call) {
+	plane := s.plane(func(c install.Call) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if counting {

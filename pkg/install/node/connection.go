@@ -26,15 +26,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// Call is one call of the API server, for a debug log. It holds no secret.
-type Call struct {
-	Method   string // PATCH; WATCH for a GET that goes on
-	Path     string
-	Status   int // 0: there was no answer
-	Duration time.Duration
-	Error    string
-}
-
 // How long calls may take, and how often is looked at what is not watched.
 const (
 	callTimeout = 20 * time.Second
@@ -94,7 +85,7 @@ type request struct {
 }
 
 // dial makes the clients of a cluster. It sends nothing.
-func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, error) {
+func dial(config *rest.Config, now install.Clock, log func(install.Call)) (*connection, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0 // watches last; every other call has its own deadline
 	config.UserAgent = "oaictl"
@@ -128,7 +119,7 @@ func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, 
 }
 
 // connect begins to watch. It sends nothing that is waited for.
-func connect(ctx context.Context, config *rest.Config, now install.Clock, log func(Call)) (*connection, error) {
+func connect(ctx context.Context, config *rest.Config, now install.Clock, log func(install.Call)) (*connection, error) {
 	c, err := dial(config, now, log)
 	if err != nil {
 		return nil, err
@@ -247,7 +238,7 @@ func (c *connection) synced(ctx context.Context) error {
 type transport struct {
 	next  http.RoundTripper
 	clock install.Clock
-	log   func(Call)
+	log   func(install.Call)
 	time  *serverTime
 }
 
@@ -255,7 +246,7 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := t.clock.Now()
 	response, err := t.next.RoundTrip(r)
-	call := Call{Method: r.Method, Path: r.URL.Path, Duration: t.clock.Now().Sub(began)}
+	call := install.Call{Method: r.Method, Path: r.URL.Path, Duration: t.clock.Now().Sub(began)}
 	if r.URL.Query().Get("watch") != "" {
 		call.Method = "WATCH"
 	}

@@ -57,7 +57,7 @@ type stage struct {
 	mu     sync.Mutex
 	hosts  []model.Host
 	events []model.Event
-	calls  []node.Call
+	calls  []install.Call
 	file   []spec.Host
 	data   []byte // the kubeconfig
 	refuse error  // of reading it
@@ -219,7 +219,7 @@ func (s *stage) plane() *node.Plane {
 			defer s.mu.Unlock()
 			return s.data, "kubeconfig", s.refuse
 		},
-		Log: func(c node.Call) {
+		Log: func(c install.Call) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.calls = append(s.calls, c)

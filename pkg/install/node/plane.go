@@ -34,7 +34,7 @@ type Config struct {
 	// Clock is the machine's own if nil.
 	Clock install.Clock
 	// Log is told of every call of the API server, nil for nobody.
-	Log func(Call)
+	Log func(install.Call)
 }
 
 // Plane looks at installed clusters, one after the other or one for good, and acts on them. It

@@ -17,13 +17,16 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Config says which service to talk to and how.
@@ -40,7 +43,7 @@ type Config struct {
 	// Clock is what retries, budgets and token lifetimes are measured by; the machine's own
 	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
 	// made of.
-	Clock     clock.Clock
+	Clock     install.Clock
 	UserAgent string         // sent with every request
 	Trace     func(Exchange) // told of every exchange; what it is told holds no secret
 	// PollsPerMinute and PollBurst bound what observing costs: so many
@@ -73,9 +76,13 @@ var _ install.Backend = (*Plane)(nil)
 // CA file is an error with CodeUsage.
 func New(config Config) (*Plane, error) {
 	tables := objects.NewTables()
+	var trace func(transport.Exchange)
+	if config.Trace != nil {
+		trace = func(e transport.Exchange) { config.Trace(Exchange(e)) }
+	}
 	conn, err := transport.Connect(transport.Options{
 		URL: config.URL, Client: config.HTTPClient, CAFile: config.CAFile, Insecure: config.Insecure,
-		Auth: config.Auth, Clock: config.Clock, UserAgent: config.UserAgent, Trace: config.Trace, FieldOf: tables.FieldOf,
+		Auth: config.Auth, Clock: clock.Of(config.Clock), UserAgent: config.UserAgent, Trace: trace, FieldOf: tables.FieldOf,
 	})
 	if err != nil {
 		return nil, err
@@ -92,29 +99,53 @@ func (p *Plane) over(conn *transport.Connection) *Plane { return &Plane{shared: 
 // URL is the service's address, without what may be secret in it.
 func (p *Plane) URL() string { return p.conn.URL() }
 
-// Exchange is one request and its answer, for a debug log: Method, URL, Status (0:
-// there was no answer), Duration, Attempt (1 for the first) and Error. It holds no
-// secret: no body, no header, and the URL without tokens.
-type Exchange = transport.Exchange
+// Exchange is one request and its answer, for a debug log. It holds no secret: no body, no header, and the URL without
+// tokens.
+type Exchange struct {
+	Method   string
+	URL      string
+	Status   int // 0: there was no answer
+	Duration time.Duration
+	Attempt  int // 1 for the first
+	Error    string
+}
 
-// TokenSource gives requests their authorisation. Header is the header that
-// authorises a request, Refused is told that the service answered 401 to it, and Next
-// is what a person can do about a refusal.
-type TokenSource = transport.TokenSource
+// TokenSource authorises requests.
+type TokenSource interface {
+	// Header is the header that authorises a request; an empty name: none is needed. An error is a model.Fault, with
+	// model.CodeAuth where the credentials are wrong.
+	Header(ctx context.Context) (name, value string, err error)
+	// Refused notes that the service answered 401 to a value of Header. It reports whether the request is worth repeating
+	// with a new one.
+	Refused(value string) bool
+	// Next is what a person can do about a refusal.
+	Next() string
+}
 
-// Credentials are what a user has to identify with: at most one of Token,
-// OfflineToken, and ClientID with ClientSecret. SSOURL is where tokens are exchanged;
-// Red Hat's if empty.
-type Credentials = transport.Credentials
+// Credentials are what a user has to identify with: at most one of Token, OfflineToken, and ClientID with ClientSecret.
+type Credentials struct {
+	// Token is sent as it is, in the header that its kind needs; an offline or refresh token is exchanged first.
+	Token        spec.Secret
+	OfflineToken spec.Secret // exchanged for access tokens at SSOURL
+	ClientID     string      // of a service account, with ClientSecret
+	ClientSecret spec.Secret
+	// SSOURL is where tokens are exchanged; Red Hat's if empty. Without a path, it is the server of Red Hat's realm.
+	SSOURL string
+}
 
-// Exchanger is what exchanging tokens needs: a Client that verifies certificates, a
-// Clock, and the CAFile that Client was told to trust, for errors.
-type Exchanger = transport.Exchanger
+// Exchanger is what is needed to exchange tokens.
+type Exchanger struct {
+	// Client verifies certificates: what is sent is worth more than the service. http.DefaultClient if nil. Its redirect
+	// policy is replaced: a token goes to no other origin.
+	Client *http.Client
+	Clock  install.Clock // the machine's own if nil
+	CAFile string        // what Client was told to trust, for errors
+}
 
 // Authorise makes a token source of what the user gave. The clock and the
 // client of exchange are used where tokens have to be exchanged.
 func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
-	return transport.Authorise(c, exchange)
+	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: exchange.Client, Clock: clock.Of(exchange.Clock), CAFile: exchange.CAFile})
 }
 
 // HTTPClient is a client that trusts the system's certificates and those of

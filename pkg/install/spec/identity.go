@@ -8,10 +8,15 @@ import (
 )
 
 // Controller is a system of a BMC, however its address is written.
-type Controller = values.Controller
+type Controller struct {
+	Endpoint string // scheme, host and port
+	System   string // its id, "" for the only one
+}
 
 // ControllerOf reads the address of a BMC, and the system that is named beside it.
-func ControllerOf(address, system string) Controller { return values.ControllerOf(address, system) }
+func ControllerOf(address, system string) Controller {
+	return Controller(values.ControllerOf(address, system))
+}
 
 // MACsOf are the MAC addresses that the document gives a host, each once, in lower case with
 // colons: of its match and of its network.

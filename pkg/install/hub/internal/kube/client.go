@@ -56,7 +56,7 @@ const RequestTimeout = 30 * time.Second
 // New makes the client for a namespace, "" for all; it does not talk to the hub yet. The
 // clock is the machine's own if nil. A connection that cannot be used is an error with
 // CodeUsage.
-func New(connection *rest.Config, namespace string, now install.Clock, log func(Call)) (*Client, error) {
+func New(connection *rest.Config, namespace string, now install.Clock, log func(install.Call)) (*Client, error) {
 	fail := func(err error) (*Client, error) {
 		return nil, &model.Fault{Code: model.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err, Next: "give --kubeconfig FILE, and --context NAME where it has several"}
 	}
@@ -198,23 +198,11 @@ func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string
 	return names, nil
 }
 
-// Call is one call of the API server, for a debug log. It holds no secret.
-type Call struct {
-	Method   string // PATCH; WATCH for a GET that goes on
-	Path     string
-	Status   int // 0: there was no answer
-	Duration time.Duration
-	Error    string
-}
-
-// Writes says whether the call was to change something.
-func (c Call) Writes() bool { return c.Method != http.MethodGet && c.Method != "WATCH" }
-
 // loggingTransport passes calls on, tells of them, and learns the server's time from them.
 type loggingTransport struct {
 	next  http.RoundTripper
 	clock install.Clock
-	log   func(Call)
+	log   func(install.Call)
 	time  *ServerTime
 }
 
@@ -222,7 +210,7 @@ type loggingTransport struct {
 func (c *loggingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	began := c.clock.Now()
 	response, err := c.next.RoundTrip(request)
-	call := Call{Method: request.Method, Path: request.URL.Path, Duration: c.clock.Now().Sub(began)}
+	call := install.Call{Method: request.Method, Path: request.URL.Path, Duration: c.clock.Now().Sub(began)}
 	if request.URL.Query().Get("watch") != "" {
 		call.Method = "WATCH"
 	}
