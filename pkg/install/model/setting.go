@@ -12,6 +12,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// Setting is one thing that can be set on a cluster, an InfraEnv or a host
+// by the cluster.yaml field it comes from.
+type Setting string
+
 // Settings of a cluster; those marked (image) are settings of an InfraEnv as
 // well, where a change makes a new image.
 const (
@@ -47,35 +51,14 @@ const (
 	SettingClassifications         Setting = "spec.hub.classifications"     // []spec.Classification, sorted; of a hub only
 )
 
-// Keeping is what a service does with a setting that it was given, in the phase
-// that the cluster is in.
-type Keeping string
-
-// What services do with settings. The drift table says what all of them do; a
-// plane reports in [Cluster.Keeping] where its service does something else.
-const (
-	KeptAsWritten Keeping = ""        // it holds what was written last, and shows it
-	KeptDerived   Keeping = "derived" // it works it out by itself, and takes it from nobody
-	KeptCleared   Keeping = "cleared" // it has emptied it, and works it out later
-	KeptHidden    Keeping = "hidden"  // it holds it, and need not show it
-	KeptFrozen    Keeping = "frozen"  // it takes no other value any more
-	KeptNotYet    Keeping = "not yet" // it takes another value only once the hosts show that it fits
-)
-
-// Digest is the SHA-256 of data in hex, by which contents of manifests and results are compared.
-func Digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // Settings of a host, relative to its entry in spec.hosts.
 const (
-	SettingRole      Setting = "role"       // Role
+	SettingRole      Setting = "role"       // spec.Role
 	SettingHostname  Setting = "hostname"   // string
 	SettingDisk      Setting = "disk.hints" // inventory id of the installation disk
 	SettingKeepDisks Setting = "disk.keep"  // []string of inventory ids that are not formatted
 	SettingLabels    Setting = "labels"     // map[string]string
-	// SettingTaints and ProviderID are of nodes alone: no service keeps them.
+	// SettingTaints and SettingProviderID are of nodes alone: no service keeps them.
 	SettingTaints        Setting = "taints"            // list of key, value, effect
 	SettingProviderID    Setting = "providerID"        // string
 	SettingPool          Setting = "machineConfigPool" // string
@@ -103,16 +86,12 @@ const (
 	SettingImageType         Setting = "spec.boot.image"             // full | minimal
 	SettingNetworkDelay      Setting = "spec.discovery.networkDelay" // int, seconds
 	SettingStaticNetworks    Setting = "spec.hosts[].net"            // []StaticNetwork, sorted by first MAC
-	SettingOSVersion         Setting = "spec.discovery.osVersion"    // string; takes the place of Version
+	SettingOSVersion         Setting = "spec.discovery.osVersion"    // string; takes the place of SettingVersion
 	SettingAgentLabels       Setting = "spec.hub.agentLabels"        // map[string]string; of a hub only, as those below
 	SettingNodeLabels        Setting = "spec.hub.nodeLabels"         // map[string]string
 	SettingIronic            Setting = "spec.hub.ironic"             // spec.Ironic
 	SettingIPXE              Setting = "spec.hub.ipxe"               // always | boot-order
 )
-
-// Setting is one thing that can be set on a cluster, an InfraEnv or a host
-// by the cluster.yaml field it comes from.
-type Setting string
 
 // The shapes of structured values that are not types of cluster.yaml.
 type (
@@ -210,4 +189,25 @@ func (v Value) Text() string {
 		return s
 	}
 	return string(v)
+}
+
+// Keeping is what a service does with a setting that it was given, in the phase
+// that the cluster is in.
+type Keeping string
+
+// What services do with settings. The drift table says what all of them do; a
+// plane reports in [Cluster.Keeping] where its service does something else.
+const (
+	KeptAsWritten Keeping = ""        // it holds what was written last, and shows it
+	KeptDerived   Keeping = "derived" // it works it out by itself, and takes it from nobody
+	KeptCleared   Keeping = "cleared" // it has emptied it, and works it out later
+	KeptHidden    Keeping = "hidden"  // it holds it, and need not show it
+	KeptFrozen    Keeping = "frozen"  // it takes no other value any more
+	KeptNotYet    Keeping = "not yet" // it takes another value only once the hosts show that it fits
+)
+
+// Digest is the SHA-256 of data in hex, by which contents of manifests and results are compared.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
