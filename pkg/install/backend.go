@@ -196,4 +196,4 @@ type Call struct {
 }
 
 // Writes says whether the call was to change something.
-func (c Call) Writes() bool { return c.Method != "GET" && c.Method != "WATCH" }
+func (c Call) Writes() bool { return c.Method != "GET" && c.Method != "WATCH" } //nolint:usestdlibvars // this package needs no net/http
