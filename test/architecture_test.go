@@ -380,6 +380,13 @@ func dependencies(t *testing.T, folders ...string) []string {
 	return list
 }
 
+// TestTrialCompiles: README's first command builds the program with the tag trial, which no other test does.
+func TestTrialCompiles(t *testing.T) {
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", "-tags", "trial", "../internal/cli", "../cmd/oaictl").CombinedOutput(); err != nil {
+		t.Errorf("go vet -tags trial: %v\n%s", err, out)
+	}
+}
+
 // TestDecisionsReadDownwards: no file of the decisions uses what stands in another that, by
 // whatever way round, uses what stands in it.
 func TestDecisionsReadDownwards(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // A build with the tag trial leaves out Cluster API and the simulators of clusters, and with them a third of
@@ -23,8 +23,8 @@ func leftOut(name string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: "Not in this build", DisableFlagParsing: true,
 		RunE: base.Run(func(context.Context) error {
-			return &install.Fault{
-				Code: install.CodeUsage, Op: "run", On: name, Permanent: true, Err: errors.New("a build with the tag trial has no such command"),
+			return &model.Fault{
+				Code: model.CodeUsage, Op: "run", On: name, Permanent: true, Err: errors.New("a build with the tag trial has no such command"),
 				Next: "go install ./cmd/oaictl, which builds all of it",
 			}
 		}),
