@@ -43,6 +43,8 @@ type Serving struct {
 	WebhookSelfManaged bool
 	// TLS is completed by what is served; nil leaves everything to Go.
 	TLS func(*tls.Config)
+	// Ready is called once, when the caches are filled and the webhooks answer. It may be nil.
+	Ready func()
 }
 
 // aloneAgain is how often a process that must not start looks whether it may.
@@ -88,7 +90,12 @@ func Serve(ctx context.Context, connection *rest.Config, options Options, servin
 			return err
 		}
 	}
-	if err := m.Add(started(func() { probes.when(m.isReady) })); err != nil {
+	if err := m.Add(started(func(ctx context.Context) {
+		probes.when(m.isReady)
+		if serving.Ready != nil && m.awaitReady(ctx) {
+			serving.Ready()
+		}
+	})); err != nil {
 		return err
 	}
 	if err := m.Start(ctx); err != nil {
@@ -207,11 +214,11 @@ func (s Serving) keeper(connection *rest.Config, options *Options) (*certificate
 }
 
 // started is called once the caches of a manager are filled, whether it is the leader or not.
-type started func()
+type started func(context.Context)
 
 // Start calls it.
-func (s started) Start(context.Context) error {
-	s()
+func (s started) Start(ctx context.Context) error {
+	s(ctx)
 	return nil
 }
 
@@ -226,4 +233,17 @@ func (c *controllerManager) isReady(r *http.Request) error {
 		return nil
 	}
 	return c.options.Webhooks.StartedChecker()(r)
+}
+
+// readyAgain is how often the webhooks are asked whether they answer, in real time: they begin to within moments.
+const readyAgain = 50 * time.Millisecond
+
+// awaitReady waits until the webhooks answer. It reports whether they did before ctx ended.
+func (c *controllerManager) awaitReady(ctx context.Context) bool {
+	for c.isReady(nil) != nil {
+		if clock.Real().Sleep(ctx, readyAgain) != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -125,11 +125,14 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	if err := management.MakeHosts(ctx, servers.management, o.Namespace, "lab", o.Hosts); err != nil {
 		return errors.Join(err, site.Close())
 	}
-	fmt.Fprintln(o.IO.Out, servers.said.Kubeconfig)
-	for _, line := range o.plays(servers, site) {
-		o.Say("%s", line)
-	}
-	if cluster != nil {
+	ready := func() {
+		fmt.Fprintln(o.IO.Out, servers.said.Kubeconfig)
+		for _, line := range o.plays(servers, site) {
+			o.Say("%s", line)
+		}
+		if cluster == nil {
+			return
+		}
 		from.running.Go(func() {
 			if err := o.makeCluster(ctx, servers.management, cluster); err != nil && ctx.Err() == nil {
 				from.fail(err)
@@ -138,19 +141,22 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	}
 	return errors.Join(o.provide(ctx, servers, site, capi.Options{
 		Clock: o.Clock, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
-	}), site.Close())
+	}, ready), site.Close())
 }
 
-// provide runs the providers until ctx ends, or something else that is played does.
-func (o *managementOptions) provide(ctx context.Context, s *servers, site *management.Site, options capi.Options) error {
+// provide runs the providers until ctx ends, or something else that is played does. It calls ready once they answer.
+func (o *managementOptions) provide(ctx context.Context, s *servers, site *management.Site, options capi.Options, ready func()) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(site.Context(), stop)()
 	if o.Apart {
+		ready()
 		<-ctx.Done()
 		return nil
 	}
-	return capi.Serve(ctx, s.management, options, capi.Serving{WebhookPort: s.said.WebhookPort, WebhookCertDir: s.said.WebhookCertDir})
+	return capi.Serve(ctx, s.management, options, capi.Serving{
+		WebhookPort: s.said.WebhookPort, WebhookCertDir: s.said.WebhookCertDir, Ready: ready,
+	})
 }
 
 // log shows warnings, and more for each --verbose.
