@@ -138,3 +138,22 @@ func TestRealIsTheMachinesClock(t *testing.T) {
 		t.Error("a speed of zero is not the real clock")
 	}
 }
+
+// plain is a clock without Wall.
+type plain struct{}
+
+func (plain) Now() time.Time                             { return time.Unix(1, 0) }
+func (plain) Sleep(context.Context, time.Duration) error { return errors.New("slept") }
+
+func TestOf(t *testing.T) {
+	if clock.Of(nil) != nil {
+		t.Error("no clock became one")
+	}
+	if c := clock.Scaled(300); clock.Of(c) != c {
+		t.Error("a whole clock was replaced")
+	}
+	c := clock.Of(plain{})
+	if err := c.Sleep(t.Context(), time.Hour); c.Wall(time.Minute) != time.Minute || !c.Now().Equal(time.Unix(1, 0)) || err == nil {
+		t.Errorf("it says %s, %s, %v", c.Wall(time.Minute), c.Now(), err)
+	}
+}

@@ -82,7 +82,7 @@ type Options struct {
 	Clock clock.Clock
 }
 
-// Read reads a release image. Errors are *install.Fault: CodeInput for an unreadable
+// Read reads a release image. Errors are *model.Fault: CodeInput for an unreadable
 // reference, pull secret or certificate, CodeAuth for refused credentials, CodeNotFound
 // where no registry has the image. They name what was tried, and hold no secret.
 func Read(ctx context.Context, ref string, o Options) (Info, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Backend is a service with every verb: the planes of pkg/install/rest and pkg/install/hub
-// are. What only one of them can do the other refuses with [CodeUsage].
+// are. What only one of them can do the other refuses with [model.CodeUsage].
 type Backend interface {
 	Service
 
@@ -23,7 +23,7 @@ type Backend interface {
 	// ListHosts lists the hosts of an InfraEnv, bound or not.
 	ListHosts(ctx context.Context, infraEnvID string) ([]model.Host, error)
 	// ClusterByNameOrID finds one cluster by its id, its name, or NAME.DOMAIN. None and
-	// several are faults with [CodeNotFound], the latter naming the ids.
+	// several are faults with [model.CodeNotFound], the latter naming the ids.
 	ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error)
 	// InfraEnvByNameOrID does so for an InfraEnv.
 	InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error)

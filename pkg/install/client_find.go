@@ -25,7 +25,7 @@ type Target struct {
 type Found struct {
 	Ref      model.ClusterRef
 	Spec     *spec.Cluster   // of the file that describes it; nil without one
-	Observed *model.Observed // nil until somebody looks at it
+	Observed *model.Observed // nil until it is observed
 }
 
 // Desired is the cluster of the file. Without one it is the cluster as it was observed, or
@@ -134,8 +134,7 @@ func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, e
 	return &Found{Ref: observed.Cluster.ClusterRef, Spec: found.Spec, Observed: observed}, nil
 }
 
-// ErrNoCluster is in the error of a search for a file's cluster that is not there, whoever
-// made it.
+// ErrNoCluster is in the error of a search for a file's cluster that is not there.
 var ErrNoCluster = errors.New("there is none that oaictl made")
 
 // ErrNoHost is in the error of a search for a host that is not there.

@@ -45,9 +45,8 @@ func (s Snapshot) Reading() []string { return s.of.Reading() }
 
 // Then says what follows on a plan until the cluster is installed: what the file
 // asks for and Decide will come to once what stands before it is done. It is
-// for a person to read; what is done is decided anew each time. A plan that is
-// an end, or that somebody else's cluster stands in the way of, is followed by
-// nothing.
+// for a person to read; what is done is decided anew each time. Nothing follows
+// on a plan that is an end, or that a cluster of another owner blocks.
 func (s Snapshot) Then(plan model.Plan) []model.Step { return s.of.Then(plan) }
 
 // InfraEnvPlans are the InfraEnvs of a cluster: one, or one for each CPU architecture where the

@@ -1,4 +1,4 @@
-// Package progress shows how an install goes. It is fed install.Event alone:
+// Package progress shows how an install goes. It is fed model.Event alone:
 // as lines of JSON for programs, as a line a change for logs and pipes, or as a
 // live table on a terminal.
 package progress

@@ -19,7 +19,7 @@ import (
 )
 
 // Act writes what the action stands for: each object once at most, and none that
-// is already as it shall be. Errors are *install.Fault. The next observation
+// is already as it shall be. Errors are *model.Fault. The next observation
 // shows what was written.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {

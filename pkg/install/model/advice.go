@@ -9,7 +9,7 @@ import (
 )
 
 // Advice is what to do next. Each command of oaictl in it stands in braces, without the name of
-// the program: "see to that, then {reset cluster lab}". FILE in a command stands for the
+// the program: "see to that, then {reset cluster lab}". FILE in a command is the
 // cluster.yaml. As a string, and in JSON, it is as it is typed in a terminal.
 type Advice string
 

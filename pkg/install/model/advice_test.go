@@ -24,7 +24,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestLiteral: braces that somebody typed are no marks, however often advice is shown.
+// TestLiteral: braces that a user typed are no marks, however often advice is shown.
 func TestLiteral(t *testing.T) {
 	typed := "oaictl delete cluster lab -o 'jsonpath={range .items[*]}{.kind}{end}'"
 	if got := model.Literal(typed).String(); got != typed {

@@ -59,15 +59,15 @@ type Cluster struct {
 	Version               string // full version, "4.20.33"
 	// LogsAvailable says that logs of the install can be downloaded.
 	LogsAvailable bool
-	// Hold names who holds the start of the install besides oaictl itself, ""
-	// for nobody, and Unhold is what to do or type so that it is held no more.
+	// Hold names what holds the start of the installation besides oaictl itself, "" for
+	// nothing. Unhold is what to do or type to end the hold.
 	Hold   string
 	Unhold Advice
-	// MarkedAnytime says that the service takes oaictl's mark whatever the state of the
+	// MarkedAnytime says that the service takes oaictl's mark in every state of the
 	// cluster. Others take it before the install and while hosts can be added.
 	MarkedAnytime bool
-	// Approver is who at the service approves the requests of added hosts for certificates; ""
-	// for nobody.
+	// Approver is the component of the service that approves the certificate requests of
+	// added hosts; "" for none.
 	Approver string
 	// Released says that the start was asked for and not taken back: the service
 	// starts by itself as soon as it can, and is not asked again. A service that
@@ -86,8 +86,8 @@ type Cluster struct {
 	// NoReset says that the service can't take an install that has ended back to its
 	// beginning: the cluster has to be made anew.
 	NoReset bool
-	// Unrecorded says that the install is complete, and that oaictl has to write
-	// that down where others look for it, since nobody else does.
+	// Unrecorded says that the installation is complete, and that oaictl has to record
+	// that where others read it, since no other component does.
 	Unrecorded bool
 }
 
@@ -113,8 +113,8 @@ type Preparation struct {
 	// Hosts are those that could not prepare the last time, by id, with what the
 	// service says of each.
 	Hosts map[string]string
-	// Cancelled is when somebody cancelled the last preparation, which takes the
-	// cluster back to ready. Zero: nobody has.
+	// Cancelled is when the last preparation was cancelled, which takes the cluster
+	// back to ready. Zero: it was not.
 	Cancelled time.Time
 }
 
@@ -140,8 +140,8 @@ func (r ClusterRef) Label() string {
 	return fmt.Sprintf("%s (%s, created %s)", r.ID, r.Status, r.Created.UTC().Format(time.RFC3339))
 }
 
-// Held is the wait for whoever holds the start besides oaictl itself, if somebody does
-// and the installation has not begun.
+// Held is the wait for the end of Hold. There is none where nothing holds the start, or
+// where the installation has begun.
 func (c *Cluster) Held() (w Wait, is bool) {
 	if c.Hold == "" || !c.State.BeforeInstall() {
 		return Wait{}, false

@@ -52,10 +52,10 @@ type Options struct {
 	AllowAddresses map[string][]netip.Addr
 	// Remove takes nodes out of the installed cluster; nil: none. Nothing else is done then.
 	Remove *Removal
-	// WatchEtcd has the members of etcd of the installed cluster looked at for as long as it is
-	// looked at itself: a change of them is news. Without it they are where somebody adds or removes one.
+	// WatchEtcd has the members of etcd observed for as long as the installed cluster is
+	// observed. Without it they are observed while a member is added or removed.
 	WatchEtcd bool
-	// Unattended says that nobody is there to be asked, or to run a command again: the run ends where a person would be
+	// Unattended says that no person can be asked, or can run a command again: the run ends where a person would be
 	// asked, and what was refused for good is tried again after ten minutes.
 	Unattended bool
 	// ClusterKubeconfig is the file by which a person reaches the installed cluster; empty: the
@@ -88,7 +88,7 @@ type Approve string
 const (
 	ApproveAuto Approve = "auto" // oaictl, with proof
 	ApproveAsk  Approve = "ask"  // oaictl, once a person has said so
-	ApproveOff  Approve = "off"  // somebody else
+	ApproveOff  Approve = "off"  // another approver
 )
 
 // ApprovedReason is the reason of the condition by which oaictl approves a request.

@@ -165,9 +165,9 @@ func (v *Validation) Passes() bool {
 	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
 }
 
-// Nameless says whether a host has just booted, or is being bound, and has not told
-// its hardware yet, so that nothing but an id stands for it: it does within moments.
-// One that falls silent before that is told of by its id.
+// Nameless says whether a host has just booted, or is being bound, and has not reported
+// its hardware yet: only its id is known. It reports within moments. A host that falls
+// silent before that is shown by its id.
 func (h *Host) Nameless() bool {
 	return (h.State == HostDiscovering || h.State == HostBinding) && !h.Inventory.Known && h.Hostname == ""
 }

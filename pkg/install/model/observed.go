@@ -21,8 +21,8 @@ type Observed struct {
 	// Unproven says that the service has a record of the id that is to be adopted, and that this record does not
 	// carry the mark that an exact query asks for. Cluster is nil then.
 	Unproven bool
-	// Others are clusters of the same name and base domain that Cluster is
-	// not: untagged ones that may be somebody else's, and duplicates.
+	// Others are further clusters of the same name and base domain: untagged ones, which
+	// may have another owner, and duplicates.
 	Others []ClusterRef
 	// InfraEnvs of the cluster, by name.
 	InfraEnvs []InfraEnv
@@ -143,7 +143,7 @@ type Query struct {
 	// (spec.hosts[].match.infraEnv).
 	Alone []string
 	// Agents are hosts of pools that are reserved, as spec.hosts[].match.agent names them: they
-	// are brought along whatever InfraEnv they are of, and no other host of it.
+	// are observed, too, and no other host of their InfraEnv.
 	Agents []string
 	// Ignored asks which validations may fail, of a service that shows that apart:
 	// the file says it.
@@ -154,8 +154,8 @@ type Query struct {
 	// Detail asks for everything to be read anew: inventories, manifests,
 	// images. Otherwise the plane reads what may have changed.
 	Detail bool
-	// Poll is how often somebody wants to know what has changed, who has said so:
-	// each observation asks then. Zero: as often as seems worth it.
+	// Poll is the interval that the user asked for: each observation asks the service
+	// then. Zero: the plane chooses.
 	Poll time.Duration
 	// Soon says that something is about to change, and that it is to be noticed at once.
 	Soon bool
@@ -254,7 +254,7 @@ type MachineState struct {
 	TroubleKind TroubleKind
 	Power       Power
 	// Media is the URL of what is in the virtual drive, "" for nothing. It may
-	// hold what nobody else is to know: never shown whole.
+	// hold a secret: it is never shown whole.
 	Media string
 	// OurMedia says that it is the image that this cluster serves for the host.
 	OurMedia bool

@@ -38,7 +38,7 @@ type Cure string
 const (
 	CureFile   Cure = "file"   // only a changed cluster.yaml: exit 6 after standing five minutes
 	CureNow    Cure = "now"    // only a changed cluster.yaml or flag, and known at once: exit 3
-	CurePerson Cure = "person" // somebody at a machine or the network: exit 9 after --user-timeout
+	CurePerson Cure = "person" // a person at a machine or the network: exit 9 after --user-timeout
 	CureOwner  Cure = "owner"  // the object is someone else's or ambiguous: exit 5
 	CureAuth   Cure = "auth"   // credentials: exit 4
 	CureAnswer Cure = "answer" // a person who is not there to be asked: exit 9, once all else is done
@@ -149,8 +149,8 @@ type Plan struct {
 	// Added are the hosts that were added after the install, of an installed
 	// cluster and with Options.AddNodes.
 	Added []string
-	// Ready are those of them whose nodes take work, as far as somebody looks at the
-	// installed cluster itself.
+	// Ready are those of them whose nodes take work, as far as the installed
+	// cluster itself is observed.
 	Ready []string
 	// Removals are the nodes that are to be taken out of the cluster, with Options.Remove.
 	Removals []NodeRemoval
@@ -302,7 +302,7 @@ func (a Action) Task() string {
 	return a.Kind.Phrase()
 }
 
-// Describe is the action as it is told of once it is done.
+// Describe is the action as it is reported once it is done.
 func (a Action) Describe() string {
 	switch {
 	case kinds[a.Kind].named:
@@ -392,7 +392,6 @@ const (
 	ReasonLeftOut = "LeftOut"
 	// ReasonUnproven is the reason of a blocker: the record of the id that is to be adopted does not carry the owner's mark.
 	ReasonUnproven = "ClusterNotProven"
-	// ReasonClusterDeleted is the reason of a blocker: somebody deleted the cluster's record in the service while it was
-	// looked at.
+	// ReasonClusterDeleted is the reason of a blocker: the cluster's record in the service was deleted during the run.
 	ReasonClusterDeleted = "ClusterDeleted"
 )

@@ -38,7 +38,7 @@ type DrainOptions struct {
 	Force              bool // also those that no controller makes again
 	IgnoreDaemonSets   bool
 	DeleteEmptyDirData bool
-	DisableEviction    bool // they are deleted, whatever budgets say
+	DisableEviction    bool // they are deleted, without regard to PodDisruptionBudgets
 	// GracePeriod is how long a pod has to end, in seconds; negative: what it says itself.
 	GracePeriod int
 	Timeout     time.Duration // 0: for ever
@@ -114,7 +114,7 @@ type EtcdMember struct {
 type LocalVolume struct {
 	Name  string
 	Node  string
-	Claim string // namespace and name of who uses it, "" for nobody
+	Claim string // namespace and name of who uses it, "" for none
 }
 
 // Router is a pod of an ingress controller.
@@ -141,7 +141,7 @@ type NodeRemoval struct {
 	Votes, Arbiter bool
 	// Dead says that its member of etcd is not well, or gone before it.
 	Dead bool
-	// Comes says that it may come back by itself: nobody has seen it switched off.
+	// Comes says that it may come back by itself: it was not seen switched off.
 	Comes bool
 	// InFile says that the file names it.
 	InFile bool

@@ -16,7 +16,7 @@ type CertificateRequest struct {
 	Usages    []string
 	PEM       []byte // spec.request
 
-	// Approved and Denied report that there is a condition of that type, whatever its
+	// Approved and Denied report that there is a condition of that type, with any
 	// status; Issued, that there is a certificate.
 	Approved, Denied, Issued bool
 	// ConditionAt is the lastTransitionTime of the condition Approved or Denied, and
@@ -25,7 +25,7 @@ type CertificateRequest struct {
 	Reason, Message string
 }
 
-// Pending reports whether nobody has answered the request.
+// Pending reports whether the request has no answer yet.
 func (r *CertificateRequest) Pending() bool { return !r.Approved && !r.Denied && !r.Issued }
 
 // RequestDecision is what is to be done with a request.
@@ -101,15 +101,15 @@ const (
 	// ReasonClientRenewal: a Node renews its client certificate, which the cluster's own
 	// controller approves. Ignore.
 	ReasonClientRenewal = "ClientRenewal"
-	// ReasonApproved: somebody has approved it; the message says who. Ignore.
+	// ReasonApproved: it was approved already; the message says who. Ignore.
 	ReasonApproved = "Approved"
-	// ReasonDenied: somebody has denied it. Ignore.
+	// ReasonDenied: it was denied already. Ignore.
 	ReasonDenied = "Denied"
 
 	// ReasonRivalKeys: pending requests claim one name with different keys, and at most one
 	// of them can be the host's. Ask.
 	ReasonRivalKeys = "RivalKeys"
-	// ReasonUnknownAddress: an address that is nobody's, as far as is known. Ask.
+	// ReasonUnknownAddress: an address of no known host. Ask.
 	ReasonUnknownAddress = "UnknownAddress"
 
 	// ReasonNodeMissing: the Node of a serving request does not exist yet. Wait.
@@ -148,7 +148,7 @@ const (
 	ReasonSharedHostname = "SharedHostname"
 	// ReasonHostNotNamed: neither the file nor the command names the host.
 	ReasonHostNotNamed = "HostNotNamed"
-	// ReasonHostUnasked: the host is not one of those that are looked after.
+	// ReasonHostUnasked: the command is not about this host.
 	ReasonHostUnasked = "HostUnasked"
 	// ReasonHostNotInstalled: the host is not as far as to run a kubelet of this cluster.
 	ReasonHostNotInstalled = "HostNotInstalled"

@@ -158,7 +158,12 @@ func (v Value) Decode(into any) error {
 	case *spec.Proxy:
 		var proxy proxyJSON
 		err = json.Unmarshal([]byte(v), &proxy)
-		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS), No: strings.FieldsFunc(proxy.No, func(r rune) bool { return r == ',' || r == ' ' })}
+		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS)}
+		for part := range strings.SplitSeq(proxy.No, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				typed.No = append(typed.No, part)
+			}
+		}
 	case *spec.IgnitionEndpoint:
 		var endpoint endpointJSON
 		err = json.Unmarshal([]byte(v), &endpoint)
@@ -199,7 +204,7 @@ type Keeping string
 // plane reports in [Cluster.Keeping] where its service does something else.
 const (
 	KeptAsWritten Keeping = ""        // it holds what was written last, and shows it
-	KeptDerived   Keeping = "derived" // it works it out by itself, and takes it from nobody
+	KeptDerived   Keeping = "derived" // it derives the value itself, and takes no other
 	KeptCleared   Keeping = "cleared" // it has emptied it, and works it out later
 	KeptHidden    Keeping = "hidden"  // it holds it, and need not show it
 	KeptFrozen    Keeping = "frozen"  // it takes no other value any more

@@ -180,8 +180,8 @@ type MachineSet struct {
 	Policy    string // which Machine it gives up first
 	// Lowered are the uids of the Machines for which oaictl has lowered it, each by one.
 	Lowered []string
-	// FollowsHosts says that it has as many as there are BareMetalHosts for it, whatever else
-	// is asked.
+	// FollowsHosts says that it has as many as there are BareMetalHosts for it. It takes
+	// no other number.
 	FollowsHosts bool
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // Act sends the one request that the action stands for; where a host's settings
-// need further requests, those too, in order. Errors are *install.Fault. After
+// need further requests, those too, in order. Errors are *model.Fault. After
 // an Ambiguous one the service may have done what was asked: the next
 // observation reads it, whatever came of the request.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {

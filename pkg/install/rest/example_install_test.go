@@ -56,7 +56,7 @@ func installCluster(ctx context.Context, file, serviceURL, folder string, passin
 	client := install.New(service, install.WithFiles(install.NewFiles(folder)), install.WithClock(passing),
 		install.WithEvents(func(e model.Event) { fmt.Fprintln(os.Stderr, e.Message) }))
 	if _, err := client.Run(ctx, &model.Desired{Spec: cluster}); err != nil {
-		return err // why it is not installed: see install.CodeOf and install.NextOf
+		return err // why it is not installed: see model.CodeOf and model.NextOf
 	}
 	fmt.Println(cluster.Metadata.Name, "is installed")
 	return nil

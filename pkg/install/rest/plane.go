@@ -2,7 +2,7 @@
 // hosted service, one that runs on premises, or the one inside agent-based
 // installation media.
 //
-// A [Plane] is an [install.Backend]. It sends no field that nobody asked for, since
+// A [Plane] is an [install.Backend]. It sends only fields that were asked for, since
 // services reject fields that they do not know, and reads answers with fields that
 // it does not know itself.
 //
@@ -45,7 +45,7 @@ type Config struct {
 	// made of.
 	Clock     install.Clock
 	UserAgent string         // sent with every request
-	Trace     func(Exchange) // told of every exchange; what it is told holds no secret
+	Trace     func(Exchange) // called with every exchange, which holds no secret
 	// PollsPerMinute and PollBurst bound what observing costs: so many
 	// requests a minute of the service's time, and so many more while things
 	// happen. Zero: 12 and 100.

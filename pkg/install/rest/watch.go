@@ -47,7 +47,7 @@ type watch struct {
 	id          string
 	run         string   // the mark of the run that asks
 	exact       bool     // the cluster is known by that alone
-	unproven    bool     // see install.Observed
+	unproven    bool     // see model.Observed
 	unmarked    string   // id of a record of an imported cluster that is not marked as ours yet
 	ref         string   // name or id of a further InfraEnv, "" for none
 	alone       []string // names of InfraEnvs that serve one host each
@@ -223,7 +223,7 @@ func (w *watch) adopt(id string) {
 }
 
 // now is by the clock of the service's answers, which measures how much time passes and
-// does not go back. What is compared with the dates of records is [install.Observed.At].
+// does not go back. What is compared with the dates of records is [model.Observed.At].
 func (w *watch) now() time.Time {
 	now := w.time.Now()
 	if now.Before(w.at) {

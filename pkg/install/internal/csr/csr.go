@@ -22,7 +22,7 @@ import (
 type Host struct {
 	// Name is what the file calls it; it is shown, and nothing is compared with it.
 	Name string
-	// Hostname is as the service records it. Its Node is called [NodeName] of that.
+	// Hostname is as the service records it. Its Node is called [model.NodeName] of that.
 	Hostname string
 	// Names are further DNS names of it.
 	Names []string

@@ -218,14 +218,11 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry hubobjects.Fields, ok bool
 	}, true
 }
 
-// File is a file of a format that consists of several.
+// File is convert.File.
 type File struct {
-	// Path is relative to the folder, with slashes.
-	Path string
-	// Content of the file.
+	Path    string
 	Content []byte
-	// Secret says that the file is for its owner's eyes only.
-	Secret bool
+	Secret  bool
 }
 
 // Over lays a map on another, deeply; lists are replaced.

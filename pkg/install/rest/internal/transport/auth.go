@@ -11,15 +11,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TokenSource gives requests their authorisation.
+// TokenSource is rest.TokenSource.
 type TokenSource interface {
-	// Header is the header that authorises a request; an empty name: none is needed. An
-	// error is an *install.Fault, with CodeAuth if the credentials are at fault.
 	Header(ctx context.Context) (name, value string, err error)
-	// Refused is told that the service answered 401 to a value of Header. It
-	// says whether the request is worth repeating with a new one.
 	Refused(value string) bool
-	// Next is what a person can do about a refusal.
 	Next() string
 }
 
@@ -30,18 +25,13 @@ const (
 	agentHeader   = "X-Secret-Key"          // agentAuth
 )
 
-// Credentials are what a user has to identify with: at most one of Token,
-// OfflineToken, and ClientID with ClientSecret.
+// Credentials are rest.Credentials.
 type Credentials struct {
-	// Token is sent as it is, in the way that its kind asks for; an offline or
-	// refresh token is exchanged first.
 	Token        spec.Secret
-	OfflineToken spec.Secret // exchanged for access tokens at SSOURL
-	ClientID     string      // with ClientSecret, of a service account
+	OfflineToken spec.Secret
+	ClientID     string
 	ClientSecret spec.Secret
-	// SSOURL is where tokens are exchanged; Red Hat's if empty. Without a path,
-	// it is the server of Red Hat's realm.
-	SSOURL string
+	SSOURL       string
 }
 
 // Authorise makes a token source of what the user gave. The clock and the

@@ -1,4 +1,4 @@
-// Package transport sends requests to an assisted-service and makes an *install.Fault
+// Package transport sends requests to an assisted-service and makes a *model.Fault
 // of every answer that is not a success. It deals with authorisation, retries,
 // deadlines, limits of size, and the budget of requests. It knows no object of the
 // service and decides nothing about installs.

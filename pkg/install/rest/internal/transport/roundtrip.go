@@ -27,7 +27,7 @@ const (
 	mostElements = 20000
 )
 
-// Exchange is one request and its answer, for a debug log. It holds no secret.
+// Exchange is rest.Exchange.
 type Exchange struct {
 	Method   string
 	URL      string

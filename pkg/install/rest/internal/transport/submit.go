@@ -77,7 +77,7 @@ func (c *Connection) Installer() *installer.Client { return installer.New(c, str
 func (c *Connection) Manifests() *manifests.Client { return manifests.New(c, strfmt.Default, nil) }
 
 // Submit sends an operation of the generated client, again where that is safe
-// and may help. It implements runtime.ClientTransport. Errors are *install.Fault,
+// and may help. It implements runtime.ClientTransport. Errors are *model.Fault,
 // save for the end of the operation's context, which comes back as its cause.
 func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
 	ctx := operation.Context
