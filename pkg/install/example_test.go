@@ -148,6 +148,34 @@ func ExampleClient_Run() {
 	// installed 0 <nil>
 }
 
+// A Loop looks, decides and acts in turns, and keeps between them what the next turn needs.
+func ExampleLoop() {
+	ctx, desired := context.Background(), lab()
+	loop := install.New(&labService{}).NewLoop()
+	for {
+		observed, err := loop.Observe(ctx, desired)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		look := loop.Decide(desired, observed)
+		done, err := loop.Act(ctx, look)
+		for _, action := range done {
+			fmt.Println(action.Kind, err)
+		}
+		if ended, err := look.Plan.Ended(); ended && len(done) == 0 {
+			fmt.Println(look.Plan.Verdict, err)
+			return
+		}
+	}
+	// Output:
+	// RegisterCluster <nil>
+	// RegisterInfraEnv <nil>
+	// UpdateHost <nil>
+	// StartInstall <nil>
+	// installed <nil>
+}
+
 // A loop of one's own decides once in each turn, and keeps what it has learned as JSON.
 func ExampleMemory() {
 	ctx, desired := context.Background(), lab()

@@ -159,19 +159,22 @@ func (r *run) keepNew(ctx context.Context, observed *model.Observed, line AuditL
 // judgement is what makes a line another one.
 func (l *AuditLine) judgement() string { return l.UID + "/" + l.Decision + "/" + l.Reason }
 
-// approving keeps a line of what is about to be approved: what was approved is written down
-// even where the run ends with it.
-func (r *run) approving(ctx context.Context, a model.Action) error {
+// recordApproval appends a line on what is about to be approved to the record, so that it has the line even where the loop
+// ends with the approval.
+func (l *Loop) recordApproval(ctx context.Context, look Look, a model.Action) error {
 	if a.Kind != model.ApproveRequest {
 		return nil
 	}
-	for _, v := range r.latest.Plan.Requests {
+	for _, v := range look.Plan.Requests {
 		if v.UID == a.Target {
 			by := "oaictl"
-			if r.memory.Answers[v.AnswerKey()] {
+			l.mu.Lock()
+			if l.memory.Answers[v.AnswerKey()] {
 				by = "person"
 			}
-			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(model.RequestApprove), by))
+			line := lineOf(look.Desired, v, l.now(), string(model.RequestApprove), by)
+			l.mu.Unlock()
+			return l.client.keep(ctx, look.Desired, look.Observed, line)
 		}
 	}
 	return nil

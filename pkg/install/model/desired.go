@@ -55,6 +55,9 @@ type Options struct {
 	// WatchEtcd has the members of etcd observed for as long as the installed cluster is
 	// observed. Without it they are observed while a member is added or removed.
 	WatchEtcd bool
+	// LeftAlone are hosts of the file of which it is not known what they shall be, by name, with the reason. They are
+	// observed, and nothing is done to them.
+	LeftAlone map[string]string
 	// Unattended says that no person can be asked, or can run a command again: the run ends where a person would be
 	// asked, and what was refused for good is tried again after ten minutes.
 	Unattended bool

@@ -25,6 +25,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -123,7 +124,7 @@ func shown(plan model.Plan) *scope {
 		MachineReconciler: &MachineReconciler{Pool: &HubPool{}, Recorder: events.NewFakeRecorder(100)},
 		object:            &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "infra"}},
 		machine:           &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}},
-		view:              &installation.View{Plan: plan},
+		view:              &installation.View{Look: install.Look{Plan: plan}},
 		host: &pool.Host{
 			NamespacedName: types.NamespacedName{Namespace: "ns", Name: "agent"}, State: model.HostInstalled, Installed: true, Hostname: "host-1",
 			Addresses: []string{"192.0.2.1", "2001:db8::1"},

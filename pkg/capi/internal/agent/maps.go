@@ -77,7 +77,7 @@ func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) [
 func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []model.Scope) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, scope := range scopes {
-		if scope == installation.ScopeState {
+		if scope == model.ScopeState {
 			return r.ofCluster(ctx, cluster)
 		}
 		name := scope.Host()
