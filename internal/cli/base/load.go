@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -73,7 +73,7 @@ func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spe
 // checkNetworks refuses static networks that are wrong, or that an image cannot have that
 // oaictl makes, and warns of what is ignored.
 func (a *App) checkNetworks(c *spec.Cluster) error {
-	notes, err := machine.CheckNetworks(c)
+	notes, err := boot.CheckNetworks(c)
 	for _, note := range notes {
 		a.Warn("%s", note)
 	}

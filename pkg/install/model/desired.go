@@ -113,3 +113,11 @@ func (d *Desired) Source() string {
 
 // FullName is the cluster's name with its domain.
 func (d *Desired) FullName() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }
+
+// ToBoot is the cluster whose hosts a run may boot. An installation does not boot hosts that can only be added afterwards.
+func (d *Desired) ToBoot() *spec.Cluster {
+	if d.Options.AddNodes {
+		return d.Spec
+	}
+	return d.Spec.AtInstall()
+}

@@ -1,4 +1,4 @@
-package machine
+package boot
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// ImagesConfig says what discovery media are made of.
-type ImagesConfig struct {
+// makerConfig says what discovery media are made of.
+type makerConfig struct {
 	Spec *spec.Cluster // the cluster with its hosts
 	// Base brings the live image that all are made of. It is called when the
 	// first image is, and again only after an error.
@@ -31,99 +31,99 @@ type ImagesConfig struct {
 	Server   *serve.Server // hands the images out; nil where they only go into files
 }
 
-// Images makes each host its own discovery media: one base, the InfraEnv's
+// maker makes each host its own discovery media: one base, the InfraEnv's
 // Ignition, the file's kernel arguments and, where the initrd needs the network
 // before Ignition has run, the host's static one. It is the Media of a Plane.
-type Images struct {
-	config ImagesConfig
+type maker struct {
+	config makerConfig
 
 	opening chan struct{} // holds one while base or built is looked at or brought
 	base    *iso.Base
 	built   *iso.Base // what minimal images are made of: the base without what its service put in
 }
 
-// NewImages promises an image for every host of the file. With a Server each
+// newMaker promises an image for every host of the file. With a Server each
 // is found at its URL from now on and made when it is first asked for: a BMC
 // that still reads finds it again after a restart.
-func NewImages(config ImagesConfig) (*Images, error) {
-	i := &Images{config: config, opening: make(chan struct{}, 1)}
+func newMaker(config makerConfig) (*maker, error) {
+	m := &maker{config: config, opening: make(chan struct{}, 1)}
 	if config.Server == nil {
-		return i, nil
+		return m, nil
 	}
 	for n := range config.Spec.Spec.Hosts {
-		if err := i.promise(config.Spec.Spec.Hosts[n].Name); err != nil {
+		if err := m.promise(config.Spec.Spec.Hosts[n].Name); err != nil {
 			return nil, err
 		}
 	}
-	return i, nil
+	return m, nil
 }
 
 // URL is where a host's image is found. It is the same after a restart with
 // the same key.
-func (i *Images) URL(host string) (string, error) {
-	if i.config.Server == nil {
+func (m *maker) URL(host string) (string, error) {
+	if m.config.Server == nil {
 		return "", errors.New("the discovery images are not served")
 	}
-	return i.config.Server.URL(host, serve.ISO), nil
+	return m.config.Server.URL(host, serve.ISO), nil
 }
 
 // Fetched is how much of a host's image was read.
-func (i *Images) Fetched(host string) model.Fetched {
-	if i.config.Server == nil {
+func (m *maker) Fetched(host string) model.Fetched {
+	if m.config.Server == nil {
 		return model.Fetched{}
 	}
-	f := i.config.Server.Fetched(host)
+	f := m.config.Server.Fetched(host)
 	return model.Fetched{Requests: f.Requests, Active: f.Active, Bytes: f.Bytes, Size: f.Size, Last: f.Last, Idle: f.Idle}
 }
 
 // Prepare makes a host's image anew, so that it is what the service says now,
 // and so that its BMC need not wait for it.
-func (i *Images) Prepare(ctx context.Context, host string) error {
-	if i.config.Server == nil {
+func (m *maker) Prepare(ctx context.Context, host string) error {
+	if m.config.Server == nil {
 		return errors.New("the discovery images are not served")
 	}
-	if err := i.promise(host); err != nil {
+	if err := m.promise(host); err != nil {
 		return err
 	}
-	return i.config.Server.Prepare(ctx, host)
+	return m.config.Server.Prepare(ctx, host)
 }
 
-func (i *Images) promise(host string) error {
-	return i.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
-		image, _, err := i.make(ctx, host) // the server says of which host
+func (m *maker) promise(host string) error {
+	return m.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
+		image, _, err := m.make(ctx, host) // the server says of which host
 		return image, err
 	}})
 }
 
 // ISO makes the image that a host boots: the full one, or the minimal one where
 // spec.boot.image says so.
-func (i *Images) ISO(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
-	image, result, err := i.make(ctx, host)
+func (m *maker) ISO(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
+	image, result, err := m.make(ctx, host)
 	if err != nil {
 		return nil, iso.Result{}, fmt.Errorf("make the discovery image of %s: %w", host, err)
 	}
 	return image, result, nil
 }
 
-func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
+func (m *maker) make(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
 	fail := func(err error) (*extent.Image, iso.Result, error) { return nil, iso.Result{}, err }
-	base, err := i.open(ctx)
+	base, err := m.open(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	minimal := i.config.Spec.Spec.Boot.Image == spec.ImageMinimal
-	c, err := i.customization(ctx, base, host, minimal)
+	minimal := m.config.Spec.Spec.Boot.Image == spec.ImageMinimal
+	c, err := m.customization(ctx, base, host, minimal)
 	if err != nil {
 		return fail(err)
 	}
 	if minimal {
-		rootfs, err := i.rootfs(base)
+		rootfs, err := m.rootfs(base)
 		if err != nil {
 			return fail(err)
 		}
 		// A service gives out images that hold an Ignition config, and a minimal image
 		// can be made of none of them: it is made of the base before anything was put in.
-		if base, err = i.once(ctx, &i.built, base.AsBuilt); err != nil {
+		if base, err = m.once(ctx, &m.built, base.AsBuilt); err != nil {
 			return fail(err)
 		}
 		if base, err = base.Minimal(ctx, rootfs); err != nil {
@@ -143,12 +143,12 @@ func notMinimal(err error) error {
 }
 
 // Netboot makes the files that a host boots over the network.
-func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error) {
-	base, err := i.open(ctx)
+func (m *maker) Netboot(ctx context.Context, host string) (*iso.Netboot, error) {
+	base, err := m.open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("make the netboot files of %s: %w", host, err)
 	}
-	c, err := i.customization(ctx, base, host, true)
+	c, err := m.customization(ctx, base, host, true)
 	if err != nil {
 		return nil, fmt.Errorf("make the netboot files of %s: %w", host, err)
 	}
@@ -156,15 +156,15 @@ func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error)
 }
 
 // open brings the base, once. Who waits for another's attempt may give up.
-func (i *Images) open(ctx context.Context) (*iso.Base, error) {
-	return i.once(ctx, &i.base, func() (*iso.Base, error) { return i.config.Base(ctx) })
+func (m *maker) open(ctx context.Context) (*iso.Base, error) {
+	return m.once(ctx, &m.base, func() (*iso.Base, error) { return m.config.Base(ctx) })
 }
 
 // once is one of the bases, brought by the first that asks for it.
-func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.Base, error)) (base *iso.Base, err error) {
+func (m *maker) once(ctx context.Context, have **iso.Base, bring func() (*iso.Base, error)) (base *iso.Base, err error) {
 	select {
-	case i.opening <- struct{}{}:
-		defer func() { <-i.opening }()
+	case m.opening <- struct{}{}:
+		defer func() { <-m.opening }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -175,8 +175,8 @@ func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.B
 }
 
 // rootfs serves the base's root file system and says where.
-func (i *Images) rootfs(base *iso.Base) (string, error) {
-	if i.config.Server == nil {
+func (m *maker) rootfs(base *iso.Base) (string, error) {
+	if m.config.Server == nil {
 		return "", errors.New("a minimal image fetches its root file system from a server, and none runs: use oaictl iso serve, or spec.boot.image: full")
 	}
 	files, err := base.Netboot(iso.Customization{Existing: iso.Replace})
@@ -187,38 +187,38 @@ func (i *Images) rootfs(base *iso.Base) (string, error) {
 		return "", fmt.Errorf("%s holds no root file system to serve", base.Name())
 	}
 	const name = "rootfs"
-	if err := i.config.Server.SetRootfs(name, serve.File{Image: files.Rootfs, Base: base.Identity()}); err != nil {
+	if err := m.config.Server.SetRootfs(name, serve.File{Image: files.Rootfs, Base: base.Identity()}); err != nil {
 		return "", err
 	}
-	return i.config.Server.RootfsURL(name), nil
+	return m.config.Server.RootfsURL(name), nil
 }
 
 // customization is what makes the base a host's. early says that the initrd
 // needs the host's network.
-func (i *Images) customization(ctx context.Context, base *iso.Base, host string, early bool) (iso.Customization, error) {
-	config, err := i.config.Ignition(ctx, host)
+func (m *maker) customization(ctx context.Context, base *iso.Base, host string, early bool) (iso.Customization, error) {
+	config, err := m.config.Ignition(ctx, host)
 	if err != nil {
 		return iso.Customization{}, err
 	}
 	c := iso.Customization{Ignition: config, Existing: iso.Replace}
 	// A base that the service made for an InfraEnv has its arguments already.
-	if args := i.config.Spec.Spec.Discovery.KernelArgs; len(args) > 0 || base.Kargs() != "" {
+	if args := m.config.Spec.Spec.Discovery.KernelArgs; len(args) > 0 || base.Kargs() != "" {
 		c.Kargs = iso.KargEdit{Reset: true, Append: args}
 	}
 	if early {
-		c.Keyfiles, err = i.keyfiles(ctx, host)
+		c.Keyfiles, err = m.keyfiles(ctx, host)
 	}
 	return c, err
 }
 
 // keyfiles are a host's static network as NetworkManager reads it; none where
 // it has DHCP.
-func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, error) {
-	n := slices.IndexFunc(i.config.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == host })
+func (m *maker) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, error) {
+	n := slices.IndexFunc(m.config.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == host })
 	if n < 0 {
 		return nil, fmt.Errorf("the file has no host %s", host)
 	}
-	text, named, static := i.config.Spec.StaticNetwork(&i.config.Spec.Spec.Hosts[n])
+	text, named, static := m.config.Spec.StaticNetwork(&m.config.Spec.Spec.Hosts[n])
 	if !static {
 		return nil, nil
 	}
@@ -226,7 +226,7 @@ func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, erro
 	if err != nil {
 		return nil, err
 	}
-	known, err := i.config.Networks(ctx, host)
+	known, err := m.config.Networks(ctx, host)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package machine_test
+package boot
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/image"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -37,7 +36,7 @@ func TestMinimalOfWhatHasNoRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := &spec.Cluster{Spec: spec.ClusterSpec{Boot: spec.Boot{Image: spec.ImageMinimal}, Hosts: []spec.Host{{Name: "a"}}}}
-	images, err := machine.NewImages(machine.ImagesConfig{
+	images, err := newMaker(makerConfig{
 		Spec: cluster, Server: server,
 		Base: func(context.Context) (*iso.Base, error) {
 			return iso.OpenReader("base.iso", bytes.NewReader(answer.Body.Bytes()), int64(answer.Body.Len()))
