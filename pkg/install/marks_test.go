@@ -55,7 +55,7 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 		host := a.Scope.Host()
 		want := model.Settings{
 			model.SettingLabels:     model.ValueOf(map[string]string{"rack": "a"}),
-			model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "slow", Effect: "PreferNoSchedule"}}),
+			model.SettingTaints:     model.ValueOf([]spec.Taint{{Key: "slow", Effect: "PreferNoSchedule"}}),
 			model.SettingProviderID: model.ValueOf("metal3://m/" + host),
 		}
 		if diff := cmp.Diff(want, a.Settings); a.Kind != model.UpdateNode || diff != "" {

@@ -193,7 +193,7 @@ func TestRefusedRemovals(t *testing.T) {
 		}, "OtherCluster", model.CodeInput, "is of another cluster"},
 		"credentials": {func() *shrinking {
 			w := newShrinking(3, 2, true, "worker-1")
-			w.spoke.Trouble, w.spoke.TroubleKind = "Unauthorized", model.SpokeCredentials
+			w.spoke.Trouble, w.spoke.TroubleKind = "Unauthorized", model.TroubleCredentials
 			return w
 		}, "ClusterAccess", model.CodeAuth, "does not take the credentials"},
 	} {

@@ -96,7 +96,7 @@ func (s *spokeModel) apply(a model.Action) error {
 }
 
 func (s *spokeModel) update(n *model.Node, a model.Action) error {
-	labels, taints := map[string]string{}, []model.Taint{}
+	labels, taints := map[string]string{}, []spec.Taint{}
 	for name, value := range a.Settings {
 		var err error
 		switch name {

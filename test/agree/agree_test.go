@@ -129,7 +129,9 @@ func read(t *testing.T, path string, o convert.Options) (*spec.Cluster, error) {
 	}
 	converted, err := convert.Read(t.Context(), path, o)
 	if errors.Is(err, convert.ErrIsCluster) {
-		return spec.LoadAny(t.Context(), path, o.Env)
+		env := o.Env
+		env.Nodes = true
+		return spec.Load(t.Context(), path, env)
 	}
 	if err != nil {
 		return nil, err

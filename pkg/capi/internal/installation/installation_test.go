@@ -714,7 +714,7 @@ func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Ob
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &model.Spoke{Trouble: "i/o timeout", TroubleKind: model.SpokeUnreachable, Since: observed.At}, nil
+	return &model.Spoke{Trouble: "i/o timeout", TroubleKind: model.TroubleUnreachable, Since: observed.At}, nil
 }
 
 func (a *away) Changed() <-chan struct{} { return nil }

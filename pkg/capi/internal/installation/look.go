@@ -48,7 +48,7 @@ func (i *installation) isAway() bool {
 		return false
 	}
 	spoke := i.view.Observed.Spoke
-	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.SpokeUnreachable
+	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.TroubleUnreachable
 }
 
 // known is the view, where it is taken for the present by the mark of the objects; else nil.

@@ -93,18 +93,18 @@ func TestReached(t *testing.T) {
 		},
 			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself api.other.example.com, and lab is api.lab.example.com"},
 		"away": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "refused", model.SpokeUnreachable
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "refused", model.TroubleUnreachable
 		},
 			"wait (service) for the API server of lab to answer: refused"},
 		"away for long": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind, q.Observed.Spoke.Since = "refused", model.SpokeUnreachable, now.Add(-time.Hour)
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind, q.Observed.Spoke.Since = "refused", model.TroubleUnreachable, now.Add(-time.Hour)
 		}, "blocked (person): ClusterUnreachable: the API server of lab has not answered for 1h0m0s: refused"},
 		"credentials": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "no", model.SpokeCredentials
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "no", model.TroubleCredentials
 		},
 			"blocked (auth): ClusterAccess: the API server of lab does not take the credentials of kubeconfig: no"},
 		"no kubeconfig": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "none", model.SpokeNoAccess
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "none", model.TroubleNoKubeconfig
 		},
 			"blocked (now): NoClusterKubeconfig: what becomes of the nodes of lab cannot be seen: none"},
 	} {
@@ -257,7 +257,7 @@ func TestMark(t *testing.T) {
 	answer := Join(asked(joined(func(q *Question, n *model.Node) {
 		n.Ready = false
 		n.Labels = map[string]string{"rack": "1", "zone": "a"}
-		n.Taints = []model.Taint{{Key: "gpu", Value: "no", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
+		n.Taints = []spec.Taint{{Key: "gpu", Value: "no", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
 		q.Hosts[0].Want.Labels = map[string]string{"zone": "a", "rack": "2", "gpu": ""}
 		q.Hosts[0].Want.Taints = []spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
 		q.Hosts[0].Want.ProviderID = "metal3://x"
@@ -268,7 +268,7 @@ func TestMark(t *testing.T) {
 	a := answer.Actions[0]
 	want := model.Settings{
 		model.SettingLabels:     model.ValueOf(map[string]string{"rack": "2", "gpu": ""}),
-		model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
+		model.SettingTaints:     model.ValueOf([]spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
 		model.SettingProviderID: model.ValueOf("metal3://x"),
 	}
 	if diff := cmp.Diff(want, a.Settings); diff != "" {
