@@ -113,7 +113,7 @@ func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
 	}
 	config, infrastructure := add(theConfig, ConfigRef(machine)), add(theInfrastructure, InfrastructureRef(machine))
 	m.objects = append(m.objects, object{who: theMachine, Ref: Ref{Group, KindMachine, m.Name}, namespace: namespace, u: machine})
-	m.ready = machine.GetDeletionTimestamp() == nil && isTrue(conditionsOf(machine), conditionReady)
+	m.ready = machine.GetDeletionTimestamp() == nil && hubapi.IsTrue(conditionsOf(machine), conditionReady)
 	m.readConfig(config)
 	m.readInfrastructure(machine, infrastructure)
 	m.takeHost(InfrastructureRef(machine), text(config, "status", "agentRef", "name"), hosts)
