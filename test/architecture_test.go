@@ -304,6 +304,7 @@ func TestLibraryStaysLight(t *testing.T) {
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
 		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/pkg/install/model", module + "/internal/diskhints", module + "/internal/setting", module + "/internal/statuses", module + "/pkg/install/internal/certificates", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/quorum",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree", module + "/internal/installcfg",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

@@ -219,7 +219,9 @@ func (c *controllerManager) configsWoken(ctx context.Context, w woken) []reconci
 
 // setUpInfrastructure adds the controllers of what takes machines out of a pool.
 func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
-	var hosts agent.Pool = &agent.HubPool{Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: c.options.AgentNamespace}
+	var hosts agent.Pool = &agent.HubPool{
+		Client: c.GetClient(), Live: c.GetAPIReader(), Clock: c.options.Clock, Namespace: c.options.AgentNamespace,
+	}
 	if c.options.Service != nil {
 		hosts = &agent.ServicePool{Service: c.installations.Service, Pools: c.options.Pools}
 	}

@@ -136,7 +136,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 		}
 		for _, at := range kube.Sorted(found) {
 			for _, u := range at.Store(kube.Agents).All() {
-				host, err := hostOf(u, p.api.Now())
+				host, err := ReadAgent(u, p.api.Now())
 				if err != nil {
 					return nil, err
 				}

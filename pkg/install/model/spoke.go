@@ -215,15 +215,3 @@ func (s *Spoke) Pool(name string) *Pool {
 	}
 	return nil
 }
-
-// WellMember is a node other than the one of a name that is Ready, and whose member of etcd is well; nil for
-// none.
-func (s *Spoke) WellMember(other string) *Node {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if n.Votes() && n.Ready && n.Name != other && s.MemberOf(n.Addresses) != nil && !s.Etcd.Ill(n.Name, n.Addresses) {
-			return n
-		}
-	}
-	return nil
-}

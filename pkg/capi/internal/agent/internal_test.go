@@ -242,7 +242,8 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithObjects(u).Build()
-	p, host, me := &HubPool{Client: c, Live: c}, types.NamespacedName{Namespace: "ns", Name: "agent"}, types.NamespacedName{Namespace: "ns", Name: "m"}
+	p := &HubPool{Client: c, Live: c, Clock: clock.Real()}
+	host, me := types.NamespacedName{Namespace: "ns", Name: "agent"}, types.NamespacedName{Namespace: "ns", Name: "m"}
 	is := func(cluster string) func(*pool.Host) bool {
 		return func(h *pool.Host) bool { return h.Cluster == cluster }
 	}
@@ -270,7 +271,7 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithObjects(u).Build()
-	hub, s := &HubPool{Client: c, Live: c}, shown(model.Plan{})
+	hub, s := &HubPool{Client: c, Live: c, Clock: clock.Real()}, shown(model.Plan{})
 	s.infra = &agentv1.AgentCluster{Status: agentv1.AgentClusterStatus{ClusterDeploymentRef: agentv1.ClusterDeploymentReference{Namespace: "ns", Name: "hc"}}}
 	if err := s.attach(t.Context(), hub, bootstrapData{pool: "new"}); err != nil {
 		t.Fatal(err)
@@ -312,7 +313,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(infra, deployment).WithStatusSubresource(infra).Build()
-	r := &ClusterReconciler{Client: c, Live: c, Pool: &HubPool{Client: c, Live: c}}
+	r := &ClusterReconciler{Client: c, Live: c, Pool: &HubPool{Client: c, Live: c, Clock: clock.Real()}}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
 	if err != nil || result.RequeueAfter == 0 {
 		t.Fatalf("%+v, %v", result, err)

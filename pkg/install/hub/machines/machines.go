@@ -114,7 +114,7 @@ func Of(
 	}
 	config, infrastructure := add(theConfig, configRef(machine)), add(theInfrastructure, infrastructureRef(machine))
 	m.objects = append(m.objects, object{who: theMachine, Ref: Ref{Group, KindMachine, m.Name}, namespace: namespace, u: machine})
-	m.ready = machine.GetDeletionTimestamp() == nil && isTrue(conditionsOf(machine), conditionReady)
+	m.ready = machine.GetDeletionTimestamp() == nil && hubapi.IsTrue(conditionsOf(machine), conditionReady)
 	m.readConfig(config)
 	m.readInfrastructure(machine, infrastructure)
 	m.takeHost(infrastructureRef(machine), text(config, "status", "agentRef", "name"), hosts)
