@@ -41,7 +41,7 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 		r := ready(t, 1, 0)
 		x := r.boxes["cp-0"]
 		x.power = model.PowerIsOn
-		x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
+		x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: r.observed.At}
 		at := map[int]func(){
 			3: func() { x.booted = true; r.pass() },
 			9: func() { x.media = imageOf("cp-0") },

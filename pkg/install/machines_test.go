@@ -96,10 +96,10 @@ func TestRunningMachine(t *testing.T) {
 		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, model.PowerOff, ""},
 		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", "MediaNotFetched"},
 		"our image read, then dropped": {func(r *rack, x *box) {
-			r.desired.Options.RebootRunning, x.fetched = true, model.Fetched{Requests: 1, Bytes: 1, Last: time.Now()}
+			r.desired.Options.RebootRunning, x.fetched = true, model.Fetched{Requests: 1, Bytes: 1, Last: r.observed.At}
 		}, "", ""},
-		"our image read long ago": {func(_ *rack, x *box) {
-			x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: time.Now().Add(-time.Hour)}
+		"our image read long ago": {func(r *rack, x *box) {
+			x.fetched = model.Fetched{Requests: 1, Bytes: 1, Last: r.observed.At.Add(-time.Hour)}
 		}, "", "RunningMachine"},
 		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
 		"it is on its way":             {func(_ *rack, x *box) { x.power = model.PowerGoingOn }, "", ""},
@@ -228,7 +228,7 @@ func TestBootAgain(t *testing.T) {
 		h := r.host("host-cp-0")
 		h.State, h.Status = model.HostResetting, "resetting-pending-user-action"
 		x := r.boxes["cp-0"]
-		x.power, x.other, x.fetched = model.PowerIsOn, true, model.Fetched{Requests: 9, Bytes: 9, Last: time.Now()}
+		x.power, x.other, x.fetched = model.PowerIsOn, true, model.Fetched{Requests: 9, Bytes: 9, Last: r.observed.At}
 		r.desired.Options.RebootRunning = allowed
 		plan, _, err := r.plan()
 		switch {

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // rack is a world whose machines have BMCs: it models what they do when they
-// are told to, and is both planes of a Client.
+// are told to.
 type rack struct {
 	*world
 	boxes map[string]*box
@@ -76,11 +77,23 @@ func (s service) Credential(context.Context, string, string) ([]byte, error) { r
 // bmcs is the rack as a machines plane.
 type bmcs struct{ *rack }
 
-func (b bmcs) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
+func (b bmcs) Observe(_ context.Context, _ *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
+	states, err := b.look(ask)
+	for name, state := range states {
+		if last := &state.Fetch.Last; !last.IsZero() {
+			*last = last.Add(time.Since(observed.At)) // a media server has the time of the machine that it runs on
+		}
+		states[name] = state
+	}
+	return states, err
+}
+
+// look reads the BMCs of some hosts. Its times are those of the service.
+func (r *rack) look(ask []string) (map[string]model.MachineState, error) {
 	states := map[string]model.MachineState{}
 	for _, name := range ask {
-		b.asked[name]++
-		x := b.boxes[name]
+		r.asked[name]++
+		x := r.boxes[name]
 		if x == nil {
 			return nil, fmt.Errorf("%s has no BMC and is asked for", name)
 		}
@@ -149,7 +162,7 @@ func (r *rack) switchOn(name string) {
 	x.power, x.booted = model.PowerIsOn, x.once && x.media == imageOf(name)
 	x.other, x.once = !x.booted, x.once && x.stays
 	if x.booted {
-		x.fetched = model.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: time.Now()}
+		x.fetched = model.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: r.observed.At}
 	}
 }
 
@@ -176,7 +189,18 @@ func (r *rack) stillBoots(name string) bool {
 
 // plan looks once and decides.
 func (r *rack) plan() (model.Plan, *model.Observed, error) {
-	return install.New(service{r}, install.WithMachines(bmcs{r})).Plan(context.Background(), r.desired)
+	observed := r.observed
+	observed.Machines = map[string]model.MachineState{}
+	ask, phases := decide.MachinesToAsk(r.desired, &observed)
+	states, err := r.look(ask)
+	if err != nil {
+		return model.Plan{}, nil, err
+	}
+	for name, state := range states {
+		state.Phase = phases[name]
+		observed.Machines[name] = state
+	}
+	return install.Decide(r.desired, &observed, observed.MemoryBefore(), observed.At), &observed, nil
 }
 
 // settle decides and acts until there is nothing left to do at this moment.

@@ -1,11 +1,14 @@
 package install_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -451,7 +454,8 @@ func TestEndsOfRemoval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := test.world()
-				result, err := install.New(w, install.WithNodes(shrinkingNodes{w}), install.WithMachines(shrinkingMachines{w}), install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.desired)
+				p := &shrinkingPlane{shrinking: w}
+				result, err := install.New(p, install.WithNodes(shrinkingNodes{p}), install.WithMachines(shrinkingMachines{p}), install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.desired)
 				if result.ExitCode != int(test.code) {
 					t.Fatalf("code %d: %v; did %s", result.ExitCode, err, w.kinds())
 				}
@@ -522,4 +526,64 @@ func TestRemovalIsToldBefore(t *testing.T) {
 			t.Errorf("told %v, did %v", told, did)
 		}
 	}
+}
+
+// shrinkingPlane is the model as a service plane. The planes of a run act side by side.
+type shrinkingPlane struct {
+	*shrinking
+	mu sync.Mutex
+}
+
+func (p *shrinkingPlane) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = time.Now()
+	if err := p.pass(); err != nil {
+		return nil, err
+	}
+	o := p.observed()
+	o.At, o.Spoke, o.Machines = time.Now(), nil, nil
+	return o, nil
+}
+
+func (p *shrinkingPlane) Act(_ context.Context, _ *model.Desired, a model.Action) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.apply(a)
+}
+
+func (p *shrinkingPlane) Credential(context.Context, string, string) ([]byte, error) {
+	return nil, errors.New("the service has none")
+}
+
+// shrinkingNodes is the nodes plane, shrinkingMachines the machines plane.
+type (
+	shrinkingNodes    struct{ *shrinkingPlane }
+	shrinkingMachines struct{ *shrinkingPlane }
+)
+
+func (p shrinkingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.observed().Spoke, nil
+}
+
+func (p shrinkingNodes) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
+	return p.shrinkingPlane.Act(ctx, nil, a)
+}
+
+func (p shrinkingNodes) Changed() <-chan struct{} { return nil }
+
+func (p shrinkingMachines) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string]model.MachineState{}
+	for _, name := range ask {
+		out[name] = model.MachineState{Power: p.power[name], Trouble: p.trouble[name]}
+	}
+	return out, nil
+}
+
+func (p shrinkingMachines) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
+	return p.shrinkingPlane.Act(ctx, nil, a)
 }

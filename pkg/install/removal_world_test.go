@@ -1,13 +1,11 @@
 package install_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -19,7 +17,6 @@ import (
 // machine controllers, the etcd operator, its machines and the service. What must never happen is
 // an error of apply or pass.
 type shrinking struct {
-	mu       sync.Mutex // of whole runs, whose planes act side by side
 	desired  *model.Desired
 	memory   model.Memory
 	at       time.Time
@@ -359,60 +356,4 @@ func (w *shrinking) kinds() string {
 		}
 	}
 	return strings.Join(all, ", ")
-}
-
-// The planes of the model, for whole runs.
-
-func (w *shrinking) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = time.Now()
-	if err := w.pass(); err != nil {
-		return nil, err
-	}
-	o := w.observed()
-	o.At, o.Spoke, o.Machines = time.Now(), nil, nil
-	return o, nil
-}
-
-func (w *shrinking) Act(_ context.Context, _ *model.Desired, a model.Action) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.apply(a)
-}
-
-func (w *shrinking) Credential(context.Context, string, string) ([]byte, error) {
-	return nil, errors.New("the service has none")
-}
-
-// shrinkingNodes is the nodes plane, shrinkingMachines the machines plane.
-type (
-	shrinkingNodes    struct{ *shrinking }
-	shrinkingMachines struct{ *shrinking }
-)
-
-func (w shrinkingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.observed().Spoke, nil
-}
-
-func (w shrinkingNodes) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	return w.shrinking.Act(ctx, nil, a)
-}
-
-func (w shrinkingNodes) Changed() <-chan struct{} { return nil }
-
-func (w shrinkingMachines) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := map[string]model.MachineState{}
-	for _, name := range ask {
-		out[name] = model.MachineState{Power: w.power[name], Trouble: w.trouble[name]}
-	}
-	return out, nil
-}
-
-func (w shrinkingMachines) Act(ctx context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	return w.shrinking.Act(ctx, nil, a)
 }
