@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -58,10 +58,7 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 				w.observed.Cluster.Validations = undefined
 			}
 			plan := w.decide()
-			explained, _, err := install.New(&plane{world: w}).Explain(t.Context(), explainedBy(w, test.name), &w.observed, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			explained := decide.Explain(explainedBy(w, test.name), &w.observed, "")
 			for asked, plan := range map[string]model.Plan{"create": plan, "why": explained} {
 				if test.name && asked == "create" {
 					continue
