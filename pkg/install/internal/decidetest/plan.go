@@ -1,0 +1,133 @@
+package decidetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Settle decides and acts until there is nothing left to do at this moment.
+func Settle(w *World) error {
+	asked := map[string]int{}
+	for range 40 {
+		plan := w.Decide()
+		if err := WellFormed(plan); err != nil {
+			return err
+		}
+		if len(plan.Actions) == 0 {
+			return nil
+		}
+		for _, a := range plan.Actions {
+			key := fmt.Sprint(a.Key, a.Settings, a.Target)
+			if asked[key]++; asked[key] > 1 {
+				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
+			}
+			if a.Kind == model.StartInstall {
+				if err := onlyNamed(w); err != nil {
+					return err
+				}
+			}
+			if err := w.Apply(a); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("does not come to rest")
+}
+
+// onlyNamed says whether every machine that would be installed is one that
+// the file names or counts.
+func onlyNamed(w *World) error {
+	unnamed, file := 0, w.Desired.Spec
+	for _, h := range w.Observed.Hosts {
+		named := slices.ContainsFunc(w.Desired.Spec.Spec.Hosts, func(s spec.Host) bool { return h.ID == "host-"+s.Name })
+		if !named && !w.Desired.Spec.Spec.AcceptUnknownHosts {
+			return fmt.Errorf("the install is started with %s, which the file does not name", h.ID)
+		}
+		if !named && h.ClusterID != "" {
+			unnamed++
+		}
+	}
+	if counted := file.ControlPlaneCount() + file.WorkerCount() + file.ArbiterCount() - len(file.Spec.Hosts); unnamed > max(0, counted) {
+		return fmt.Errorf("the install is started with %d machines that the file does not name; it counts %d", unnamed, counted)
+	}
+	return nil
+}
+
+// WellFormed checks what every plan has to have.
+func WellFormed(plan model.Plan) error {
+	if plan.Verdict == "" {
+		return fmt.Errorf("a plan without a verdict")
+	}
+	if plan.Verdict == model.VerdictWaiting && len(plan.Waits) == 0 {
+		return fmt.Errorf("a plan that waits and does not say for what: %+v", plan)
+	}
+	seen := map[string]bool{}
+	for _, a := range plan.Actions {
+		if a.Key == "" || a.Scope == "" || a.Kind == "" || a.Reason == "" || seen[a.Key] {
+			return fmt.Errorf("action %+v lacks something or stands twice", a)
+		}
+		seen[a.Key] = true
+	}
+	for _, b := range plan.Blockers {
+		if b.Key == "" || b.Message == "" || b.Remedy == "" || b.Cure == "" || b.Reason == "" {
+			return fmt.Errorf("blocker %+v lacks something", b)
+		}
+	}
+	for _, x := range plan.Waits {
+		if x.Key == "" || x.For == "" || x.Who == "" {
+			return fmt.Errorf("wait %+v lacks something", x)
+		}
+	}
+	return nil
+}
+
+func Keys(actions []model.Action) []string {
+	var out []string
+	for _, a := range actions {
+		out = append(out, a.Key)
+	}
+	return out
+}
+
+func Count(w *World, kind model.Kind) int {
+	n := 0
+	for _, a := range w.Writes {
+		if a.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func HasKind(plan model.Plan, kind model.Kind) bool {
+	return slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == kind })
+}
+
+func HasReason(plan model.Plan, reason string) bool {
+	return slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == reason })
+}
+
+func PlansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.InfraEnvPlan {
+	t.Helper()
+	plans, err := infraenv.Plans(c, have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plans
+}
+
+// Whose is which InfraEnv every host boots.
+func Whose(plans []model.InfraEnvPlan) map[string]string {
+	envs := map[string]string{}
+	for _, p := range plans {
+		for _, host := range p.Hosts {
+			envs[host] = p.Name
+		}
+	}
+	return envs
+}
