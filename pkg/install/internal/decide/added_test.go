@@ -147,6 +147,7 @@ func TestAddNodesToWhatIsNotInstalled(t *testing.T) {
 // that grows: no machine is installed twice, none that the file does not name,
 // and none that was part of the cluster.
 func TestConvergenceOfAddingNodes(t *testing.T) {
+	t.Parallel()
 	exercised := map[model.Kind]int{}
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 2))

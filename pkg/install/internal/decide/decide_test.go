@@ -98,6 +98,7 @@ func checks(n int) []model.Validation {
 // and acting comes to rest, no action is asked for again once it was carried
 // out, and a machine that the file does not name is never installed.
 func TestConvergence(t *testing.T) {
+	t.Parallel()
 	exercised := map[model.Kind]int{}
 	for seed := range uint64(1500) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
+	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -424,38 +425,56 @@ func TestOneImageDrifts(t *testing.T) {
 	}
 }
 
-// Decide registers all that are planned, and then asks for no more.
+// wide is a cluster of ten hosts with so many routes that a few hosts fill an InfraEnv.
+func wide() *spec.Cluster {
+	c := decidetest.Sample(3, 7)
+	for i := range c.Spec.Hosts {
+		net := &spec.HostNet{IP: fmt.Sprintf("10.20.0.%d/16", 4+i), DNS: []string{"10.20.0.1"}}
+		for j := range 1500 {
+			x := uint32(1500*i+j) * 2654435761 // no two alike, and in no order
+			destination := fmt.Sprintf("fd%02x:%04x:%02x::/64", x>>24, x>>8&0xffff, x&0xff)
+			net.Routes = append(net.Routes, spec.Route{Destination: destination, Gateway: "fd10::1"})
+		}
+		c.Spec.Hosts[i].Net = net
+	}
+	return c
+}
+
+// TestDecideRegistersEverySplit: where the hosts need several InfraEnvs, each is registered, and each host boots its own.
 func TestDecideRegistersEverySplit(t *testing.T) {
-	c := decidetest.StaticCluster(6000, false)
+	t.Parallel()
+	c := wide()
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	if err := decidetest.Settle(w); err != nil {
 		t.Fatal(err)
 	}
-	want := len(decidetest.PlansOf(t, c, nil))
-	if got := decidetest.Count(w, model.RegisterInfraEnv); got != want || len(w.Observed.InfraEnvs) != want || want < 2 {
-		t.Errorf("%d InfraEnvs were registered, %d are planned", got, want)
+	plans, err := infraenv.Plans(c, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"cp-0", "worker-5996"} {
+	if got := decidetest.Count(w, model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
+		t.Errorf("%d InfraEnvs were registered, %d are planned", got, len(plans))
+	}
+	if plans, err = infraenv.Plans(c, w.Observed.InfraEnvs); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cp-0", "worker-6"} {
 		env, known := decide.NewSnapshot(w.Desired, &w.Observed).InfraEnv(name)
-		if !known || env.Name != decidetest.Whose(decidetest.PlansOf(t, c, w.Observed.InfraEnvs))[name] {
+		if !known || !slices.ContainsFunc(plans, func(p model.InfraEnvPlan) bool { return p.Name == env.Name && slices.Contains(p.Hosts, name) }) {
 			t.Errorf("%s boots %q", name, env.Name)
 		}
+	}
+	first, last := plans[0], plans[len(plans)-1]
+	if slices.Contains(first.Hosts, "worker-6") || slices.Contains(last.Hosts, "cp-0") {
+		t.Errorf("both hosts are in one of %d InfraEnvs", len(plans))
 	}
 }
 
 // A node that is added to a cluster of several InfraEnvs boots the image that has its
 // network.
 func TestAddingANodeToASplitCluster(t *testing.T) {
-	c := decidetest.Sample(3, 7)
-	for i := range c.Spec.Hosts {
-		net := &spec.HostNet{IP: fmt.Sprintf("10.20.0.%d/16", 4+i), DNS: []string{"10.20.0.1"}}
-		for j := range 1500 { // so that a few hosts fill an InfraEnv
-			address := decidetest.Mac(3, 1500*i+j)
-			net.Routes = append(net.Routes, spec.Route{Destination: "fd" + address[6:8] + ":" + address[9:11] + address[12:14] + ":" + address[15:17] + "::/64", Gateway: "fd10::1"})
-		}
-		c.Spec.Hosts[i].Net = net
-	}
-	w := decidetest.InstalledWithout(t, c, false)
+	t.Parallel()
+	w := decidetest.InstalledWithout(t, wide(), false)
 	before := len(w.Observed.InfraEnvs)
 	if before < 2 {
 		t.Fatalf("%d InfraEnvs", before)

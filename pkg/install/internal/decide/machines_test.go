@@ -17,6 +17,7 @@ import (
 // allowed to be, no image is ejected before its host reboots, and a second run
 // writes nothing. The model refuses what must not be asked for.
 func TestConvergenceOfMachines(t *testing.T) {
+	t.Parallel()
 	exercised := map[model.Kind]int{}
 	for seed := range uint64(750) {
 		r := anyRack(rand.New(rand.NewPCG(seed, 3)))
@@ -302,7 +303,7 @@ func TestAddedNode(t *testing.T) {
 		r.Pass()
 	}
 	for _, a := range r.Writes {
-		if kinds[a.Kind]++; decidetest.ByBMC(a.Kind) && a.Name != "worker-0" {
+		if kinds[a.Kind]++; a.Kind.ByBMC() && a.Name != "worker-0" {
 			t.Errorf("%s of %s", a.Kind, a.Name)
 		}
 	}

@@ -96,6 +96,7 @@ func longAgo(desired *model.Desired, observed *model.Observed) (memory model.Mem
 // a loop names that has looked for hours, in the same order, with the same remedies, and
 // what is kept of a memory as JSON decides as it did.
 func TestOneLookNamesWhatALoopNames(t *testing.T) {
+	t.Parallel()
 	named := map[string]int{}
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 17))

@@ -78,7 +78,7 @@ func anyRack(random *rand.Rand) *decidetest.Rack {
 			if random.IntN(4) == 0 {
 				continue
 			}
-			if decidetest.ByBMC(a.Kind) {
+			if a.Kind.ByBMC() {
 				_ = r.Tell(a)
 			} else {
 				_ = r.Apply(a)

@@ -172,27 +172,6 @@ func WithReserved(c *spec.Cluster, hosts ...string) *spec.Cluster {
 	return c
 }
 
-// StaticCluster has n hosts with static addresses, the even ones on a bond with
-// a VLAN where bonds are asked for.
-func StaticCluster(n int, bonds bool) *spec.Cluster {
-	c := Sample(3, n-3)
-	c.Spec.Network.Defaults.DNS = []string{"10.20.0.1", "10.20.0.2"}
-	for i := range c.Spec.Hosts {
-		host := &c.Spec.Hosts[i]
-		host.Match.MAC = Mac(0, i)
-		host.Net = &spec.HostNet{IP: fmt.Sprintf("10.%d.%d.%d/16", 20+i/60000, i/250%250, 4+i%250), Gateway: "10.20.0.1"}
-		if bonds && i%2 == 0 {
-			host.Net.VLAN, host.Net.Bond = 100, &spec.Bond{Mode: "802.3ad", Ports: []string{Mac(1, i), Mac(2, i)}}
-		}
-	}
-	return c
-}
-
-func Mac(kind, i int) string {
-	x := uint32(i) * 2654435761 // no two alike, and in no order
-	return fmt.Sprintf("52:%02x:%02x:%02x:%02x:%02x", kind, x>>24, x>>16&0xff, x>>8&0xff, x&0xff)
-}
-
 // AddsOne is an installed cluster whose last worker is added and about to ask.
 func AddsOne(t *testing.T) *World {
 	t.Helper()

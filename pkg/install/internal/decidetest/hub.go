@@ -11,6 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// What the world does as a service that is told what it shall come to, and
+// starts by itself.
+
 // release has the service start as soon as it has what it is told to wait for,
 // or, where it stalls, once it is touched.
 func (w *World) release(a model.Action) {

@@ -3,9 +3,7 @@ package decidetest
 import (
 	"fmt"
 	"slices"
-	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -86,6 +84,7 @@ func WellFormed(plan model.Plan) error {
 	return nil
 }
 
+// Keys are the keys of actions, in their order.
 func Keys(actions []model.Action) []string {
 	var out []string
 	for _, a := range actions {
@@ -94,6 +93,7 @@ func Keys(actions []model.Action) []string {
 	return out
 }
 
+// Count is how many actions of a kind were carried out.
 func Count(w *World, kind model.Kind) int {
 	n := 0
 	for _, a := range w.Writes {
@@ -104,30 +104,12 @@ func Count(w *World, kind model.Kind) int {
 	return n
 }
 
+// HasKind reports whether a plan has an action of a kind.
 func HasKind(plan model.Plan, kind model.Kind) bool {
 	return slices.ContainsFunc(plan.Actions, func(a model.Action) bool { return a.Kind == kind })
 }
 
+// HasReason reports whether a plan has a blocker with a reason.
 func HasReason(plan model.Plan, reason string) bool {
 	return slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == reason })
-}
-
-func PlansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.InfraEnvPlan {
-	t.Helper()
-	plans, err := infraenv.Plans(c, have)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plans
-}
-
-// Whose is which InfraEnv every host boots.
-func Whose(plans []model.InfraEnvPlan) map[string]string {
-	envs := map[string]string{}
-	for _, p := range plans {
-		for _, host := range p.Hosts {
-			envs[host] = p.Name
-		}
-	}
-	return envs
 }

@@ -33,8 +33,10 @@ type Box struct {
 	Seen    func(*model.MachineState) // changes what its BMC shows; nil for nothing
 }
 
+// Foreign is an image in a virtual drive that a user has inserted.
 const Foreign = "http://192.0.2.77/rescue.iso?token=secret"
 
+// ImageOf is the URL of the discovery image of a host.
 func ImageOf(host string) string { return "http://192.0.2.1:8080/i/" + host + ".iso" }
 
 // NewRack gives every host of the desired cluster a BMC.
@@ -189,7 +191,7 @@ func (r *Rack) Settle() error {
 				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
 			}
 			do := r.Apply
-			if r.Boxes[a.Name] != nil && ByBMC(a.Kind) {
+			if r.Boxes[a.Name] != nil && a.Kind.ByBMC() {
 				r.Writes, do = append(r.Writes, a), r.Tell
 			}
 			if err := do(a); err != nil {
@@ -198,14 +200,6 @@ func (r *Rack) Settle() error {
 		}
 	}
 	return fmt.Errorf("does not come to rest")
-}
-
-func ByBMC(kind model.Kind) bool {
-	switch kind {
-	case model.InsertMedia, model.SetBootOnce, model.PowerOn, model.PowerOff, model.EjectMedia, model.RestoreBoot:
-		return true
-	}
-	return false
 }
 
 // Pass lets time go by, for the machines too: hosts that install come to the

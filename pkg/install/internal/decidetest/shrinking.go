@@ -92,6 +92,7 @@ func (w *Shrinking) WithBMC(name string) {
 	w.Desired.Spec.Host(name).BMC = &spec.BMC{Address: "https://bmc", Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
 }
 
+// Node is the node of a name, nil if there is none.
 func (w *Shrinking) Node(name string) *model.Node { return w.Spoke.NodeByName(name) }
 
 // Observed is a look at all of it.
@@ -117,6 +118,7 @@ func (w *Shrinking) Observed() *model.Observed {
 	return o
 }
 
+// Decide is one decision, with what a loop remembers.
 func (w *Shrinking) Decide() model.Plan {
 	o := w.Observed()
 	w.Memory.Seen(o, w.At)
@@ -358,15 +360,18 @@ func (w *Shrinking) Kinds() string {
 	return strings.Join(all, ", ")
 }
 
+// DropNode deletes a node and its pods.
 func (w *Shrinking) DropNode(name string) {
 	w.Spoke.Nodes = slices.DeleteFunc(w.Spoke.Nodes, func(n model.Node) bool { return n.Name == name })
 	delete(w.Pods, name)
 }
 
+// DropHost deletes the record that the service has of a host.
 func (w *Shrinking) DropHost(name string) {
 	w.Hosts = slices.DeleteFunc(w.Hosts, func(h model.Host) bool { return h.Hostname == name })
 }
 
+// Host is the record that the service has of a host.
 func (w *Shrinking) Host(name string) *model.Host {
 	i := slices.IndexFunc(w.Hosts, func(h model.Host) bool { return h.Hostname == name })
 	return &w.Hosts[i]

@@ -18,19 +18,20 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// spokeModel is a model of an installed cluster: kubelets that ask, nodes that become Ready.
-type spokeModel struct {
+// Spoke is a model of an installed cluster: kubelets that ask, nodes that become Ready.
+type Spoke struct {
 	Seen     model.Spoke
 	requests int
 	Approved map[string]int // by uid
 }
 
-func NewSpoke() *spokeModel {
-	return &spokeModel{Approved: map[string]int{}, Seen: model.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
+// NewSpoke is an installed cluster without nodes.
+func NewSpoke() *Spoke {
+	return &Spoke{Approved: map[string]int{}, Seen: model.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
 }
 
 // Ask has somebody ask for a certificate.
-func (s *spokeModel) Ask(now time.Time, r model.CertificateRequest, name string, addresses ...string) string {
+func (s *Spoke) Ask(now time.Time, r model.CertificateRequest, name string, addresses ...string) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 	if err != nil {
 		panic(err)
@@ -55,6 +56,7 @@ func (s *spokeModel) Ask(now time.Time, r model.CertificateRequest, name string,
 
 const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
+// ClientRequest is the request by which a kubelet joins the cluster.
 func ClientRequest() model.CertificateRequest {
 	return model.CertificateRequest{
 		Signer: "kubernetes.io/kube-apiserver-client-kubelet", Username: bootstrapper, Usages: []string{"digital signature", "client auth"},
@@ -62,6 +64,7 @@ func ClientRequest() model.CertificateRequest {
 	}
 }
 
+// ServingRequest is the request of the kubelet of a node for its serving certificate.
 func ServingRequest(name string) model.CertificateRequest {
 	return model.CertificateRequest{
 		Signer: "kubernetes.io/kubelet-serving", Username: "system:node:" + name, Usages: []string{"digital signature", "server auth"},
@@ -69,7 +72,8 @@ func ServingRequest(name string) model.CertificateRequest {
 	}
 }
 
-func (s *spokeModel) Apply(a model.Action) error {
+// Apply is the effect of an action, and an error for one that must not be.
+func (s *Spoke) Apply(a model.Action) error {
 	switch a.Kind {
 	case model.ApproveRequest:
 		for i := range s.Seen.Requests {
@@ -92,7 +96,7 @@ func (s *spokeModel) Apply(a model.Action) error {
 	return nil
 }
 
-func (s *spokeModel) update(n *model.Node, a model.Action) error {
+func (s *Spoke) update(n *model.Node, a model.Action) error {
 	labels, taints := map[string]string{}, []model.Taint{}
 	for name, value := range a.Settings {
 		var err error
@@ -122,7 +126,7 @@ func (s *spokeModel) update(n *model.Node, a model.Action) error {
 }
 
 // pass is what kubelets do meanwhile.
-func (s *spokeModel) pass(now time.Time, hosts []model.Host) {
+func (s *Spoke) pass(now time.Time, hosts []model.Host) {
 	s.Seen.Nodes = slices.Clone(s.Seen.Nodes)
 	s.Seen.Requests = slices.Clone(s.Seen.Requests)
 	answered := func(username string, serving bool, name string) (asked, approved bool) {
@@ -167,7 +171,7 @@ func (s *spokeModel) pass(now time.Time, hosts []model.Host) {
 }
 
 // Stranger has somebody ask who is none of the hosts that were just installed.
-func (s *spokeModel) Stranger(random *rand.Rand, w *World) string {
+func (s *Spoke) Stranger(random *rand.Rand, w *World) string {
 	name := "cp-0"
 	switch random.IntN(5) {
 	case 0:

@@ -1,3 +1,5 @@
+// Package decidetest plays what is decided about: a service with its clusters and hosts, a hub, an installed cluster, and
+// machines with BMCs. Each takes actions, lets time pass, and refuses what must never be asked for. It is for tests.
 package decidetest
 
 import (
@@ -24,13 +26,14 @@ type World struct {
 	Absent   string                 // a machine that is never switched on
 	Dark     func(name string) bool // machines that have not booted the image; nil: none
 	Hub      bool                   // a service that asks for approvals, and starts by itself once it has enough
-	Spoke    *spokeModel            // the installed cluster itself; nil: nothing looks at it
+	Spoke    *Spoke                 // the installed cluster itself; nil: nothing looks at it
 	Stalls   bool                   // one that does not notice that it could start, until it is touched
 }
 
 // Start is when a world begins.
 func Start() time.Time { return time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC) }
 
+// NewWorld is a world in which a service has nothing of the desired cluster yet.
 func NewWorld(desired *model.Desired) *World {
 	return &World{Desired: desired, Observed: model.Observed{At: Start()}}
 }
@@ -173,6 +176,7 @@ func (w *World) Apply(a model.Action) error {
 	return nil
 }
 
+// InfraEnv is the InfraEnv of an id, which is there.
 func (w *World) InfraEnv(id string) *model.InfraEnv {
 	for i := range w.Observed.InfraEnvs {
 		if w.Observed.InfraEnvs[i].ID == id {
@@ -182,6 +186,7 @@ func (w *World) InfraEnv(id string) *model.InfraEnv {
 	panic("no InfraEnv " + id)
 }
 
+// Host is the host of an id, which is there.
 func (w *World) Host(id string) *model.Host {
 	for i := range w.Observed.Hosts {
 		if w.Observed.Hosts[i].ID == id {

@@ -93,6 +93,47 @@ func TestInfraEnvsBesideReservedHosts(t *testing.T) {
 	}
 }
 
+// staticCluster has n hosts with static addresses, the even ones on a bond with
+// a VLAN where bonds are asked for.
+func staticCluster(n int, bonds bool) *spec.Cluster {
+	c := decidetest.Sample(3, n-3)
+	c.Spec.Network.Defaults.DNS = []string{"10.20.0.1", "10.20.0.2"}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		host.Match.MAC = mac(0, i)
+		host.Net = &spec.HostNet{IP: fmt.Sprintf("10.%d.%d.%d/16", 20+i/60000, i/250%250, 4+i%250), Gateway: "10.20.0.1"}
+		if bonds && i%2 == 0 {
+			host.Net.VLAN, host.Net.Bond = 100, &spec.Bond{Mode: "802.3ad", Ports: []string{mac(1, i), mac(2, i)}}
+		}
+	}
+	return c
+}
+
+func mac(kind, i int) string {
+	x := uint32(i) * 2654435761 // no two alike, and in no order
+	return fmt.Sprintf("52:%02x:%02x:%02x:%02x:%02x", kind, x>>24, x>>16&0xff, x>>8&0xff, x&0xff)
+}
+
+func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.InfraEnvPlan {
+	t.Helper()
+	plans, err := infraenv.Plans(c, have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plans
+}
+
+// whose is which InfraEnv every host boots.
+func whose(plans []model.InfraEnvPlan) map[string]string {
+	envs := map[string]string{}
+	for _, p := range plans {
+		for _, host := range p.Hosts {
+			envs[host] = p.Name
+		}
+	}
+	return envs
+}
+
 // sizeOf is how many bytes the networks of an InfraEnv take, compressed, of its
 // Ignition at most.
 func sizeOf(networks []model.StaticNetwork) int {
@@ -117,6 +158,7 @@ func made(plans ...model.InfraEnvPlan) []model.InfraEnv {
 // Hosts whose networks do not fit into one InfraEnv are spread over several, of
 // which none is too large and all but the last are well filled.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	const room = 256 << 10
 	for name, test := range map[string]struct {
 		hosts    int
@@ -128,8 +170,8 @@ func TestSplit(t *testing.T) {
 		"thousands":  {hosts: 6000, from: 2, to: 8},
 		"with bonds": {hosts: 3000, bonds: true, from: 2, to: 8},
 	} {
-		c := decidetest.StaticCluster(test.hosts, test.bonds)
-		plans := decidetest.PlansOf(t, c, nil)
+		c := staticCluster(test.hosts, test.bonds)
+		plans := plansOf(t, c, nil)
 		if len(plans) < test.from || len(plans) > test.to {
 			t.Errorf("%s: %d InfraEnvs", name, len(plans))
 		}
@@ -150,7 +192,7 @@ func TestSplit(t *testing.T) {
 			t.Logf("%s: %s holds %d hosts in %d bytes", name, p.Name, len(p.Hosts), size)
 			seen += len(p.Hosts)
 		}
-		if seen != test.hosts || len(decidetest.Whose(plans)) != test.hosts {
+		if seen != test.hosts || len(whose(plans)) != test.hosts {
 			t.Errorf("%s: %d hosts in all", name, seen)
 		}
 	}
@@ -158,8 +200,9 @@ func TestSplit(t *testing.T) {
 
 // Whichever InfraEnvs a crash has left, the rest is made as it would have been.
 func TestSplitGoesOn(t *testing.T) {
-	c := decidetest.StaticCluster(2600, true)
-	fresh := decidetest.PlansOf(t, c, nil)
+	t.Parallel()
+	c := staticCluster(2600, true)
+	fresh := plansOf(t, c, nil)
 	if len(fresh) < 3 {
 		t.Fatalf("only %d InfraEnvs", len(fresh))
 	}
@@ -170,7 +213,7 @@ func TestSplitGoesOn(t *testing.T) {
 				there = append(there, p)
 			}
 		}
-		if diff := cmp.Diff(decidetest.Whose(fresh), decidetest.Whose(decidetest.PlansOf(t, c, made(there...)))); diff != "" {
+		if diff := cmp.Diff(whose(fresh), whose(plansOf(t, c, made(there...)))); diff != "" {
 			t.Fatalf("%0*b is there: %.500s", len(fresh), left, diff)
 		}
 	}
@@ -178,10 +221,11 @@ func TestSplitGoesOn(t *testing.T) {
 
 // A host that has its InfraEnv keeps it, wherever others are added or taken away.
 func TestSplitMovesNobody(t *testing.T) {
-	c := decidetest.StaticCluster(4000, true)
-	before := decidetest.PlansOf(t, c, nil)
+	t.Parallel()
+	c := staticCluster(4000, true)
+	before := plansOf(t, c, nil)
 	hosts := c.Spec.Hosts
-	more := decidetest.StaticCluster(4600, true).Spec.Hosts[4000:]
+	more := staticCluster(4600, true).Spec.Hosts[4000:]
 	for name, now := range map[string][]spec.Host{
 		"added at the end":           slices.Concat(hosts, more),
 		"added at the beginning":     slices.Concat(hosts[:3], more, hosts[3:]),
@@ -190,8 +234,8 @@ func TestSplitMovesNobody(t *testing.T) {
 		"those of the first and new": slices.Concat(hosts[3500:], more),
 	} {
 		c.Spec.Hosts = now
-		plans := decidetest.PlansOf(t, c, made(before...))
-		was, is := decidetest.Whose(before), decidetest.Whose(plans)
+		plans := plansOf(t, c, made(before...))
+		was, is := whose(before), whose(plans)
 		for _, h := range now {
 			if was[h.Name] != "" && was[h.Name] != is[h.Name] {
 				t.Fatalf("%s: %s was in %s and is in %s", name, h.Name, was[h.Name], is[h.Name])
@@ -200,7 +244,7 @@ func TestSplitMovesNobody(t *testing.T) {
 				t.Fatalf("%s: %s is in none", name, h.Name)
 			}
 		}
-		if diff := cmp.Diff(is, decidetest.Whose(decidetest.PlansOf(t, c, made(plans...)))); diff != "" {
+		if diff := cmp.Diff(is, whose(plansOf(t, c, made(plans...)))); diff != "" {
 			t.Errorf("%s: another plan once they are made: %.500s", name, diff)
 		}
 	}
@@ -208,12 +252,13 @@ func TestSplitMovesNobody(t *testing.T) {
 
 // One more host goes where there is room, and a full InfraEnv stays as it is.
 func TestOneMoreHost(t *testing.T) {
-	c := decidetest.StaticCluster(3000, false)
-	before := decidetest.PlansOf(t, c, nil)
-	c.Spec.Hosts = append(c.Spec.Hosts, decidetest.StaticCluster(3001, false).Spec.Hosts[3000])
-	plans := decidetest.PlansOf(t, c, made(before...))
+	t.Parallel()
+	c := staticCluster(3000, false)
+	before := plansOf(t, c, nil)
+	c.Spec.Hosts = append(c.Spec.Hosts, staticCluster(3001, false).Spec.Hosts[3000])
+	plans := plansOf(t, c, made(before...))
 	last := before[len(before)-1].Name
-	if got := decidetest.Whose(plans)["worker-2997"]; got != last || len(plans) != len(before) {
+	if got := whose(plans)["worker-2997"]; got != last || len(plans) != len(before) {
 		t.Errorf("the new host is in %s of %d; %s had room", got, len(plans), last)
 	}
 	if before[0].Settings.String() != plans[0].Settings.String() {
@@ -223,14 +268,15 @@ func TestOneMoreHost(t *testing.T) {
 
 // Hosts of several architectures never share an InfraEnv.
 func TestSplitOfArchitectures(t *testing.T) {
-	c := decidetest.StaticCluster(2400, true)
+	t.Parallel()
+	c := staticCluster(2400, true)
 	c.Spec.OpenShift.Arch = spec.Multi
 	for i := range c.Spec.Hosts {
 		if i%3 == 0 {
 			c.Spec.Hosts[i].Arch = spec.ARM
 		}
 	}
-	plans := decidetest.PlansOf(t, c, nil)
+	plans := plansOf(t, c, nil)
 	arches := map[spec.Arch]int{}
 	for _, p := range plans {
 		arches[p.Arch]++
@@ -238,14 +284,14 @@ func TestSplitOfArchitectures(t *testing.T) {
 	if plans[0].Arch != spec.X86 || arches[spec.X86] < 2 || arches[spec.ARM] < 1 {
 		t.Errorf("%v", arches)
 	}
-	was, arm := decidetest.Whose(plans), map[string]bool{}
+	was, arm := whose(plans), map[string]bool{}
 	for _, h := range c.Spec.Hosts {
 		arm[h.Name] = h.Arch == spec.ARM
 	}
 	for i := range plans { // one after the other is missing
 		have := made(slices.Delete(slices.Clone(plans), i, i+1)...)
-		again := decidetest.PlansOf(t, c, have)
-		for name, env := range decidetest.Whose(again) {
+		again := plansOf(t, c, have)
+		for name, env := range whose(again) {
 			if was[name] != plans[i].Name && was[name] != env {
 				t.Fatalf("without %s: %s was in %s and is in %s", plans[i].Name, name, was[name], env)
 			}
@@ -278,17 +324,17 @@ func FuzzStaticNetworkSize(f *testing.F) {
 // BenchmarkInfraEnvPlans4000 measures the networks of 4,000 hosts.
 func BenchmarkInfraEnvPlans4000(b *testing.B) {
 	const bound = time.Second
-	c := decidetest.StaticCluster(4000, true)
+	c := staticCluster(4000, true)
 	for _, have := range []string{"none", "all"} {
 		b.Run(have, func(b *testing.B) {
 			var envs []model.InfraEnv
 			if have == "all" {
-				envs = made(decidetest.PlansOf(b, c, nil)...)
+				envs = made(plansOf(b, c, nil)...)
 			}
 			var took []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				decidetest.PlansOf(b, c, envs)
+				plansOf(b, c, envs)
 				took = append(took, time.Since(began))
 			}
 			slices.Sort(took)

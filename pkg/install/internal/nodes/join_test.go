@@ -17,6 +17,7 @@ import (
 // for, each host becomes a node by two approvals, nobody else gets any, and a second run
 // writes nothing.
 func TestConvergenceOfNodes(t *testing.T) {
+	t.Parallel()
 	exercised := map[model.Kind]int{}
 	ready, marked := 0, 0
 	for seed := range uint64(150) {

@@ -135,6 +135,7 @@ func anyShrinking(random *rand.Rand) *decidetest.Shrinking {
 // not named, no MachineSet is lowered twice or gives up another Machine, etcd keeps its members,
 // and a second run does nothing.
 func TestConvergenceOfRemoval(t *testing.T) {
+	t.Parallel()
 	exercised := map[model.Kind]int{}
 	gone, kept := 0, 0
 	for seed := range uint64(1500) {
