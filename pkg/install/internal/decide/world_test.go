@@ -3,6 +3,7 @@ package decide_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
+
+// TestMain has garbage collected seldom. The worlds of these tests are small and many, so that a third of the time goes
+// into that otherwise.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // addingWorld is an installed cluster that takes more hosts: worker-1 has
 // registered to be added, and is ready.

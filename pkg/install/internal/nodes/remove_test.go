@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
+
+// TestMain has garbage collected seldom. The clusters of these tests are small and many.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // TestOrderOfRemoval is what is done to a node of each kind, in its order, and that nothing is left
 // to do then.
