@@ -13,10 +13,11 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -307,77 +308,121 @@ func TestTerminatingNamespace(t *testing.T) {
 	}
 }
 
-// Everything that was made goes, in order; what others put there stays.
-func TestDelete(t *testing.T) {
-	s := newStage(t)
-	s.settle()
-	theirs := object("v1", "Secret", s.namespace, "theirs", map[string]any{})
-	if _, err := s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+// pooled is an Agent of an InfraEnv "rack".
+func pooled(namespace, name string, spec map[string]any) *unstructured.Unstructured {
+	u := object("agent-install.openshift.io/v1beta1", hubapi.KindAgent, namespace, name, map[string]any{
+		"spec": spec, "status": map[string]any{"debugInfo": map[string]any{"state": "known-unbound"}},
+	})
+	u.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: "rack"})
+	u.SetResourceVersion("1")
+	return u
+}
+
+// Agents that are reserved are brought along from whatever pool, with what is known of them, and
+// no others of it; neither is its InfraEnv. Their changes are told.
+func TestReservedAgents(t *testing.T) {
+	p, at := filledPlane(t, "ns")
+	pool := watchedNamespace(t, p.api, "pool")
+	put(t, at, deployed("ns", "lab")...)
+	put(t, pool, pooled("pool", "free", map[string]any{"approved": true}), pooled("pool", "other", map[string]any{"approved": true}),
+		pooled("pool", "mine", map[string]any{"approved": true, "clusterDeploymentName": bound("ns", "lab")}),
+		pooled("pool", "theirs", map[string]any{"approved": true, "clusterDeploymentName": bound("else", "prod")}))
+	query := model.Query{Name: "lab", ID: "ns/lab", Agents: []string{"pool/free", "pool/mine", "pool/theirs", "pool/none"}}
+	look := func() *model.Observed {
+		t.Helper()
+		o, err := p.Observe(t.Context(), query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
 	}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	o := look()
+	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 2 || len(o.Elsewhere) != 1 {
+		t.Fatalf("InfraEnvs %+v, hosts %+v, elsewhere %+v", o.InfraEnvs, o.Hosts, o.Elsewhere)
 	}
-	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs} {
-		if list, err := s.client(k).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
-			t.Errorf("%s: %d are left, %v", k.Resource().Resource, len(list.Items), err)
+	for i, want := range []model.Host{
+		{ID: "free", Reserved: "pool/free", State: model.HostUnbound, InfraEnvID: "pool/rack"},
+		{ID: "mine", Reserved: "pool/mine", State: model.HostBinding, InfraEnvID: "pool/rack", ClusterID: "ns/lab"},
+	} {
+		if h := o.Hosts[i]; h.ID != want.ID || h.Reserved != want.Reserved || h.State != want.State || h.InfraEnvID != want.InfraEnvID || h.ClusterID != want.ClusterID {
+			t.Errorf("host %+v, want %+v", h, want)
 		}
 	}
-	list, err := s.client(kube.Secrets).List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != "theirs" {
-		t.Errorf("Secrets: %+v, %v", list, err)
+	if e := o.Elsewhere[0]; e.Reserved != "pool/theirs" || e.ClusterName != "prod" {
+		t.Errorf("elsewhere %+v", e)
 	}
-	if o := s.observe(); o.Cluster != nil {
-		t.Error("the cluster is still observed")
+	changed := p.Changed(query)
+	late := pooled("pool", "none", map[string]any{"approved": false})
+	put(t, pool, late)
+	select {
+	case <-changed:
+	default:
+		t.Error("a reserved Agent that comes is not told")
+	}
+	if o := look(); len(o.Hosts) != 3 {
+		t.Errorf("hosts %+v", o.Hosts)
 	}
 }
 
-// A finalizer that stays is explained by whose it is.
-func TestDeleteThatHangs(t *testing.T) {
+// Who has hosts from a pool in the namespace of others may look at the hosts there and at what these booted, and at
+// nothing else of it.
+func TestPoolOfOthers(t *testing.T) {
 	s := newStage(t)
-	s.plane.api.Clock = clock.Scaled(1200)
-	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
+	c := server.Start(t)
+	pool, user := c.Namespace(t), "user-"+s.namespace
+	within, wide := kubetest.DocumentedRole(t, "hub-role.yaml")
+	config := c.User(t, user, wide...)
+	c.Grant(t, config, user, s.namespace, within...)
+	c.Grant(t, config, user, pool,
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents", "infraenvs", "nmstateconfigs"}, Verbs: []string{"list", "watch"}},
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents"}, Verbs: []string{"patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupMetal3}, Resources: []string{"baremetalhosts"}, Verbs: []string{"list", "watch", "patch"}})
+	s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
-	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Letting go deletes nothing and changes no field.
-func TestRelease(t *testing.T) {
-	s := newStage(t)
-	s.settle()
-	before := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]
-	if err := s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs} {
-		u := s.get(k, s.namespace)
-		if u.GetLabels()["oaictl.io/cluster"] != "" {
-			t.Errorf("%s has its label", string(k))
-		}
-		if kube.AppliedEntry(u) >= 0 {
-			t.Errorf("%s is owned: %+v", string(k), u.GetManagedFields())
+	const id = "00000000-0000-0000-0000-00000000000b"
+	u := pooled(pool, id, map[string]any{"approved": true, "role": "auto-assign"})
+	u.SetResourceVersion("")
+	u.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: "rack", hubapi.LabelAgentBMH: "metal"})
+	delete(u.Object, "status")
+	machine := object("metal3.io/v1alpha1", hubapi.KindBareMetalHost, pool, "metal", map[string]any{"spec": map[string]any{"online": true}})
+	for k, u := range map[kube.Kind]*unstructured.Unstructured{kube.Agents: u, kube.BareMetalHosts: machine} {
+		if _, err := s.admin.Resource(k.Resource()).Namespace(pool).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if after := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]; !kube.Within(before, after) || !kube.Within(after, before) {
-		t.Errorf("changed: %v, %v", before, after)
+	s.desired.Spec.Spec.Hosts[0].Match.Agent = pool + "/" + id
+	o, err := s.plane.Observe(t.Context(), s.desired.Query(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.until("foreign", func(o *model.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
-
-	// Whoever names it may take it over again.
-	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
-		t.Errorf("adopting does %v", done)
+	if len(o.Hosts) != 1 || o.Hosts[0].Returns != model.ReturnByHub {
+		t.Fatalf("hosts %+v", o.Hosts)
 	}
-	s.desired.Options.Adopt = ""
-	if o := s.observe(); o.Cluster == nil || !o.Cluster.Owned {
-		t.Errorf("adopted: %+v", o.Cluster)
+	reference := func() string {
+		t.Helper()
+		now, err := s.admin.Resource(kube.BareMetalHosts.Resource()).Namespace(pool).Get(t.Context(), "metal", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.GetAnnotations()[hubapi.AnnotationBMACClusterReference]
+	}
+	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
+	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
+		t.Fatal(err)
+	}
+	if bound := reference(); bound != s.namespace+"/"+s.namespace {
+		t.Errorf("bound to %q", bound)
+	}
+	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}); err != nil {
+		t.Fatal(err)
+	}
+	if bound := reference(); bound != "" {
+		t.Errorf("still bound to %q", bound)
+	}
+	// A cluster of the same hub in that namespace is another matter.
+	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.CodeOf(err) != model.CodeAuth {
+		t.Errorf("a cluster there: %v", err)
 	}
 }

@@ -1,17 +1,20 @@
 package hub
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic/fake"
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -198,6 +201,136 @@ func TestWriteThatDidNotTake(t *testing.T) {
 		}
 		if err := p.Act(t.Context(), desired, plan.Actions[i]); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// wantNothing observes with a plane that remembers nothing and decides.
+func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) model.Plan {
+	t.Helper()
+	o, err := p.Observe(t.Context(), model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
+	for _, a := range plan.Actions {
+		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
+	}
+	for _, b := range plan.Blockers {
+		t.Errorf("blocked: %s", b.Message)
+	}
+	return plan
+}
+
+// Whatever an example says, a process that did not make its objects takes them
+// for what they shall be.
+func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
+	examples, err := filepath.Glob("../../../examples/*/cluster.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatal(examples, err)
+	}
+	read := 0
+	for _, path := range examples {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			c, err := spec.Load(t.Context(), path, spec.OSEnv())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Spec.Operators)+len(c.Spec.Bundles)+len(c.Spec.Overrides.Host)+len(c.Spec.Overrides.InfraEnv) > 0 || c.Spec.InfraEnv.Ref != "" {
+				t.Skip("not all of it has a place on a hub, or in the namespace")
+			}
+			p, at := filledPlane(t, c.Metadata.Name)
+			made(t, p, at, c)
+			wantNothing(t, p, c)
+			read++
+		})
+	}
+	if read < 5 {
+		t.Errorf("%d examples only", read)
+	}
+}
+
+// Roles that mean the same machines are the same, in whatever words.
+func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
+	for _, roles := range []string{"all", "none", "[control-plane, worker]", "[worker]", "[control-plane, worker, arbiter]"} {
+		t.Run(roles, func(t *testing.T) {
+			text := strings.Replace(fullText, "hyperthreading: [control-plane]", "hyperthreading: "+roles, 1)
+			p, at := filledPlane(t, "lab")
+			c := parseCluster(t, text)
+			made(t, p, at, c)
+			wantNothing(t, p, c)
+			other := parseCluster(t, fullText)
+			o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := install.Decide(&model.Desired{Spec: other}, o, model.Memory{}, o.At)
+			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(model.SettingHyperthreading) {
+				t.Errorf("other roles: %+v", plan.Actions)
+			}
+		})
+	}
+}
+
+// Time servers beside those of DHCP are a matter of the images: one that the
+// file only refers to is not changed, and nothing is sent for it.
+func TestTimeServersOfAPool(t *testing.T) {
+	for name, test := range map[string]struct {
+		pool []any
+		warn bool
+	}{"the same": {[]any{"ntp.example.com"}, false}, "others": {[]any{"10.0.0.1"}, true}, "none": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(clusterText, "name: %s", "name: lab", 1)
+			text = strings.Replace(text, `  discovery: {kernelArgs: [console=ttyS0], networkDelay: 30s}`, "  infraEnv: {ref: pool}", 1)
+			text = strings.Replace(text, `version: "4.20"`, `version: "4.20.3", releaseImage: "quay.io/ocp/release:4.20.3-x86_64"`, 1)
+			p, at := filledPlane(t, "lab")
+			c := parseCluster(t, text)
+			made(t, p, at, c)
+			fields := map[string]any{"pullSecretRef": map[string]any{"name": "x"}}
+			if test.pool != nil {
+				fields["additionalNTPSources"] = test.pool
+			}
+			pool := object("agent-install.openshift.io/v1beta1", "InfraEnv", "lab", "pool", map[string]any{"spec": fields})
+			pool.SetResourceVersion("1")
+			put(t, at, pool)
+			plan := wantNothing(t, p, c)
+			warned := false
+			for _, w := range plan.Warnings {
+				warned = warned || strings.Contains(w.Message, string(model.SettingExtraNTP))
+			}
+			if warned != test.warn {
+				t.Errorf("warnings %+v", plan.Warnings)
+			}
+		})
+	}
+}
+
+// Every row that the service has of an InfraEnv's image, and what is said of it.
+func TestImageOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		status              metav1.ConditionStatus
+		reason, message     string
+		url                 string
+		want                model.ImageState
+		says, doesNotRepeat string
+	}{
+		"not looked at":     {want: model.ImagePending},
+		"no cluster yet":    {status: metav1.ConditionUnknown, reason: "MissingClusterDeployment", message: "ClusterDeployment not found", want: model.ImagePending, says: "not found"},
+		"in progress":       {status: metav1.ConditionTrue, reason: "ImageCreated", message: "Image has been created", want: model.ImagePending},
+		"there":             {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", url: "http://x/full.iso", want: model.ImageReady},
+		"no image service":  {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", want: model.ImagePending, says: "enable-image-service"},
+		"refused":           {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "bad nmstate", want: model.ImageFailed, says: "bad nmstate"},
+		"a password in it":  {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "proxy http://me:hunter2@proxy:3128 is no URL", want: model.ImageFailed, says: "proxy:3128", doesNotRepeat: "hunter2"},
+		"unknown to oaictl": {status: metav1.ConditionFalse, reason: "Other", message: "what", want: model.ImagePending, says: "what"},
+	} {
+		env := &agentinstall.InfraEnv{}
+		env.Status.ISODownloadURL = test.url
+		if test.status != "" {
+			env.Status.Conditions = []hubapi.Condition{{Type: hubapi.ConditionImageCreated, Status: test.status, Reason: test.reason, Message: test.message}}
+		}
+		got := imageOf(env)
+		if got.State != test.want || !strings.Contains(got.Info, test.says) || (got.Info == "") != (test.says == "") || test.doesNotRepeat != "" && strings.Contains(got.Info, test.doesNotRepeat) {
+			t.Errorf("%s: got %s, %q", name, got.State, got.Info)
 		}
 	}
 }
