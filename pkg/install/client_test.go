@@ -515,7 +515,7 @@ func TestLoopOfOnesOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ended, err := plan.Ended(); ended && !acted {
-			if err != nil || refused != 2 || decidetest.Count(p.World, model.RegisterCluster) != 1 || decidetest.Count(p.World, model.StartInstall) != 1 {
+			if err != nil || refused != 2 || p.Count(model.RegisterCluster) != 1 || p.Count(model.StartInstall) != 1 {
 				t.Errorf("%v; refused %d times; wrote %v", err, refused, decidetest.Keys(p.Writes))
 			}
 			return

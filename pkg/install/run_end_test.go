@@ -85,7 +85,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || model.NextOf(err) == "" {
 			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
-		if n := decidetest.Count(p.World, model.UpdateHost); n > 12 {
+		if n := p.Count(model.UpdateHost); n > 12 {
 			t.Errorf("%d updates were sent", n)
 		}
 		if took > 30*time.Minute {
@@ -108,7 +108,7 @@ func TestAnImageThatNeverLastsLong(t *testing.T) {
 		if model.CodeOf(err) != model.CodeNeedsUser {
 			t.Errorf("Run: %v", err)
 		}
-		if n := decidetest.Count(p.World, model.RenewImage); n < 2 || n > 80 {
+		if n := p.Count(model.RenewImage); n < 2 || n > 80 {
 			t.Errorf("renewed %d times in an hour", n)
 		}
 	})
@@ -136,7 +136,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 		if _, _, err := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		if n := decidetest.Count(p.World, model.RegisterInfraEnv); n != 1 {
+		if n := p.Count(model.RegisterInfraEnv); n != 1 {
 			t.Errorf("registered %d times", n)
 		}
 	})
@@ -185,7 +185,7 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 					t.Fatalf("Detach: %v", err)
 				case test.code == 0 && len(result.Plan.Waits)+len(result.Plan.Blockers) == 0:
 					t.Errorf("left without saying what is waited for: %+v", result.Plan)
-				case test.code == 0 && decidetest.Count(p.World, model.RegisterInfraEnv) != 1:
+				case test.code == 0 && p.Count(model.RegisterInfraEnv) != 1:
 					t.Errorf("left before the image was made: %v", decidetest.Keys(p.Writes))
 				case test.code != 0 && (model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) || model.NextOf(err) == ""):
 					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.CodeOf(err), model.NextOf(err), test.code, test.text)

@@ -459,7 +459,7 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 				p := &deletedPlane{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
 				var events []model.Event
 				result, err := install.New(p, install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
-				if n := decidetest.Count(p.World, model.RegisterCluster); n != 1 {
+				if n := p.Count(model.RegisterCluster); n != 1 {
 					t.Errorf("registered %d times", n)
 				}
 				if !p.gone {
@@ -665,7 +665,7 @@ func TestReimageGoesOnByItself(t *testing.T) {
 		if _, _, err := runFor(t, p, false); err != nil {
 			t.Fatal(err)
 		}
-		if decidetest.Count(p.World, model.UpdateInfraEnv) != 1 || decidetest.Count(p.World, model.StartInstall) != 1 {
+		if p.Count(model.UpdateInfraEnv) != 1 || p.Count(model.StartInstall) != 1 {
 			t.Errorf("wrote %v", decidetest.Keys(p.Writes))
 		}
 	})

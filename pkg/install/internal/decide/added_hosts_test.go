@@ -74,9 +74,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 					if a.Kind == model.InstallHost || a.Kind == model.UpdateHost {
 						t.Errorf("%s of %s", a.Kind, a.Name)
 					}
-					if err := w.Apply(a); err != nil {
-						t.Fatal(err)
-					}
+					w.Do(t, a)
 				}
 				w.Pass()
 			}
@@ -146,12 +144,12 @@ func TestUnnamedNodes(t *testing.T) {
 func TestNodesNeedAnImage(t *testing.T) {
 	w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.InfraEnvs[0].Settings[model.SettingVersion] = model.ValueOf("4.20")
-	if err := decidetest.Settle(w); err != nil || decidetest.Count(w, model.RegisterInfraEnv) > 0 {
+	if err := w.Settle(); err != nil || w.Count(model.RegisterInfraEnv) > 0 {
 		t.Errorf("%v: writes %v", err, decidetest.Keys(w.Writes))
 	}
 	w = decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.InfraEnvs = nil
-	if err := decidetest.Settle(w); err != nil || decidetest.Count(w, model.RegisterInfraEnv) != 1 {
+	if err := w.Settle(); err != nil || w.Count(model.RegisterInfraEnv) != 1 {
 		t.Errorf("%v: writes %v", err, decidetest.Keys(w.Writes))
 	}
 }

@@ -153,7 +153,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		w := decidetest.AnyGrowing(t, random)
 		for range 20 {
-			if err := decidetest.Settle(w); err != nil {
+			if err := w.Settle(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			w.Pass()
@@ -169,7 +169,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 			}
 		}
 		w.Writes = nil
-		if err := decidetest.Settle(w); err != nil || len(w.Writes) > 0 {
+		if err := w.Settle(); err != nil || len(w.Writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, decidetest.Keys(w.Writes), err)
 		}
 	}
@@ -197,11 +197,7 @@ func TestAddingANode(t *testing.T) {
 			if decidetest.HasKind(plan, model.InstallHost) {
 				wiped = slices.ContainsFunc(plan.Wipes, func(x model.Wipe) bool { return x.Host == "worker-1" && x.Install })
 			}
-			for _, a := range plan.Actions {
-				if err := w.Apply(a); err != nil {
-					t.Fatal(err)
-				}
-			}
+			w.Do(t, plan.Actions...)
 			if len(plan.Actions) == 0 {
 				w.Pass()
 			}
@@ -242,9 +238,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 		w.Desired.Spec.Spec.Registry.Mirrors = []spec.Mirror{{Source: "quay.io/a", Mirrors: []string{"m.io/a"}}}
 		var plan model.Plan
 		for range 12 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
+			w.Rest(t)
 			w.Pass()
 			plan = w.Decide()
 			for _, warning := range plan.Warnings {
@@ -254,7 +248,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"w-5", "cp-3", "vote"}) {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
-		if got := decidetest.Count(w, model.InstallHost); got != 3 || decidetest.Count(w, model.RegisterCluster)+decidetest.Count(w, model.UpdateCluster)+decidetest.Count(w, model.RegisterInfraEnv) > 0 {
+		if got := w.Count(model.InstallHost); got != 3 || w.Count(model.RegisterCluster)+w.Count(model.UpdateCluster)+w.Count(model.RegisterInfraEnv) > 0 {
 			t.Errorf("hub %v: writes %v", hub, decidetest.Keys(w.Writes))
 		}
 		for _, a := range w.Writes {
@@ -272,12 +266,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 func TestNodesOfAnImportedCluster(t *testing.T) {
 	w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.Cluster.Kubeconfig, w.Observed.Results.Kubeconfig = false, false
-	for range 12 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 12)
 	if plan := w.Decide(); plan.Verdict != model.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
 		t.Errorf("plan %+v", plan)
 	}

@@ -29,15 +29,10 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	w.Hub, w.Observed.Enrolled = true, []model.Enrolled{}
 	later := c.Spec.Hosts[3]
 	c.Spec.Hosts = c.Spec.Hosts[:3] // whose worker is still to be written
-	registered := func() int { return decidetest.Count(w, model.RegisterHost) }
+	registered := func() int { return w.Count(model.RegisterHost) }
 	run := func() {
 		t.Helper()
-		for range 20 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 20)
 	}
 	w.Dark = func(name string) bool { return name == "cp-2" } // has to wait, so that nothing starts
 	run()
@@ -96,9 +91,7 @@ func TestEnrolledMachines(t *testing.T) {
 		w := decidetest.NewWorld(&model.Desired{Spec: c})
 		w.Dark = func(string) bool { return true }
 		for range 4 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
+			w.Rest(t)
 		}
 		w.Observed.Enrolled = test.enrolled
 		if test.change != nil {
@@ -131,12 +124,7 @@ func TestEnrolledMachineThatIsNotRequired(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Observed.Enrolled = []model.Enrolled{}
 	w.Absent = "worker-0"
-	for range 6 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 6)
 	for i := range w.Observed.Enrolled {
 		if w.Observed.Enrolled[i].Name == "worker-0" {
 			w.Observed.Enrolled[i].Trouble = "wrong password"
@@ -163,12 +151,7 @@ func TestUnnamedMachineThatTheServiceCannotBoot(t *testing.T) {
 	c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Hub, w.Observed.Enrolled = true, []model.Enrolled{}
-	for range 10 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 10)
 	if len(w.Observed.InfraEnvs) == 0 {
 		t.Fatal("there is no image")
 	}
@@ -243,12 +226,7 @@ func TestApproval(t *testing.T) {
 func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), true)
 	w.Absent, w.Desired.Options.AddNodes = "", true
-	for range 20 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 20)
 	update, do := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.InstallHost })
 	if update < 0 || do < update || values(w.Writes[do].Settings) != "map[approved:true]" || !w.Writes[do].Destructive {
 		t.Errorf("writes %v", w.Writes)

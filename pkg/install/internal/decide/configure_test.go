@@ -41,11 +41,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 		if strings.Join(writes, " ") != test.writes || warned != test.warns {
 			t.Errorf("%s: writes %v, warnings %+v", name, writes, plan.Warnings)
 		}
-		for _, a := range plan.Actions {
-			if err := w.Apply(a); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.Do(t, plan.Actions...)
 		if again := w.Decide(); decidetest.HasKind(again, model.RemoveManifest) {
 			t.Errorf("%s: removed again", name)
 		}
@@ -293,13 +289,8 @@ func TestEveryOwnedFieldIsSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := decidetest.NewWorld(&model.Desired{Spec: c})
-		for range 10 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
-		if decidetest.Count(w, model.StartInstall) != 1 {
+		w.Live(t, 10)
+		if w.Count(model.StartInstall) != 1 {
 			t.Fatalf("not installed: %v, then %+v", decidetest.Keys(w.Writes), w.Decide())
 		}
 		for _, a := range w.Writes {
@@ -323,10 +314,8 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 	for i := range w.Observed.Hosts {
 		w.Observed.Hosts[i].Settings = model.Settings{}
 	}
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
-	if decidetest.Count(w, model.UpdateHost) != 2 || len(w.Writes) != 2 {
+	w.Rest(t)
+	if w.Count(model.UpdateHost) != 2 || len(w.Writes) != 2 {
 		t.Fatalf("wrote %v", decidetest.Keys(w.Writes))
 	}
 	for _, a := range w.Writes {
@@ -340,7 +329,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 		}
 	}
 	w.Writes = nil
-	if err := decidetest.Settle(w); err != nil || len(w.Writes) > 0 {
+	if err := w.Settle(); err != nil || len(w.Writes) > 0 {
 		t.Errorf("a second run writes %v (%v)", decidetest.Keys(w.Writes), err)
 	}
 	w.Desired.Options.ResendSecrets = true

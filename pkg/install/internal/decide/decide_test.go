@@ -103,12 +103,12 @@ func TestConvergence(t *testing.T) {
 	for seed := range uint64(1500) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		w := anyWorld(random)
-		if err := decidetest.Settle(w); err != nil {
+		if err := w.Settle(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for range 20 { // a second run, and time, must not bring a write back
 			w.Pass()
-			if err := decidetest.Settle(w); err != nil {
+			if err := w.Settle(); err != nil {
 				t.Fatalf("seed %d, later: %v", seed, err)
 			}
 		}
@@ -116,7 +116,7 @@ func TestConvergence(t *testing.T) {
 			exercised[a.Kind]++
 		}
 		w.Writes = nil
-		if err := decidetest.Settle(w); err != nil || len(w.Writes) > 0 {
+		if err := w.Settle(); err != nil || len(w.Writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, decidetest.Keys(w.Writes), err)
 		}
 	}
@@ -140,12 +140,7 @@ func TestHappyWay(t *testing.T) {
 			c.Spec.InfraEnv.Bind = bind
 			w := decidetest.NewWorld(&model.Desired{Spec: c})
 			w.Hub, w.Stalls = way&2 != 0, way&4 != 0
-			for range 40 {
-				if err := decidetest.Settle(w); err != nil {
-					t.Fatal(err)
-				}
-				w.Pass()
-			}
+			w.Live(t, 40)
 			plan := w.Decide()
 			if plan.Verdict != model.VerdictInstalled {
 				t.Errorf("%v %s, hub %v: verdict %s (%s), waits %v, blockers %v", size, bind, w.Hub, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)

@@ -72,9 +72,7 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	}
 	w.Absent, w.Desired.Options.AddNodes = "", true
 	w.Observed.Cluster.State = model.ClusterAddingHosts
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	if i := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.Writes[i].Settings[model.SettingOSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", decidetest.Keys(w.Writes))
 	}
@@ -90,9 +88,7 @@ func TestNodesKeepNetworks(t *testing.T) {
 	w.Dark = func(string) bool { return true }
 	networks := func() string {
 		t.Helper()
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		var all []model.StaticNetwork
 		if err := w.Observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all); err != nil {
 			t.Fatal(err)
@@ -128,12 +124,7 @@ func TestNodesKeepNetworks(t *testing.T) {
 func TestWaitForTheHostOfAnInfraEnv(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.WithOwn(decidetest.Sample(3, 0), map[string]string{"cp-1": "b"})})
 	w.Dark = func(string) bool { return true }
-	for range 2 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 2)
 	w.InfraEnv("infraenv-b").Image.State = model.ImagePending
 	waits := func(host string) string {
 		for _, x := range w.Decide().Waits {
@@ -202,12 +193,7 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 		if w.Absent = ""; blocked != "" {
 			continue
 		}
-		for range 20 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 20)
 		if end := w.Decide(); end.Verdict != model.VerdictInstalled || !slices.Equal(end.Added, []string{"worker-1"}) || w.Host("host-worker-1").InfraEnvID != "infraenv-b" {
 			t.Errorf("%s: %+v", name, end)
 		}

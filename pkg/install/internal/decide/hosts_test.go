@@ -90,12 +90,7 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 	} {
 		w := decidetest.NewWorld(&model.Desired{Spec: c})
 		w.Absent = test.host
-		for range 5 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 5)
 		other := decidetest.Machine("other", c.Host(test.host).Match.MAC, 90)
 		other.ClusterID = "cluster-2"
 		w.Observed.Elsewhere = []model.HostElsewhere{{Host: decidetest.Machine("third", "52:54:00:ff:ff:01", 91)}, {Host: other, ClusterName: test.cluster}}

@@ -211,9 +211,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	w.Desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
 	w.Desired.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
 	w.Desired.Options.Reimage = true
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	w.Desired.Options.Reimage = false // another run, which was not told
 	for left := 3; left > 0; left-- {
 		plan := w.Decide()
@@ -232,10 +230,8 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 		w.Observed.At = w.Observed.At.Add(time.Minute)
 		w.Observed.Hosts[left-1].Registered = w.Observed.At
 	}
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
-	if decidetest.Count(w, model.UpdateHost) != 1 || decidetest.Count(w, model.StartInstall) != 1 || decidetest.Count(w, model.UpdateInfraEnv) != 1 {
+	w.Rest(t)
+	if w.Count(model.UpdateHost) != 1 || w.Count(model.StartInstall) != 1 || w.Count(model.UpdateInfraEnv) != 1 {
 		t.Errorf("wrote %v", decidetest.Keys(w.Writes))
 	}
 }
@@ -271,9 +267,7 @@ func TestUnnamedHostsThatRunAnOldImage(t *testing.T) {
 	c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = true, spec.BindLate
 	c.Spec.Hosts = c.Spec.Hosts[:2]
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	w.Pass()
 	stranger := decidetest.Machine("stranger", "52:54:00:ff:00:01", 7)
 	stranger.State, stranger.Status, stranger.ClusterID, stranger.InfraEnvID = model.HostUnbound, "known-unbound", "", w.Observed.InfraEnvs[0].ID
@@ -340,9 +334,7 @@ func parsed(t *testing.T, text string) *spec.Cluster {
 // what the cluster says.
 func TestSettingsOfOneImage(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: parsed(t, ownDiscovery)})
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	for name, want := range map[string]string{
 		"lab": "spec.discovery.kernelArgs: shared=1, spec.discovery.networkDelay: 10, spec.network.defaults.ntp: ntp.example.com, spec.openshift.version: 4.20",
 		"b":   "spec.discovery.kernelArgs: shared=1, spec.discovery.networkDelay: 10, spec.network.defaults.ntp: ntp.example.com, spec.openshift.version: 4.20",
@@ -381,12 +373,7 @@ func TestOneImageChanges(t *testing.T) {
 		w := decidetest.NewWorld(&model.Desired{Spec: parsed(t, ownDiscovery)})
 		w.Desired.Spec.Spec.Hold = true
 		w.Dark = func(string) bool { return !test.booted }
-		for range 3 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 3)
 		w.Desired = &model.Desired{Spec: parsed(t, strings.Replace(ownDiscovery, test.change[0], test.change[1], 1))}
 		plan := w.Decide()
 		field := ""
@@ -403,12 +390,7 @@ func TestOneImageChanges(t *testing.T) {
 func TestOneImageDrifts(t *testing.T) {
 	c := parsed(t, ownDiscovery)
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
-	for range 40 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 40)
 	if plan := w.Decide(); plan.Verdict != model.VerdictInstalled || len(plan.Warnings) > 0 {
 		t.Fatalf("%s, warnings %+v", plan.Verdict, plan.Warnings)
 	}
@@ -445,14 +427,12 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	t.Parallel()
 	c := wide()
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	plans, err := infraenv.Plans(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := decidetest.Count(w, model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
+	if got := w.Count(model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, len(plans))
 	}
 	if plans, err = infraenv.Plans(c, w.Observed.InfraEnvs); err != nil {
@@ -480,17 +460,12 @@ func TestAddingANodeToASplitCluster(t *testing.T) {
 		t.Fatalf("%d InfraEnvs", before)
 	}
 	w.Absent, w.Desired.Options.AddNodes = "", true
-	for range 12 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 12)
 	plan := w.Decide()
 	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-6"}) {
 		t.Errorf("%s: %s", plan.Verdict, plan.Message)
 	}
-	if len(w.Observed.InfraEnvs) != before || decidetest.Count(w, model.UpdateInfraEnv) != 0 {
+	if len(w.Observed.InfraEnvs) != before || w.Count(model.UpdateInfraEnv) != 0 {
 		t.Errorf("writes %v", decidetest.Keys(w.Writes))
 	}
 }

@@ -296,12 +296,7 @@ func TestAddedNode(t *testing.T) {
 		r.Boxes[name].Booted, r.Boxes[name].Power = true, model.PowerIsOn
 	}
 	kinds := map[model.Kind]int{}
-	for range 12 {
-		if err := r.Settle(); err != nil {
-			t.Fatal(err)
-		}
-		r.Pass()
-	}
+	r.Live(t, 12)
 	for _, a := range r.Writes {
 		if kinds[a.Kind]++; a.Kind.ByBMC() && a.Name != "worker-0" {
 			t.Errorf("%s of %s", a.Kind, a.Name)

@@ -58,9 +58,7 @@ func TestHostThatIsLeftAlone(t *testing.T) {
 				if len(plan.Warnings) > 0 {
 					break
 				}
-				if err := decidetest.Settle(w); err != nil {
-					t.Fatal(err)
-				}
+				w.Rest(t)
 				w.Pass()
 				plan = w.Decide()
 			}

@@ -43,9 +43,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		if before.Verdict != model.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || decide.NewSnapshot(w.Desired, &observed).HasToBoot("worker-0") {
 			t.Fatalf("a worker is spoken of: %q", told)
 		}
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		w.Pass()
 	}
 	for _, a := range w.Writes {

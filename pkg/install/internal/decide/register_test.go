@@ -81,12 +81,7 @@ func TestImport(t *testing.T) {
 	for _, hub := range []bool{false, true} {
 		w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 		w.Hub = hub
-		for range 12 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 12)
 		plan := w.Decide()
 		if err := decidetest.WellFormed(plan); err != nil {
 			t.Error(err)
@@ -94,8 +89,8 @@ func TestImport(t *testing.T) {
 		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
-		if got := decidetest.Keys(w.Writes); got[0] != "cluster/import" || decidetest.Count(w, model.ImportCluster) != 1 || decidetest.Count(w, model.InstallHost) != 2 ||
-			decidetest.Count(w, model.SaveKubeconfig)+decidetest.Count(w, model.RegisterCluster)+decidetest.Count(w, model.UpdateCluster)+decidetest.Count(w, model.StartInstall) > 0 {
+		if got := decidetest.Keys(w.Writes); got[0] != "cluster/import" || w.Count(model.ImportCluster) != 1 || w.Count(model.InstallHost) != 2 ||
+			w.Count(model.SaveKubeconfig)+w.Count(model.RegisterCluster)+w.Count(model.UpdateCluster)+w.Count(model.StartInstall) > 0 {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
 		i := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv })
@@ -118,9 +113,7 @@ func TestImportIsNoInstall(t *testing.T) {
 // not.
 func TestImportWaits(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	w.Observed.Cluster.State, w.Observed.InfraEnvs = model.ClusterDraft, nil
 	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 || !strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
 		t.Errorf("plan %+v", plan)

@@ -18,12 +18,7 @@ func TestInstallWithReservedHosts(t *testing.T) {
 		c := decidetest.WithOwn(decidetest.WithReserved(decidetest.Sample(3, 1), "cp-1", "worker-0"), map[string]string{"cp-2": "own"})
 		w := decidetest.NewWorld(&model.Desired{Spec: c})
 		w.Hub = hub
-		for range 40 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 40)
 		if plan := w.Decide(); plan.Verdict != model.VerdictInstalled {
 			t.Fatalf("hub %v: %s, waits %v, blockers %v", hub, plan.Message, plan.Waits, plan.Blockers)
 		}
@@ -87,12 +82,7 @@ func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 	} {
 		w := decidetest.NewWorld(&model.Desired{Spec: decidetest.WithReserved(decidetest.Sample(3, 0), "cp-1")})
 		w.Hub, w.Dark = true, func(string) bool { return true }
-		for range 2 {
-			if err := decidetest.Settle(w); err != nil {
-				t.Fatal(err)
-			}
-			w.Pass()
-		}
+		w.Live(t, 2)
 		h := w.Host("host-cp-1")
 		h.Settings[model.SettingApproved], h.State, h.Status, h.ClusterID = model.ValueOf(true), model.HostUnbound, "known-unbound", ""
 		if test.change != nil {
@@ -115,12 +105,7 @@ func TestReservedWorkerThatIsNotRequired(t *testing.T) {
 	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Hour)}
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Absent = "worker-0"
-	for range 4 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 4)
 	plan := w.Decide()
 	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
 		t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
@@ -154,9 +139,7 @@ func TestAddingAReservedHost(t *testing.T) {
 				if a.Kind == model.RegisterInfraEnv || hub && a.Kind == model.InstallHost {
 					t.Errorf("hub %v: %s", hub, a.Key)
 				}
-				if err := w.Apply(a); err != nil {
-					t.Fatal(err)
-				}
+				w.Do(t, a)
 			}
 			if len(plan.Actions) == 0 {
 				w.Pass()

@@ -97,9 +97,7 @@ func TestThenShrinks(t *testing.T) {
 					t.Errorf("%s stands in the plan and after it", a.Kind)
 				}
 			}
-			if err := w.Apply(a); err != nil {
-				t.Fatal(err)
-			}
+			w.Do(t, a)
 		}
 		if plan.Verdict == model.VerdictInstalled {
 			if most > 0 {

@@ -259,9 +259,7 @@ func TestOptionalWorkersDoNotHoldTheOthers(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	started := time.Time{}
 	for range 60 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		w.Pass()
 		// The last worker never comes.
 		w.Observed.Hosts = slices.DeleteFunc(w.Observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-1" })

@@ -49,9 +49,7 @@ func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	c.Spec.Hosts, c.Spec.AcceptUnknownHosts, c.Spec.InfraEnv.Bind = nil, true, spec.BindLate
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	for range 3 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 	}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		h := decidetest.Machine(name, "52:54:00:00:02:0"+name, i)
@@ -69,9 +67,7 @@ func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	}
 	w.Observed.Hosts = w.Observed.Hosts[:3]
 	for range 10 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		for i := range w.Observed.Hosts {
 			if h := &w.Observed.Hosts[i]; h.State == model.HostBinding {
 				h.State = model.HostReady
@@ -142,12 +138,7 @@ func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 	c := decidetest.Sample(3, 2)
 	c.Spec.AcceptUnknownHosts, c.Spec.Hosts = true, c.Spec.Hosts[:3]
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
-	for range 8 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 8)
 	plan := w.Decide()
 	if decidetest.HasKind(plan, model.StartInstall) || !w.Observed.Cluster.InstallStarted.IsZero() {
 		t.Fatal("the install was started without the two machines that the file counts")

@@ -33,11 +33,7 @@ func addingWorld(t *testing.T) *decidetest.World {
 			w.Writes = nil
 			return w
 		}
-		for _, a := range plan.Actions {
-			if err := w.Apply(a); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.Do(t, plan.Actions...)
 		if len(plan.Actions) == 0 {
 			w.Pass()
 		}

@@ -20,9 +20,7 @@ func InstalledWithout(t *testing.T, c *spec.Cluster, hub bool) *World {
 	w.Hub = hub
 	w.Absent = c.Spec.Hosts[len(c.Spec.Hosts)-1].Name
 	for range 40 {
-		if err := Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		if w.Decide().Verdict == model.VerdictInstalled {
 			w.Writes = nil
 			return w
@@ -150,11 +148,7 @@ func ReadyWorld(t *testing.T, c *spec.Cluster) *World {
 			w.Writes = nil
 			return w
 		}
-		for _, a := range plan.Actions {
-			if err := w.Apply(a); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.Do(t, plan.Actions...)
 		if len(plan.Actions) == 0 {
 			w.Pass()
 		}
@@ -178,9 +172,7 @@ func AddsOne(t *testing.T) *World {
 	w := InstalledWithout(t, Sample(3, 2), false)
 	w.Absent, w.Desired.Options.AddNodes, w.Spoke = "", true, NewSpoke()
 	for range 60 {
-		if err := Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		if w.Decide().Verdict == model.VerdictInstalled || len(w.Spoke.Seen.Requests) > 0 {
 			return w
 		}

@@ -3,13 +3,14 @@ package decidetest
 import (
 	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Settle decides and acts until there is nothing left to do at this moment.
-func Settle(w *World) error {
+func (w *World) Settle() error {
 	asked := map[string]int{}
 	for range 40 {
 		plan := w.Decide()
@@ -35,6 +36,33 @@ func Settle(w *World) error {
 		}
 	}
 	return fmt.Errorf("does not come to rest")
+}
+
+// Rest settles, and ends the test where that fails.
+func (w *World) Rest(t testing.TB) {
+	t.Helper()
+	if err := w.Settle(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Live settles and lets time pass, so many times.
+func (w *World) Live(t testing.TB, times int) {
+	t.Helper()
+	for range times {
+		w.Rest(t)
+		w.Pass()
+	}
+}
+
+// Do carries out actions, and ends the test where one must not be.
+func (w *World) Do(t testing.TB, actions ...model.Action) {
+	t.Helper()
+	for _, a := range actions {
+		if err := w.Apply(a); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // onlyNamed says whether every machine that would be installed is one that
@@ -94,7 +122,7 @@ func Keys(actions []model.Action) []string {
 }
 
 // Count is how many actions of a kind were carried out.
-func Count(w *World, kind model.Kind) int {
+func (w *World) Count(kind model.Kind) int {
 	n := 0
 	for _, a := range w.Writes {
 		if a.Kind == kind {

@@ -202,6 +202,17 @@ func (r *Rack) Settle() error {
 	return fmt.Errorf("does not come to rest")
 }
 
+// Live settles and lets time pass, so many times.
+func (r *Rack) Live(t testing.TB, times int) {
+	t.Helper()
+	for range times {
+		if err := r.Settle(); err != nil {
+			t.Fatal(err)
+		}
+		r.Pass()
+	}
+}
+
 // Pass lets time go by, for the machines too: hosts that install come to the
 // reboot, and what somebody needs is some day switched off by a person.
 func (r *Rack) Pass() {
@@ -246,11 +257,7 @@ func ReadyRack(t *testing.T, controlPlane, workers int) *Rack {
 	t.Helper()
 	r := NewRack(&model.Desired{Spec: Sample(controlPlane, workers)})
 	for range 2 {
-		for _, a := range r.Decide().Actions {
-			if err := r.Apply(a); err != nil {
-				t.Fatal(err)
-			}
-		}
+		r.Do(t, r.Decide().Actions...)
 	}
 	if len(r.Observed.InfraEnvs) == 0 {
 		t.Fatal("there is no image to boot")

@@ -15,12 +15,7 @@ import (
 func refused(t *testing.T, w *decidetest.World) model.Blocker {
 	t.Helper()
 	w.Writes = nil
-	for range 6 {
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
-		w.Pass()
-	}
+	w.Live(t, 6)
 	plan := w.Decide()
 	if len(plan.Blockers) != 1 || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput || len(w.Writes) > 0 || len(plan.Waits) > 0 {
 		t.Fatalf("blockers %+v, waits %+v, fault %v, writes %v", plan.Blockers, plan.Waits, plan.Fault, decidetest.Keys(w.Writes))
@@ -71,7 +66,7 @@ func TestCannotJoin(t *testing.T) {
 	w.Absent, w.Desired.Options.AddNodes, w.Spoke = "", true, decidetest.NewSpoke()
 	w.Spoke.Seen.Nodes = []model.Node{{Name: "worker-1", Created: decidetest.Start()}}
 	for range 10 {
-		_ = decidetest.Settle(w)
+		_ = w.Settle()
 		w.Pass()
 	}
 	plan := w.Decide()

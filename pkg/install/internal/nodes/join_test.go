@@ -42,7 +42,7 @@ func TestConvergenceOfNodes(t *testing.T) {
 			if random.IntN(4) == 0 {
 				hostile[w.Spoke.Stranger(random, w)] = true
 			}
-			if err := decidetest.Settle(w); err != nil {
+			if err := w.Settle(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			w.Pass()
@@ -59,7 +59,7 @@ func TestConvergenceOfNodes(t *testing.T) {
 			}
 		}
 		w.Writes = nil
-		if err := decidetest.Settle(w); err != nil || len(w.Writes) > 0 {
+		if err := w.Settle(); err != nil || len(w.Writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, decidetest.Keys(w.Writes), err)
 		}
 		if plan := w.Decide(); plan.Verdict == model.VerdictInstalled {
@@ -154,12 +154,7 @@ func TestRegisteredAgain(t *testing.T) {
 			if !decidetest.HasKind(plan, model.ApproveRequest) || plan.Fault != nil {
 				t.Errorf("the worker is left: actions %v, blockers %+v, fault %v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Fault)
 			}
-			for range 20 {
-				if err := decidetest.Settle(w); err != nil {
-					t.Fatal(err)
-				}
-				w.Pass()
-			}
+			w.Live(t, 20)
 			plan = w.Decide()
 			if !slices.Contains(plan.Ready, "worker-1") {
 				t.Errorf("ready %v: blockers %+v, waits %+v", plan.Ready, plan.Blockers, plan.Waits)

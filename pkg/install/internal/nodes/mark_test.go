@@ -21,9 +21,7 @@ func longInstalled(t *testing.T) *decidetest.World {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), false)
 	for range 12 { // until the host that was left out is added
 		w.Absent, w.Desired.Options.AddNodes = "", true
-		if err := decidetest.Settle(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		w.Pass()
 	}
 	w.Spoke = decidetest.NewSpoke()
@@ -48,9 +46,7 @@ func longInstalled(t *testing.T) *decidetest.World {
 // whenever its host was installed, and says nothing a second time.
 func TestMarksOfTheFirstNodes(t *testing.T) {
 	w := longInstalled(t)
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	var marked []string
 	for _, a := range w.Writes {
 		host := a.Scope.Host()
@@ -68,7 +64,7 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 		t.Errorf("nodes %v are given something, not %v", marked, want)
 	}
 	w.Writes = nil
-	if err := decidetest.Settle(w); err != nil || len(w.Writes) > 0 {
+	if err := w.Settle(); err != nil || len(w.Writes) > 0 {
 		t.Errorf("a second run writes %v (%v)", decidetest.Keys(w.Writes), err)
 	}
 	if plan := w.Decide(); plan.Verdict != model.VerdictInstalled || len(plan.Warnings) > 0 {
@@ -89,9 +85,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 			w.Memory.Refused = map[string]model.Refusal{a.Key: {Inputs: a.Fingerprint(), Error: "nodes are read only"}}
 		}
 	}
-	if err := decidetest.Settle(w); err != nil {
-		t.Fatal(err)
-	}
+	w.Rest(t)
 	if got := decidetest.Keys(w.Writes); !slices.Equal(got, []string{"node/cp-0/update"}) {
 		t.Fatalf("got %v", got)
 	}
