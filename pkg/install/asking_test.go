@@ -43,7 +43,9 @@ type asked struct {
 }
 
 // asking is a run that adds a worker and asks for each approval.
-func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool, error), userTimeout time.Duration, changes ...func(*asked)) (*asked, install.Result, error) {
+func asking(
+	t *testing.T, ask func(context.Context, model.RequestVerdict) (bool, error), userTimeout time.Duration, changes ...func(*asked),
+) (*asked, install.Result, error) {
 	t.Helper()
 	p := &asked{plane: plane{World: decidetest.AddsOne(t)}}
 	for i := range p.Spoke.Seen.Requests {
@@ -55,7 +57,8 @@ func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool,
 	shift := time.Since(p.Observed.At)
 	for i := range p.Observed.Hosts {
 		h := &p.Observed.Hosts[i]
-		h.Since, h.Rebooted, h.Registered, h.CheckedIn = h.Since.Add(shift), later(h.Rebooted, shift), h.Registered.Add(shift), h.CheckedIn.Add(shift)
+		h.Since, h.Rebooted, h.Registered, h.CheckedIn = h.Since.Add(shift), later(h.Rebooted, shift), h.Registered.Add(shift),
+			h.CheckedIn.Add(shift)
 	}
 	for i := range p.Spoke.Seen.Requests {
 		p.Spoke.Seen.Requests[i].Created = p.Spoke.Seen.Requests[i].Created.Add(shift)
@@ -68,7 +71,8 @@ func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool,
 			p.approvedAt = append(p.approvedAt, time.Now())
 		}
 	})
-	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved, install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.Desired)
+	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved,
+		install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.Desired)
 	return p, result, err
 }
 

@@ -86,7 +86,8 @@ func TestClientDeletes(t *testing.T) {
 	if len(gone) != 1 || gone[0].ID != "e3" || !slices.Equal(service.deleted, []string{"c1", "e3"}) {
 		t.Errorf("gone %v, deleted %v", gone, service.deleted)
 	}
-	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || model.NextOf(err) != "{delete host node-1}; {delete host twin}" {
+	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" ||
+		model.NextOf(err) != "{delete host node-1}; {delete host twin}" {
 		t.Errorf("%v, next %s", err, model.NextOf(err))
 	}
 	found.Observed.InfraEnvs[2].ClusterID = ""
@@ -100,7 +101,8 @@ func TestClientOfALoop(t *testing.T) {
 	client := install.New(&labService{})
 	_, listed := client.ListClusters(t.Context())
 	_, found := client.FindHost(t.Context(), install.Target{}, "node-1")
-	for _, err := range []error{listed, found, client.DeleteCluster(t.Context(), "c1", install.DeleteOptions{}), client.ReleaseCluster(t.Context(), "c1")} {
+	for _, err := range []error{listed, found, client.DeleteCluster(t.Context(), "c1", install.DeleteOptions{}),
+		client.ReleaseCluster(t.Context(), "c1")} {
 		if model.CodeOf(err) != model.CodeUsage {
 			t.Errorf("%v", err)
 		}
@@ -323,7 +325,9 @@ func TestPatience(t *testing.T) {
 		"not registered": {func(_ *decidetest.Rack, x *decidetest.Box) {
 			x.Power, x.Media, x.Fetched = model.PowerIsOn, decidetest.ImageOf("cp-0"), model.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
-		"running": {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power, x.Other = model.PowerIsOn, true }, "RunningMachine", "is on and runs something"},
+		"running": {func(_ *decidetest.Rack, x *decidetest.Box) {
+			x.Power, x.Other = model.PowerIsOn, true
+		}, "RunningMachine", "is on and runs something"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -336,7 +340,8 @@ func TestPatience(t *testing.T) {
 						first = &e
 					}
 				}
-				_, err := install.New(timed{service{r}}, install.WithMachines(bmcs{r}), install.WithEvents(events)).Run(t.Context(), r.Desired)
+				_, err := install.New(timed{service{r}}, install.WithMachines(bmcs{r}),
+					install.WithEvents(events)).Run(t.Context(), r.Desired)
 				if model.CodeOf(err) != model.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
 					t.Fatalf("%v; first event %+v", err, first)
 				}
@@ -379,8 +384,10 @@ func TestPatienceThroughTrouble(t *testing.T) {
 				cured = e.Time.Sub(begun)
 			}
 		}
-		_, err := install.New(timed{service{r}}, install.WithMachines(falters{bmcs{r}, begun}), install.WithEvents(events)).Run(t.Context(), r.Desired)
-		if model.CodeOf(err) != model.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute || cured.Truncate(time.Minute) != 6*time.Minute {
+		_, err := install.New(timed{service{r}}, install.WithMachines(falters{bmcs{r}, begun}),
+			install.WithEvents(events)).Run(t.Context(), r.Desired)
+		if model.CodeOf(err) != model.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute ||
+			cured.Truncate(time.Minute) != 6*time.Minute {
 			t.Errorf("told after %s, cured after %s: %v", told, cured, err)
 		}
 	})
@@ -438,8 +445,9 @@ func TestUselessBMC(t *testing.T) {
 		err  error
 		text string
 	}{
-		"lies":    {nil, "times to insert the discovery image into the virtual drive of cp-0, and says that nothing has changed"},
-		"refuses": {errors.New("its BMC refuses the image"), "could not insert the discovery image into the virtual drive of cp-0: its BMC refuses the image"},
+		"lies": {nil, "times to insert the discovery image into the virtual drive of cp-0, and says that nothing has changed"},
+		"refuses": {errors.New("its BMC refuses the image"),
+			"could not insert the discovery image into the virtual drive of cp-0: its BMC refuses the image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -115,18 +115,21 @@ func TestResultsOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				told := ""
-				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e model.Event) { told += e.Message + "\n" }))
+				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)),
+					install.WithEvents(func(e model.Event) { told += e.Message + "\n" }))
 				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("%q, %v", result.Verdict, err)
 				}
 				for _, name := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
 					path := filepath.Join(cluster, "auth", name)
 					content, err := os.ReadFile(path)
-					if info, statErr := os.Lstat(path); err != nil || statErr != nil || string(content) != "content of "+name || info.Mode() != 0o600 {
+					if info, statErr := os.Lstat(path); err != nil || statErr != nil || string(content) != "content of "+name ||
+						info.Mode() != 0o600 {
 						t.Errorf("%s is %q, %v, %v", name, content, info, err)
 					}
 				}
-				if id, err := os.ReadFile(filepath.Join(cluster, "auth", ".cluster")); err != nil || strings.TrimSpace(string(id)) != "cluster-1" {
+				if id, err := os.ReadFile(filepath.Join(cluster, "auth", ".cluster")); err != nil ||
+					strings.TrimSpace(string(id)) != "cluster-1" {
 					t.Errorf("the results are those of %q, %v", id, err)
 				}
 				test.kept(t, cluster, told)

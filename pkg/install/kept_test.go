@@ -40,7 +40,8 @@ func TestReadKept(t *testing.T) {
 	}
 	for name, want := range map[string]string{"lab": "theirs of c1", "old": "unmarked of "} {
 		kept, err := install.ReadKept(dir, name, "kubeconfig")
-		if got := string(kept.Data) + " of " + kept.ClusterID; err != nil || got != want || kept.Path != filepath.Join(dir, name, "auth", "kubeconfig") {
+		if got := string(kept.Data) + " of " + kept.ClusterID; err != nil || got != want ||
+			kept.Path != filepath.Join(dir, name, "auth", "kubeconfig") {
 			t.Errorf("%s: %q in %s, %v", name, got, kept.Path, err)
 		}
 	}

@@ -28,10 +28,12 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.Held["shop/db-worker-1"] = true
 			w.Desired.Options.Remove.Drain.Timeout = 10 * time.Minute
 			return w
-		}, model.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"}, "kubectl uncordon worker-1"},
+		}, model.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"},
+			"kubectl uncordon worker-1"},
 		"nobody removes the member": {
 			func() *decidetest.Shrinking { return decidetest.NewShrinking(4, 0, false, "cp-3") }, model.CodeNeedsUser,
-			[]string{"somebody to take the member a3 of cp-3 (192.168.127.13) out of etcd"}, "oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove a3",
+			[]string{"somebody to take the member a3 of cp-3 (192.168.127.13) out of etcd"},
+			"oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove a3",
 		},
 		"a BMC that does not answer": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
@@ -50,7 +52,8 @@ func TestEndsOfRemoval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := test.world()
 				p := &shrinkingPlane{Shrinking: w}
-				result, err := install.New(p, install.WithNodes(shrinkingNodes{p}), install.WithMachines(shrinkingMachines{p}), install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.Desired)
+				result, err := install.New(p, install.WithNodes(shrinkingNodes{p}), install.WithMachines(shrinkingMachines{p}),
+					install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.Desired)
 				if result.ExitCode != int(test.code) {
 					t.Fatalf("code %d: %v; did %s", result.ExitCode, err, w.Kinds())
 				}
@@ -116,7 +119,9 @@ func (p shrinkingNodes) Act(ctx context.Context, _ *model.Desired, _ *model.Obse
 
 func (p shrinkingNodes) Changed() <-chan struct{} { return nil }
 
-func (p shrinkingMachines) Observe(_ context.Context, _ *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
+func (p shrinkingMachines) Observe(
+	_ context.Context, _ *model.Desired, _ *model.Observed, ask []string,
+) (map[string]model.MachineState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := map[string]model.MachineState{}

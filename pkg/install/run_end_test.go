@@ -34,7 +34,9 @@ spec:
       disk:
         hints: {deviceName: /dev/none}
 `
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"x":{"auth":"dTpw"}}}`, true }})
+	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(string) (string, bool) {
+		return `{"auths":{"x":{"auth":"dTpw"}}}`, true
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,8 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 			return nil
 		}
 		_, took, err := runFor(t, p, false)
-		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || model.NextOf(err) == "" {
+		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") ||
+			model.NextOf(err) == "" {
 			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 		if n := p.Count(model.UpdateHost); n > 12 {
@@ -151,12 +154,15 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 	}{
 		"only waiting is left": {change: func(p *plane) { p.still = true }},
 		"refused": {func(p *plane) {
-			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("no such version")})
+			p.refuse = refuseWith(model.RegisterCluster,
+				model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("no such version")})
 		}, model.CodeInput, "no such version"},
 		"not authorised": {func(p *plane) {
 			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Code: model.CodeAuth, Err: errors.New("token expired")})
 		}, model.CodeAuth, "token expired"},
-		"somebody else's": {func(p *plane) { p.Observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}} }, model.CodeNotFound, "theirs"},
+		"somebody else's": {func(p *plane) {
+			p.Observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}}
+		}, model.CodeNotFound, "theirs"},
 		"never goes well": {func(p *plane) {
 			p.refuse = refuseWith(model.RegisterCluster, model.Fault{Err: errors.New("status 500")})
 		}, model.CodeFailure, "status 500"},
@@ -187,8 +193,10 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 					t.Errorf("left without saying what is waited for: %+v", result.Plan)
 				case test.code == 0 && p.Count(model.RegisterInfraEnv) != 1:
 					t.Errorf("left before the image was made: %v", decidetest.Keys(p.Writes))
-				case test.code != 0 && (model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) || model.NextOf(err) == ""):
-					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.CodeOf(err), model.NextOf(err), test.code, test.text)
+				case test.code != 0 && (model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) ||
+					model.NextOf(err) == ""):
+					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.CodeOf(err), model.NextOf(err),
+						test.code, test.text)
 				}
 				if took > 10*time.Minute {
 					t.Errorf("Detach waited for %s", took)
@@ -207,7 +215,8 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
-		p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
+		p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed,
+			StatusInfo: "cluster has hosts in error", NoIngress: true}
 		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
 		if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
 			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
@@ -242,7 +251,8 @@ func (unwritable) Save(context.Context, model.ClusterRef, string, []byte) (strin
 // TestSecretsAreSentAgainOnce, every one of them, even if one fails at first.
 func TestSecretsAreSentAgainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{ResendSecrets: true, Reimage: true}})}
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
+			Options: model.Options{ResendSecrets: true, Reimage: true}})}
 		failed := 0
 		p.refuse = func(a model.Action) error {
 			if a.Key == "infraenv/lab/resend" && failed < 2 {
@@ -267,7 +277,8 @@ func TestSecretsAreSentAgainOnce(t *testing.T) {
 // TestSecretsThatAreRefused end the run: they were asked for.
 func TestSecretsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{ResendSecrets: true, Reimage: true}})}
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
+			Options: model.Options{ResendSecrets: true, Reimage: true}})}
 		p.refuse = func(a model.Action) error {
 			if a.Key == "infraenv/lab/resend" {
 				return &model.Fault{Code: model.CodeInput, Permanent: true, Err: errors.New("pull secret is malformed")}
@@ -321,19 +332,23 @@ func TestTheTimeIsADeadline(t *testing.T) {
 		refuses model.Kind
 		says    []string
 	}{
-		"a look that is never answered":     {says: []string{"not done after 1m0s, "}},
-		"a write that is never answered":    {hangs: model.RegisterInfraEnv, says: []string{"not done after 1m0s"}},
-		"a write that is refused each time": {hangs: "none", refuses: model.RegisterInfraEnv, says: []string{"not done after 1m0s, ", "the last error: ", "the database is down"}},
+		"a look that is never answered":  {says: []string{"not done after 1m0s, "}},
+		"a write that is never answered": {hangs: model.RegisterInfraEnv, says: []string{"not done after 1m0s"}},
+		"a write that is refused each time": {hangs: "none", refuses: model.RegisterInfraEnv,
+			says: []string{"not done after 1m0s, ", "the last error: ", "the database is down"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &hanging{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}, kind: test.hangs}
+				p := &hanging{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
+					Options: model.Options{Run: "run1"}})}, kind: test.hangs}
 				if test.refuses != "" {
-					p.refuse = refuseWith(test.refuses, model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the database is down")})
+					p.refuse = refuseWith(test.refuses,
+						model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the database is down")})
 				}
 				began := time.Now()
 				_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), p.Desired)
-				if got := time.Since(began); model.CodeOf(err) != model.CodeTimeout || got < time.Minute || got > time.Minute+31*time.Second {
+				if got := time.Since(began); model.CodeOf(err) != model.CodeTimeout || got < time.Minute ||
+					got > time.Minute+31*time.Second {
 					t.Errorf("code %d after %s: %v", model.CodeOf(err), got, err)
 				}
 				for _, words := range test.says {
@@ -417,12 +432,16 @@ func TestResultsAfterTheTimeIsUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &slowDownloads{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}, installed: time.Now().Add(57 * time.Second), takes: test.takes}
-				p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFinalizing}
+				p := &slowDownloads{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true},
+					installed: time.Now().Add(57 * time.Second), takes: test.takes}
+				p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true},
+					State: model.ClusterFinalizing}
 				files := &savedNames{}
 				began := time.Now()
-				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0), install.WithPollInterval(time.Second)).Run(t.Context(), p.Desired)
-				if took := time.Since(began); model.CodeOf(err) != model.CodeTimeout || !slices.Equal(files.names, test.saved) || took != test.took {
+				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0),
+					install.WithPollInterval(time.Second)).Run(t.Context(), p.Desired)
+				if took := time.Since(began); model.CodeOf(err) != model.CodeTimeout || !slices.Equal(files.names, test.saved) ||
+					took != test.took {
 					t.Errorf("after %s: %v; saved %v", took, err, files.names)
 				}
 			})

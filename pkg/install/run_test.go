@@ -142,7 +142,8 @@ func TestRunEnds(t *testing.T) {
 					if a.Kind == model.RegisterInfraEnv {
 						c := p.Observed.Cluster
 						p.still, c.State = true, model.ClusterBlocked
-						c.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such ClusterImageSet"}}
+						c.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure",
+							Message: "no such ClusterImageSet"}}
 					}
 					return nil
 				}
@@ -153,7 +154,8 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) { p.Observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}} },
 			code:   model.CodeNotFound, text: "theirs", state: "blocked",
 		},
-		"nobody boots a host": {change: func(p *plane) { p.still = true }, code: model.CodeNeedsUser, text: "waited 1h0m0s for cp-0 to boot", state: "needs-user"},
+		"nobody boots a host": {change: func(p *plane) { p.still = true }, code: model.CodeNeedsUser,
+			text: "waited 1h0m0s for cp-0 to boot", state: "needs-user"},
 		"nothing ever moves": {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
@@ -168,7 +170,8 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
 					if a.Kind == model.StartInstall {
-						p.Observed.Cluster.State, p.Observed.Cluster.StatusInfo, p.still = model.ClusterFailed, "cluster has hosts in error", true
+						p.Observed.Cluster.State, p.Observed.Cluster.StatusInfo, p.still = model.ClusterFailed,
+							"cluster has hosts in error", true
 					}
 					return nil
 				}
@@ -246,7 +249,8 @@ func TestRunEnds(t *testing.T) {
 				}
 				var events []model.Event
 				dir := t.TempDir()
-				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
+				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)),
+					install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Run: %v", err)
@@ -351,7 +355,8 @@ func TestRunAddsNodes(t *testing.T) {
 					}
 				}
 				result, _, err := runFor(t, p, false, install.WithTimeouts(12*time.Hour, time.Hour))
-				if result.ExitCode != int(test.code) || err != nil && !strings.Contains(strings.Replace(err.Error(), "lab.example.com", "lab.", 1), test.text) {
+				if result.ExitCode != int(test.code) ||
+					err != nil && !strings.Contains(strings.Replace(err.Error(), "lab.example.com", "lab.", 1), test.text) {
 					t.Fatalf("code %d: %v", result.ExitCode, err)
 				}
 				if test.code != 0 {
@@ -377,7 +382,8 @@ func TestAdoptInstalled(t *testing.T) {
 		w.Desired.Options.Adopt = w.Observed.Cluster.ID
 		p := &plane{World: w}
 		result, err := install.New(p).Run(t.Context(), w.Desired)
-		if err != nil || result.Verdict != model.VerdictInstalled || strings.Join(decidetest.Keys(w.Writes), " ") != "cluster/adopt" || !w.Observed.Cluster.Owned {
+		if err != nil || result.Verdict != model.VerdictInstalled || strings.Join(decidetest.Keys(w.Writes), " ") != "cluster/adopt" ||
+			!w.Observed.Cluster.Owned {
 			t.Errorf("%v: %s, writes %v", err, result.Verdict, decidetest.Keys(w.Writes))
 		}
 	})
@@ -456,9 +462,13 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &deletedPlane{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
+				p := &deletedPlane{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
+					Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
 				var events []model.Event
-				result, err := install.New(p, install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
+				result, err := install.New(p, install.WithEvents(func(e model.Event) {
+					events = append(events,
+						e)
+				})).Run(t.Context(), p.Desired)
 				if n := p.Count(model.RegisterCluster); n != 1 {
 					t.Errorf("registered %d times", n)
 				}
@@ -471,7 +481,8 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 					}
 					return
 				}
-				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") || model.NextOf(err) == "" {
+				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
+					model.NextOf(err) == "" {
 					t.Errorf("Run: %v (code %d), Next %q", err, model.CodeOf(err), model.NextOf(err))
 				}
 				if len(p.Writes) != p.wrote {
@@ -617,11 +628,14 @@ func TestRunIsWoken(t *testing.T) {
 		looks    int           // in the two minutes that it has
 		within   time.Duration // of a change, the next look
 	}{
-		"told of nothing":                {looks: 18},
-		"told once":                      {at: []time.Duration{63 * time.Second}, looks: 19, within: 100 * time.Millisecond},
-		"told twice":                     {at: []time.Duration{63 * time.Second, 64 * time.Second}, looks: 20, within: 100 * time.Millisecond},
-		"told often, and looked at once": {at: []time.Duration{63 * time.Second, 63*time.Second + 50*time.Millisecond}, looks: 19, within: 100 * time.Millisecond},
-		"told, and asked not to hurry":   {at: []time.Duration{63 * time.Second}, interval: 30 * time.Second, looks: 5, within: 30 * time.Second},
+		"told of nothing": {looks: 18},
+		"told once":       {at: []time.Duration{63 * time.Second}, looks: 19, within: 100 * time.Millisecond},
+		"told twice": {at: []time.Duration{63 * time.Second, 64 * time.Second}, looks: 20,
+			within: 100 * time.Millisecond},
+		"told often, and looked at once": {at: []time.Duration{63 * time.Second, 63*time.Second + 50*time.Millisecond}, looks: 19,
+			within: 100 * time.Millisecond},
+		"told, and asked not to hurry": {at: []time.Duration{63 * time.Second}, interval: 30 * time.Second, looks: 5,
+			within: 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -632,7 +646,8 @@ func TestRunIsWoken(t *testing.T) {
 					s.asked = append(s.asked, time.Since(s.began))
 					return nil
 				}
-				_, err := install.New(s, install.WithTimeouts(2*time.Minute, time.Hour), install.WithPollInterval(test.interval)).Run(t.Context(), s.Desired)
+				_, err := install.New(s, install.WithTimeouts(2*time.Minute, time.Hour),
+					install.WithPollInterval(test.interval)).Run(t.Context(), s.Desired)
 				if model.CodeOf(err) != model.CodeTimeout {
 					t.Fatal(err)
 				}
@@ -708,7 +723,8 @@ func (f *forgetful) Act(ctx context.Context, desired *model.Desired, a model.Act
 func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 	for _, silent := range []int{1, 5, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &forgetful{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1), Options: model.Options{Run: "run1"}})}, silent: silent}
+			p := &forgetful{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1),
+				Options: model.Options{Run: "run1"}})}, silent: silent}
 			if _, err := install.New(p, install.WithTimeouts(0, 0)).Run(t.Context(), p.Desired); err != nil {
 				t.Fatalf("silent for %d looks: %v", silent, err)
 			}

@@ -49,14 +49,16 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 						c := p.Observed.Cluster
 						c.State, c.Preparation.FailedAt = model.ClusterReady, append(c.Preparation.FailedAt, p.Observed.At)
 						p.Observed.Hosts[1].Validations = []model.Validation{
-							{ID: "container-images-available", Category: "network", Status: "failure", Message: "Failed to fetch container images"},
+							{ID: "container-images-available", Category: "network", Status: "failure",
+								Message: "Failed to fetch container images"},
 						}
 					}
 					return nil
 				}
 				told := 0
 				_, err := install.New(p, install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
-					if e.Reason == "PreparationFailed" && strings.Contains(e.Message, "cp-1: Failed to fetch container images") && e.Next != "" {
+					if e.Reason == "PreparationFailed" && strings.Contains(e.Message, "cp-1: Failed to fetch container images") &&
+						e.Next != "" {
 						told++
 					}
 					if e.State == "cured" {
@@ -92,7 +94,9 @@ func TestNothingNew(t *testing.T) {
 		times  int // in the 16 minutes that the run has
 		text   string
 	}{
-		"an install that stands still": {func(p *plane) { p.still, p.Observed.Cluster.State = true, model.ClusterPreparing }, 3, "nothing new for 5m: waiting for the service to prepare the installation"},
+		"an install that stands still": {func(p *plane) {
+			p.still, p.Observed.Cluster.State = true, model.ClusterPreparing
+		}, 3, "nothing new for 5m: waiting for the service to prepare the installation"},
 		"something in the way": {func(p *plane) {
 			p.still = true
 			p.Observed.Hosts[0].State = model.HostDisconnected
@@ -141,7 +145,8 @@ func TestNothingNew(t *testing.T) {
 
 // stagesOf is a role's list, as the service gives it.
 var controlPlaneStages = []string{
-	"Starting installation", "Installing", "Writing image to disk", "Copying registry data to disk", "Rebooting", "Configuring", "Joined", "Done",
+	"Starting installation", "Installing", "Writing image to disk", "Copying registry data to disk", "Rebooting", "Configuring",
+	"Joined", "Done",
 }
 
 // watched runs on a world that script changes look by look, and gives the
@@ -221,7 +226,8 @@ func TestStreamOfAnInstalledCluster(t *testing.T) {
 // TestStreamWhenARoleIsDecided: the stage before is looked for in the list of
 // the role that the host has now.
 func TestStreamWhenARoleIsDecided(t *testing.T) {
-	bootstrap := slices.Insert(slices.Clone(controlPlaneStages), 4, "Waiting for control plane", "Waiting for bootkube", "Waiting for controller")
+	bootstrap := slices.Insert(slices.Clone(controlPlaneStages), 4, "Waiting for control plane", "Waiting for bootkube",
+		"Waiting for controller")
 	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
 		switch look {
@@ -243,7 +249,8 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 func TestStreamOfAnAddedHost(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
-		h.Day2, h.Progress.Stages = true, []string{"Starting installation", "Installing", "Writing image to disk", "Waiting for control plane", "Rebooting"}
+		h.Day2, h.Progress.Stages = true, []string{"Starting installation", "Installing", "Writing image to disk",
+			"Waiting for control plane", "Rebooting"}
 		switch look {
 		case 1:
 			h.Progress.Stage = "Installing"

@@ -24,7 +24,8 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 		"all records are lost, while a worker is added": {func(w *decidetest.World) {
 			w.Lose("cp-0", "cp-1", "cp-2")
 			w.Observed.Cluster.State = model.ClusterAddingHosts
-			w.Desired.Spec.Spec.Hosts = append(w.Desired.Spec.Spec.Hosts, spec.Host{Name: "worker-9", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:01:99"}})
+			w.Desired.Spec.Spec.Hosts = append(w.Desired.Spec.Spec.Hosts,
+				spec.Host{Name: "worker-9", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:01:99"}})
 		}, "cp-0 cp-1 cp-2", "worker-9", model.CurePerson},
 		"one that has registered again": {func(w *decidetest.World) {
 			w.Lose("cp-1")
@@ -79,7 +80,8 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 				w.Pass()
 			}
 			for _, b := range plan.Blockers {
-				if b.Reason != "ControlPlaneUnaccounted" || b.Cure != test.cure || !strings.Contains(b.Remedy.String(), "--accept-control-plane") {
+				if b.Reason != "ControlPlaneUnaccounted" || b.Cure != test.cure ||
+					!strings.Contains(b.Remedy.String(), "--accept-control-plane") {
 					t.Errorf("blocker %+v", b)
 				}
 				alone = append(alone, b.Hosts...)
@@ -134,7 +136,8 @@ func TestUnnamedNodes(t *testing.T) {
 	more := *file.Topology.Workers + 2
 	file.Topology.Workers = &more
 	plan = w.Decide()
-	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
+	if len(plan.Actions) != 2 || !slices.ContainsFunc(plan.Waits,
+		func(x model.Wait) bool { return strings.HasPrefix(x.For, "1 more hosts") }) {
 		t.Errorf("actions %v, waits %+v", decidetest.Keys(plan.Actions), plan.Waits)
 	}
 }

@@ -19,7 +19,8 @@ func TestWithoutAddNodes(t *testing.T) {
 	w := addingWorld(t)
 	w.Desired.Options.AddNodes = false
 	plan := w.Decide()
-	if len(plan.Actions) > 0 || plan.Verdict != model.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "{add-node -f FILE}" {
+	if len(plan.Actions) > 0 || plan.Verdict != model.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") ||
+		plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -35,37 +36,62 @@ func TestAddNodesStates(t *testing.T) {
 		reason  string // of a blocker
 		message string // part of the plan's message
 	}{
-		"ready":      {func(*decidetest.World, *model.Host) {}, model.VerdictWorking, "host/worker-1/install", "", "", ""},
-		"renamed":    {func(_ *decidetest.World, h *model.Host) { h.Settings[model.SettingHostname] = model.ValueOf("x") }, model.VerdictWorking, "host/worker-1/update", "", "", ""},
-		"discovered": {func(_ *decidetest.World, h *model.Host) { h.State = model.HostDiscovering }, model.VerdictWaiting, "", "worker-1 to be checked", "", ""},
-		"unread":     {func(_ *decidetest.World, h *model.Host) { h.Inventory = model.Inventory{} }, model.VerdictWaiting, "", "the inventory of a new host", "", ""},
+		"ready": {func(*decidetest.World, *model.Host) {}, model.VerdictWorking, "host/worker-1/install", "", "", ""},
+		"renamed": {func(_ *decidetest.World, h *model.Host) {
+			h.Settings[model.SettingHostname] = model.ValueOf("x")
+		}, model.VerdictWorking, "host/worker-1/update", "", "", ""},
+		"discovered": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostDiscovering
+		}, model.VerdictWaiting, "", "worker-1 to be checked", "", ""},
+		"unread": {func(_ *decidetest.World, h *model.Host) {
+			h.Inventory = model.Inventory{}
+		}, model.VerdictWaiting, "", "the inventory of a new host", "", ""},
 		"no such disk": {func(w *decidetest.World, _ *model.Host) {
 			w.Desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none"
 		}, model.VerdictBlocked,
 			"", "", "DiskHints", ""},
 		"blocked": {func(_ *decidetest.World, h *model.Host) {
 			h.State = model.HostBlocked
-			h.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+			h.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure",
+				Message: "too little memory"}}
 		}, model.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
 		"small disk": {func(_ *decidetest.World, h *model.Host) {
 			h.State = model.HostBlocked
-			h.Validations = []model.Validation{{ID: "has-min-valid-disks", Category: "hardware", Status: "failure", Message: "No eligible disks were found"}}
-			h.Inventory.Disks = []model.Disk{{Path: "/dev/sda", SizeBytes: 20e9, Reasons: []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}}}
-		}, model.VerdictBlocked, "", "", "ValidationFails", "No eligible disks were found; /dev/sda: Disk is too small (disk only has 20 GB, but 100 GB are required)"},
-		"silent": {func(_ *decidetest.World, h *model.Host) { h.State = model.HostDisconnected }, model.VerdictBlocked, "", "", "HostDisconnected", ""},
+			h.Validations = []model.Validation{{ID: "has-min-valid-disks", Category: "hardware", Status: "failure",
+				Message: "No eligible disks were found"}}
+			h.Inventory.Disks = []model.Disk{{Path: "/dev/sda", SizeBytes: 20e9,
+				Reasons: []string{"Disk is too small (disk only has 20 GB, but 100 GB are required)"}}}
+		}, model.VerdictBlocked, "", "", "ValidationFails",
+			"No eligible disks were found; /dev/sda: Disk is too small (disk only has 20 GB, but 100 GB are required)"},
+		"silent": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostDisconnected
+		}, model.VerdictBlocked, "", "", "HostDisconnected", ""},
 		"installing": {func(_ *decidetest.World, h *model.Host) {
 			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"
 		}, model.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
 		"stuck": {func(w *decidetest.World, h *model.Host) {
-			h.State, h.Progress = model.HostInstalling, model.HostProgress{Stage: "Writing image to disk", Updated: w.Observed.At.Add(-3 * time.Hour)}
+			h.State, h.Progress = model.HostInstalling,
+				model.HostProgress{Stage: "Writing image to disk", Updated: w.Observed.At.Add(-3 * time.Hour)}
 		}, model.VerdictBlocked, "", "", "StageTimedOut", ""},
-		"wrong boot": {func(_ *decidetest.World, h *model.Host) { h.State = model.HostNeedsUser }, model.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
-		"reset":      {func(_ *decidetest.World, h *model.Host) { h.State = model.HostResetting }, model.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
-		"cancelled":  {func(_ *decidetest.World, h *model.Host) { h.State = model.HostCancelled }, model.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
-		"failed": {func(_ *decidetest.World, h *model.Host) { h.State, h.StatusInfo = model.HostFailed, "its disk broke" }, model.VerdictFailed,
+		"wrong boot": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostNeedsUser
+		}, model.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
+		"reset": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostResetting
+		}, model.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
+		"cancelled": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostCancelled
+		}, model.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
+		"failed": {func(_ *decidetest.World, h *model.Host) {
+			h.State, h.StatusInfo = model.HostFailed, "its disk broke"
+		}, model.VerdictFailed,
 			"", "", "", "not added: worker-1: its disk broke"},
-		"added":   {func(_ *decidetest.World, h *model.Host) { h.State = model.HostAdded }, model.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
-		"strange": {func(_ *decidetest.World, h *model.Host) { h.State, h.Status = model.HostUnknown, "levitating" }, model.VerdictWaiting, "", `"levitating"`, "", ""},
+		"added": {func(_ *decidetest.World, h *model.Host) {
+			h.State = model.HostAdded
+		}, model.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		"strange": {func(_ *decidetest.World, h *model.Host) {
+			h.State, h.Status = model.HostUnknown, "levitating"
+		}, model.VerdictWaiting, "", `"levitating"`, "", ""},
 		"lost in the install": {func(w *decidetest.World, h *model.Host) {
 			w.Host("host-worker-0").State, h.State = model.HostFailed, model.HostAdded
 			w.Observed.InfraEnvs = append(w.Observed.InfraEnvs, laterEnv(w))
@@ -248,12 +274,14 @@ func TestAddNodesOfAFile(t *testing.T) {
 		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"w-5", "cp-3", "vote"}) {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
-		if got := w.Count(model.InstallHost); got != 3 || w.Count(model.RegisterCluster)+w.Count(model.UpdateCluster)+w.Count(model.RegisterInfraEnv) > 0 {
+		if got := w.Count(model.InstallHost); got != 3 ||
+			w.Count(model.RegisterCluster)+w.Count(model.UpdateCluster)+w.Count(model.RegisterInfraEnv) > 0 {
 			t.Errorf("hub %v: writes %v", hub, decidetest.Keys(w.Writes))
 		}
 		for _, a := range w.Writes {
 			for name := range a.Settings {
-				if strings.Contains(string(name), "taint") || strings.Contains(string(name), "address") || strings.Contains(string(name), "provider") {
+				if strings.Contains(string(name), "taint") || strings.Contains(string(name), "address") ||
+					strings.Contains(string(name), "provider") {
 					t.Errorf("hub %v: %s sends %s", hub, a.Key, name)
 				}
 			}
@@ -267,7 +295,8 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 	w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.Cluster.Kubeconfig, w.Observed.Results.Kubeconfig = false, false
 	w.Live(t, 12)
-	if plan := w.Decide(); plan.Verdict != model.VerdictInstalled || !strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
+	if plan := w.Decide(); plan.Verdict != model.VerdictInstalled ||
+		!strings.HasPrefix(plan.Next.String(), "kubectl get csr, with the cluster's own kubeconfig") {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -276,15 +305,19 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 // given to.
 func TestNodesNeedTheirCluster(t *testing.T) {
 	for _, adds := range []bool{true, false} {
-		w := decidetest.NewWorld(&model.Desired{Spec: decidetest.NodesOf(t, spec.Host{Name: "w-5"}), Options: model.Options{AddNodes: adds}})
+		w := decidetest.NewWorld(&model.Desired{Spec: decidetest.NodesOf(t, spec.Host{Name: "w-5"}),
+			Options: model.Options{AddNodes: adds}})
 		plan, lines := follow(w)
-		if len(plan.Actions)+len(lines) > 0 || !decidetest.HasReason(plan, "ClusterNotInstalled") || plan.Blockers[0].Field != "spec.cluster" || plan.Blockers[0].Remedy != "{get clusters}" || !strings.Contains(plan.Blockers[0].Message, "lab.example.com") {
+		if len(plan.Actions)+len(lines) > 0 || !decidetest.HasReason(plan, "ClusterNotInstalled") ||
+			plan.Blockers[0].Field != "spec.cluster" || plan.Blockers[0].Remedy != "{get clusters}" ||
+			!strings.Contains(plan.Blockers[0].Message, "lab.example.com") {
 			t.Errorf("add-node %v: %+v, then %v", adds, plan, lines)
 		}
 		w = decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 		w.Desired = &model.Desired{Spec: decidetest.NodesOf(t, spec.Host{Name: "w-5"}), Options: model.Options{AddNodes: adds}}
 		plan, lines = follow(w)
-		if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "ClusterNotInstalled") || strings.Contains(strings.Join(lines, "\n"), "start the installation") {
+		if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "ClusterNotInstalled") ||
+			strings.Contains(strings.Join(lines, "\n"), "start the installation") {
 			t.Errorf("add-node %v, before the install: %+v, then %v", adds, plan, lines)
 		}
 	}

@@ -69,19 +69,23 @@ func TestEnrolledMachines(t *testing.T) {
 		blocked  string
 		waits    string
 	}{
-		"not given yet":                {enrolled: []model.Enrolled{}, acts: true},
-		"a service that boots none":    {waits: "to boot the discovery image"},
-		"given":                        {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, State: "inspecting"}}, waits: "says that it is inspecting"},
+		"not given yet":             {enrolled: []model.Enrolled{}, acts: true},
+		"a service that boots none": {waits: "to boot the discovery image"},
+		"given": {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, State: "inspecting"}},
+			waits: "says that it is inspecting"},
 		"given by somebody else":       {enrolled: []model.Enrolled{{Name: "node7", MAC: "52:54:00:00:00:00"}}, waits: "cp-0 to boot"},
 		"another machine of that name": {enrolled: []model.Enrolled{{Name: "cp-0", MAC: "52:54:00:77:77:77"}}, acts: true},
-		"in trouble":                   {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, Trouble: "no route to 10.0.0.1"}}, blocked: "no route to 10.0.0.1"},
+		"in trouble": {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, Trouble: "no route to 10.0.0.1"}},
+			blocked: "no route to 10.0.0.1"},
 		"has no BMC in the file": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Hosts[0].BMC = nil
 		}},
 		"booted in another way": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Boot.Method = "iso"
 		}},
-		"no image yet": {enrolled: []model.Enrolled{}, change: func(w *decidetest.World) { w.Observed.InfraEnvs[0].Image.State = model.ImagePending }, waits: "the discovery image"},
+		"no image yet": {enrolled: []model.Enrolled{}, change: func(w *decidetest.World) {
+			w.Observed.InfraEnvs[0].Image.State = model.ImagePending
+		}, waits: "the discovery image"},
 		"something else first": {enrolled: []model.Enrolled{}, waits: "to boot the discovery image", change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.77"}
 		}},
@@ -182,19 +186,25 @@ func TestApproval(t *testing.T) {
 		"with role and hostname": {approved: asked, want: model.Settings{
 			model.SettingApproved: granted, model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0"),
 		}},
-		"a service that knows none": {want: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0")}},
-		"alone where the rest is so": {approved: asked, want: model.Settings{model.SettingApproved: granted}, change: func(h *model.Host, _ *spec.Cluster) {
-			h.Settings[model.SettingRole], h.Settings[model.SettingHostname] = model.ValueOf("control-plane"), model.ValueOf("cp-0")
-		}},
-		"approved by somebody else": {approved: granted, want: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0")}},
-		"not before its inventory":  {approved: asked, change: func(h *model.Host, _ *spec.Cluster) { h.Inventory = model.Inventory{} }},
+		"a service that knows none": {want: model.Settings{model.SettingRole: model.ValueOf("control-plane"),
+			model.SettingHostname: model.ValueOf("cp-0")}},
+		"alone where the rest is so": {approved: asked, want: model.Settings{model.SettingApproved: granted},
+			change: func(h *model.Host, _ *spec.Cluster) {
+				h.Settings[model.SettingRole], h.Settings[model.SettingHostname] = model.ValueOf("control-plane"), model.ValueOf("cp-0")
+			}},
+		"approved by somebody else": {approved: granted,
+			want: model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0")}},
+		"not before its inventory": {approved: asked, change: func(h *model.Host, _ *spec.Cluster) { h.Inventory = model.Inventory{} }},
 		"not while its disk is not found": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none"
 		}},
-		"not what the file does not name": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) { c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99" }},
-		"what the file accepts": {approved: asked, want: model.Settings{model.SettingApproved: granted}, change: func(_ *model.Host, c *spec.Cluster) {
-			c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
+		"not what the file does not name": {approved: asked, change: func(_ *model.Host, c *spec.Cluster) {
+			c.Spec.Hosts[0].Match.MAC = "52:54:00:00:00:99"
 		}},
+		"what the file accepts": {approved: asked, want: model.Settings{model.SettingApproved: granted},
+			change: func(_ *model.Host, c *spec.Cluster) {
+				c.Spec.Hosts, c.Spec.AcceptUnknownHosts = nil, true
+			}},
 		"what the file accepts, before its inventory": {approved: asked, change: func(h *model.Host, c *spec.Cluster) {
 			c.Spec.Hosts[0].Match.MAC, c.Spec.AcceptUnknownHosts, h.Inventory = "52:54:00:00:00:99", true, model.Inventory{}
 		}},
@@ -227,7 +237,8 @@ func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), true)
 	w.Absent, w.Desired.Options.AddNodes = "", true
 	w.Live(t, 20)
-	update, do := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.InstallHost })
+	update, do := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.UpdateHost }),
+		slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.InstallHost })
 	if update < 0 || do < update || values(w.Writes[do].Settings) != "map[approved:true]" || !w.Writes[do].Destructive {
 		t.Errorf("writes %v", w.Writes)
 	}

@@ -37,7 +37,9 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 				writes = append(writes, a.Key)
 			}
 		}
-		warned := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, "openshift/50-x.yaml") })
+		warned := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
+			return strings.Contains(x.Message, "openshift/50-x.yaml")
+		})
 		if strings.Join(writes, " ") != test.writes || warned != test.warns {
 			t.Errorf("%s: writes %v, warnings %+v", name, writes, plan.Warnings)
 		}
@@ -169,7 +171,8 @@ func fields(of reflect.Type, path string) []string {
 		of = of.Elem()
 	}
 	switch of {
-	case reflect.TypeFor[spec.Source](), reflect.TypeFor[spec.PublicSource](), reflect.TypeFor[spec.Credentials](), reflect.TypeFor[spec.Document]():
+	case reflect.TypeFor[spec.Source](), reflect.TypeFor[spec.PublicSource](), reflect.TypeFor[spec.Credentials](),
+		reflect.TypeFor[spec.Document]():
 		return []string{path}
 	}
 	var out []string
@@ -279,7 +282,8 @@ spec:
 func TestEveryOwnedFieldIsSent(t *testing.T) {
 	env := spec.OSEnv()
 	env.LookupEnv = func(name string) (string, bool) {
-		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken"}[name]
+		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin",
+			"TOKEN": "t0ken"}[name]
 		return text, set
 	}
 	written := map[model.Setting]bool{}
@@ -319,7 +323,8 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 		t.Fatalf("wrote %v", decidetest.Keys(w.Writes))
 	}
 	for _, a := range w.Writes {
-		for _, setting := range []model.Setting{model.SettingRole, model.SettingFencing, model.SettingEndpointToken, model.SettingEndpointHeaders, model.SettingHostExtra} {
+		for _, setting := range []model.Setting{model.SettingRole, model.SettingFencing, model.SettingEndpointToken,
+			model.SettingEndpointHeaders, model.SettingHostExtra} {
 			if a.Settings[setting] == "" {
 				t.Errorf("%s: %s was not sent", a.Key, setting)
 			}
@@ -335,7 +340,8 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 	w.Desired.Options.ResendSecrets = true
 	sent := 0
 	for _, a := range w.Decide().Actions {
-		if a.Kind == model.UpdateHost && a.Settings[model.SettingFencing] != "" && a.Settings[model.SettingEndpointToken] != "" && a.Settings[model.SettingEndpointHeaders] != "" {
+		if a.Kind == model.UpdateHost && a.Settings[model.SettingFencing] != "" && a.Settings[model.SettingEndpointToken] != "" &&
+			a.Settings[model.SettingEndpointHeaders] != "" {
 			sent++
 		}
 	}

@@ -26,7 +26,8 @@ const decideBound = 5 * time.Millisecond
 // each of them differs from the file, where their failing checks are explained,
 // where the install may start, and while it runs.
 func BenchmarkDecide500(b *testing.B) {
-	for _, phase := range []model.ClusterState{model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterInstalling} {
+	for _, phase := range []model.ClusterState{model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady,
+		model.ClusterInstalling} {
 		b.Run(string(phase), func(b *testing.B) {
 			w := crowd(500, phase)
 			if phase == model.ClusterBlocked {
@@ -79,7 +80,8 @@ func crowd(n int, phase model.ClusterState) *decidetest.World {
 		w.Pass()
 		for i := range o.Hosts {
 			o.Hosts[i].Validations = checks(40)
-			o.Hosts[i].Progress = model.HostProgress{Stage: "Writing image to disk", Since: o.At, Stages: []string{"Starting installation", "Writing image to disk", "Done"}}
+			o.Hosts[i].Progress = model.HostProgress{Stage: "Writing image to disk", Since: o.At,
+				Stages: []string{"Starting installation", "Writing image to disk", "Done"}}
 		}
 	}
 	return w
@@ -89,7 +91,8 @@ func crowd(n int, phase model.ClusterState) *decidetest.World {
 func checks(n int) []model.Validation {
 	var list []model.Validation
 	for i := range n {
-		list = append(list, model.Validation{ID: fmt.Sprintf("check-%d", i), Category: "hardware", Status: "success", Message: "as it should be"})
+		list = append(list, model.Validation{ID: fmt.Sprintf("check-%d", i), Category: "hardware", Status: "success",
+			Message: "as it should be"})
 	}
 	return list
 }
@@ -122,7 +125,8 @@ func TestConvergence(t *testing.T) {
 	}
 	for _, kind := range []model.Kind{
 		model.RegisterCluster, model.WithdrawCluster, model.UpdateCluster, model.SetOverrides, model.IgnoreValidations,
-		model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage, model.UpdateHost, model.BindHost, model.StartInstall,
+		model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage, model.UpdateHost, model.BindHost,
+		model.StartInstall,
 		model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword, model.NudgeCluster, model.RecordInstalled,
 	} {
 		if exercised[kind] == 0 {
@@ -143,7 +147,8 @@ func TestHappyWay(t *testing.T) {
 			w.Live(t, 40)
 			plan := w.Decide()
 			if plan.Verdict != model.VerdictInstalled {
-				t.Errorf("%v %s, hub %v: verdict %s (%s), waits %v, blockers %v", size, bind, w.Hub, plan.Verdict, plan.Message, plan.Waits, plan.Blockers)
+				t.Errorf("%v %s, hub %v: verdict %s (%s), waits %v, blockers %v", size, bind, w.Hub, plan.Verdict, plan.Message, plan.Waits,
+					plan.Blockers)
 			}
 			kinds := map[model.Kind]int{}
 			for _, a := range w.Writes {
@@ -153,7 +158,8 @@ func TestHappyWay(t *testing.T) {
 				t.Errorf("%v %s: writes %v", size, bind, decidetest.Keys(w.Writes))
 			}
 			if hosts := size[0] + size[1]; w.Hub && kinds[model.UpdateHost] != hosts {
-				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[model.UpdateHost])
+				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts,
+					kinds[model.UpdateHost])
 			}
 			if w.Hub != (kinds[model.RecordInstalled] == 1) || (w.Hub && w.Stalls) != (kinds[model.NudgeCluster] == 1) {
 				t.Errorf("%v %s, hub %v, stalls %v: writes %v", size, bind, w.Hub, w.Stalls, decidetest.Keys(w.Writes))
@@ -174,7 +180,8 @@ func TestPlansHoldNoSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string]string{"%v": fmt.Sprintf("%v", plan), "%+v": fmt.Sprintf("%+v", plan), "%#v": fmt.Sprintf("%#v", plan), "JSON": string(asJSON)} {
+		for form, text := range map[string]string{"%v": fmt.Sprintf("%v", plan), "%+v": fmt.Sprintf("%+v", plan),
+			"%#v": fmt.Sprintf("%#v", plan), "JSON": string(asJSON)} {
 			if strings.Contains(text, "hunter2") {
 				t.Fatalf("as %s the plan holds a secret: %s", form, text)
 			}
@@ -272,7 +279,8 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.UpdateHost, model.StartInstall, model.AllowAddHosts, model.InstallHost} {
+	for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.UpdateHost, model.StartInstall,
+		model.AllowAddHosts, model.InstallHost} {
 		if compared[kind] == 0 {
 			t.Errorf("no walk has %s in it", kind)
 		}
@@ -282,7 +290,8 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 // anyWorld is some state in which an oaictl, or somebody else, may have left
 // the service.
 func anyWorld(random *rand.Rand) *decidetest.World {
-	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random), Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random),
+		Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
 	w.Hub, w.Stalls = random.IntN(2) == 0, random.IntN(2) == 0
 	w.Desired.Spec.Spec.Hold = random.IntN(12) == 0
 	for range random.IntN(12) {

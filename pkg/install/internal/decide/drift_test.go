@@ -79,7 +79,9 @@ func TestRolesWithHyperthreading(t *testing.T) {
 			t.Errorf("%s: %+v", name, w.Decide().Actions)
 		}
 		w.Observed.Cluster.State = model.ClusterInstalling
-		told := slices.ContainsFunc(w.Decide().Warnings, func(x model.Warning) bool { return strings.Contains(x.Message, string(model.SettingHyperthreading)) })
+		told := slices.ContainsFunc(w.Decide().Warnings, func(x model.Warning) bool {
+			return strings.Contains(x.Message, string(model.SettingHyperthreading))
+		})
 		if told == test.same {
 			t.Errorf("%s, too late: %+v", name, w.Decide().Warnings)
 		}
@@ -96,16 +98,21 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		want             string // the change, "" for none
 		told             []string
 	}{
-		"more":                        {registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, want: "spec.topology.controlPlane: 3 → 5"},
-		"less":                        {registered: [3]int{5, 0, 1}, file: [3]int{3, 0, 1}, want: "spec.topology.controlPlane: 5 → 3"},
-		"no arbiter":                  {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, want: "spec.topology.arbiters: 1 → 0, spec.topology.controlPlane: 2 → 3"},
-		"an arbiter":                  {registered: [3]int{3, 0, 0}, file: [3]int{2, 1, 0}, want: "spec.topology.arbiters: 0 → 1, spec.topology.controlPlane: 3 → 2"},
+		"more": {registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, want: "spec.topology.controlPlane: 3 → 5"},
+		"less": {registered: [3]int{5, 0, 1}, file: [3]int{3, 0, 1}, want: "spec.topology.controlPlane: 5 → 3"},
+		"no arbiter": {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0},
+			want: "spec.topology.arbiters: 1 → 0, spec.topology.controlPlane: 2 → 3"},
+		"an arbiter": {registered: [3]int{3, 0, 0}, file: [3]int{2, 1, 0},
+			want: "spec.topology.arbiters: 0 → 1, spec.topology.controlPlane: 3 → 2"},
 		"fencing, and no arbiter":     {registered: [3]int{2, 1, 0}, file: [3]int{2, 0, 0}, want: "spec.topology.arbiters: 1 → 0"},
 		"workers, which start counts": {registered: [3]int{3, 0, 2}, file: [3]int{3, 0, 1}},
-		"to a single node":            {registered: [3]int{3, 0, 0}, file: [3]int{1, 0, 0}, told: []string{"spec.topology.controlPlane is 1 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
-		"from a single node":          {registered: [3]int{1, 0, 0}, file: [3]int{3, 0, 0}, told: []string{"spec.topology.controlPlane is 3 in the file and 1 in the service; it cannot be changed after the cluster was registered"}},
-		"over REST":                   {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, told: []string{"spec.topology.controlPlane is 5 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
-		"over REST, an arbiter":       {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{3, 1, 0}},
+		"to a single node": {registered: [3]int{3, 0, 0}, file: [3]int{1, 0, 0},
+			told: []string{"spec.topology.controlPlane is 1 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
+		"from a single node": {registered: [3]int{1, 0, 0}, file: [3]int{3, 0, 0},
+			told: []string{"spec.topology.controlPlane is 3 in the file and 1 in the service; it cannot be changed after the cluster was registered"}},
+		"over REST": {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0},
+			told: []string{"spec.topology.controlPlane is 5 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
+		"over REST, an arbiter": {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{3, 1, 0}},
 		"after the start": {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, state: model.ClusterInstalling, told: []string{
 			"spec.topology.arbiters is 0 in the file and 1 in the service; it cannot be changed after the installation was started",
 			"spec.topology.controlPlane is 3 in the file and 2 in the service; it cannot be changed after the installation was started",
@@ -167,18 +174,27 @@ func TestKeepingOfClusterSettings(t *testing.T) {
 	networks, vips := model.SettingMachineNetworks, model.SettingAPIVIPs
 	list := func(texts ...string) []string { return texts }
 	for name, test := range map[string]keepingCase{
-		"kept":                         {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptAsWritten, writes: true},
-		"frozen":                       {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: model.KeptFrozen, warnings: 1},
-		"cleared":                      {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared},
-		"cleared with hosts":           {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared, hosts: 3, network: ours},
-		"derived of nothing":           {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: model.KeptDerived},
-		"derived as in the file":       {setting: networks, want: list("10.0.0.0/24"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 3, network: ours},
-		"derived and not in the file":  {setting: networks, want: list("10.0.0.0/16"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 1, network: ours, blocker: "MachineNetworkDiffers"},
-		"derived and one of the two":   {setting: networks, want: list("10.0.0.0/24", "10.1.0.0/24"), have: list("10.0.0.0/24"), keeping: model.KeptDerived, hosts: 1, network: ours, warnings: 1},
-		"not yet without hosts":        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
-		"not yet with another network": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 1, network: theirs, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
-		"now":                          {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 1, network: ours, writes: true},
-		"never":                        {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 3, network: theirs, blocker: "VIPOutsideHostNetworks"},
+		"kept": {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptAsWritten, writes: true},
+		"frozen": {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"), keeping: model.KeptFrozen,
+			warnings: 1},
+		"cleared":            {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared},
+		"cleared with hosts": {setting: networks, want: list("10.0.0.0/24"), keeping: model.KeptCleared, hosts: 3, network: ours},
+		"derived of nothing": {setting: networks, want: list("10.0.0.0/24"), have: list("10.1.0.0/24"),
+			keeping: model.KeptDerived},
+		"derived as in the file": {setting: networks, want: list("10.0.0.0/24"), have: list("10.0.0.0/24"),
+			keeping: model.KeptDerived, hosts: 3, network: ours},
+		"derived and not in the file": {setting: networks, want: list("10.0.0.0/16"), have: list("10.0.0.0/24"),
+			keeping: model.KeptDerived, hosts: 1, network: ours, blocker: "MachineNetworkDiffers"},
+		"derived and one of the two": {setting: networks, want: list("10.0.0.0/24", "10.1.0.0/24"), have: list("10.0.0.0/24"),
+			keeping: model.KeptDerived, hosts: 1, network: ours, warnings: 1},
+		"not yet without hosts": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet,
+			wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
+		"not yet with another network": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet,
+			hosts: 1, network: theirs, wait: "a host with an address in the network of 10.0.0.90: before, the service takes no change of spec.network.vips.api"},
+		"now": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 1, network: ours,
+			writes: true},
+		"never": {setting: vips, want: list("10.0.0.90"), have: list("10.0.0.80"), keeping: model.KeptNotYet, hosts: 3, network: theirs,
+			blocker: "VIPOutsideHostNetworks"},
 	} {
 		t.Run(name, func(t *testing.T) { test.run(t) })
 	}
@@ -250,7 +266,8 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 	}
 	w.Desired.Spec.Spec.Operators = []spec.Operator{{Name: "lvm"}, {Name: "mce"}}
 	plan := w.Decide()
-	if len(plan.Actions) != 1 || plan.Actions[0].Settings[model.SettingBundles] != want || plan.Actions[0].Settings[model.SettingOperators] == "" {
+	if len(plan.Actions) != 1 || plan.Actions[0].Settings[model.SettingBundles] != want ||
+		plan.Actions[0].Settings[model.SettingOperators] == "" {
 		t.Errorf("another operator: %+v", plan.Actions)
 	}
 }

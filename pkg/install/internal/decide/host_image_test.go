@@ -73,7 +73,8 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 	w.Absent, w.Desired.Options.AddNodes = "", true
 	w.Observed.Cluster.State = model.ClusterAddingHosts
 	w.Rest(t)
-	if i := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.Writes[i].Settings[model.SettingOSVersion].Text() != "4.21" {
+	if i := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 ||
+		w.Writes[i].Settings[model.SettingOSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", decidetest.Keys(w.Writes))
 	}
 }
@@ -194,7 +195,8 @@ func TestAddingTheHostOfAnInfraEnv(t *testing.T) {
 			continue
 		}
 		w.Live(t, 20)
-		if end := w.Decide(); end.Verdict != model.VerdictInstalled || !slices.Equal(end.Added, []string{"worker-1"}) || w.Host("host-worker-1").InfraEnvID != "infraenv-b" {
+		if end := w.Decide(); end.Verdict != model.VerdictInstalled || !slices.Equal(end.Added, []string{"worker-1"}) ||
+			w.Host("host-worker-1").InfraEnvID != "infraenv-b" {
 			t.Errorf("%s: %+v", name, end)
 		}
 	}

@@ -44,7 +44,8 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 		if test.reason != "" && !decidetest.HasReason(plan, test.reason) {
 			t.Errorf("%s: blockers %+v; want %s", test.status, plan.Blockers, test.reason)
 		}
-		if test.waitFor != "" && !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
+		if test.waitFor != "" && !slices.ContainsFunc(plan.Waits,
+			func(x model.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
 			t.Errorf("%s: waits %+v; want %q", test.status, plan.Waits, test.waitFor)
 		}
 		// A machine that nobody named is no different where it may take part.

@@ -19,10 +19,11 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		changes bool
 		says    string
 	}{
-		"read by both":   {hints: spec.DiskHints{WWN: "0x5001b448b1a00002"}, changes: true},
-		"a spelling":     {hints: spec.DiskHints{WWN: "5001B448B1A00002"}, says: `write "0x5001b448b1a00002"`},
-		"a letter case":  {hints: spec.DiskHints{Model: "samsung"}, says: `model is "samsung", where /dev/sdb has "SAMSUNG"`},
-		"an extension":   {hints: spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, says: "wwnWithExtension is not known to the Assisted Installer"},
+		"read by both":  {hints: spec.DiskHints{WWN: "0x5001b448b1a00002"}, changes: true},
+		"a spelling":    {hints: spec.DiskHints{WWN: "5001B448B1A00002"}, says: `write "0x5001b448b1a00002"`},
+		"a letter case": {hints: spec.DiskHints{Model: "samsung"}, says: `model is "samsung", where /dev/sdb has "SAMSUNG"`},
+		"an extension": {hints: spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"},
+			says: "wwnWithExtension is not known to the Assisted Installer"},
 		"a link":         {hints: spec.DiskHints{DeviceName: "/dev/disk/by-id/b"}, says: "compares it with /dev/NAME"},
 		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints fit 2 disks: /dev/sda, /dev/sdb"},
 		"a gigabyte out": {hints: spec.DiskHints{MinSizeGigabytes: 481, Model: "SAMSUNG"}, says: "no disk fits the hints"},
@@ -34,14 +35,16 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		h.Settings[model.SettingDisk] = model.ValueOf("a")
 		h.Inventory.Disks = []model.Disk{
 			{ID: "a", Path: "/dev/sda", WWN: "0x5001b448b1a00001", SizeBytes: 4e12, Eligible: true},
-			{ID: "b", Path: "/dev/sdb", ByID: "/dev/disk/by-id/b", WWN: "0x5001b448b1a00002", Model: "SAMSUNG", SizeBytes: 480_103_981_056, Eligible: true},
+			{ID: "b", Path: "/dev/sdb", ByID: "/dev/disk/by-id/b", WWN: "0x5001b448b1a00002", Model: "SAMSUNG", SizeBytes: 480_103_981_056,
+				Eligible: true},
 		}
 		plan := w.Decide()
 		i := slices.IndexFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == "DiskHints" })
 		switch {
 		case test.changes != slices.Contains(decidetest.Keys(plan.Actions), "host/cp-1/update"):
 			t.Errorf("%s: actions %v", name, decidetest.Keys(plan.Actions))
-		case test.says == "" && i >= 0, test.says != "" && (i < 0 || !strings.Contains(strings.ReplaceAll(plan.Blockers[i].Message, " (/dev/disk/by-id/b)", ""), test.says)):
+		case test.says == "" && i >= 0, test.says != "" &&
+			(i < 0 || !strings.Contains(strings.ReplaceAll(plan.Blockers[i].Message, " (/dev/disk/by-id/b)", ""), test.says)):
 			t.Errorf("%s: blockers %+v; want %q", name, plan.Blockers, test.says)
 		case test.says != "" && decidetest.HasKind(plan, model.StartInstall):
 			t.Errorf("%s: the install is started all the same", name)

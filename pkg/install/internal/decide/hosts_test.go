@@ -45,7 +45,8 @@ func TestHostByItsInfraEnv(t *testing.T) {
 			w.Host("host-cp-1").InfraEnvID = "infraenv-lab"
 		}},
 		"the machine of another host": {reason: "AmbiguousHost", change: func(w *decidetest.World) {
-			w.Observed.Hosts[slices.IndexFunc(w.Observed.Hosts, func(h model.Host) bool { return h.ID == "host-cp-1" })].Inventory.Interfaces[0].MAC = "52:54:00:00:00:00"
+			w.Observed.Hosts[slices.IndexFunc(w.Observed.Hosts,
+				func(h model.Host) bool { return h.ID == "host-cp-1" })].Inventory.Interfaces[0].MAC = "52:54:00:00:00:00"
 		}},
 	} {
 		w := decidetest.ReadyWorld(t, decidetest.WithOwn(decidetest.Sample(3, 0), map[string]string{"cp-1": "b"}))
@@ -93,7 +94,8 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 		w.Live(t, 5)
 		other := decidetest.Machine("other", c.Host(test.host).Match.MAC, 90)
 		other.ClusterID = "cluster-2"
-		w.Observed.Elsewhere = []model.HostElsewhere{{Host: decidetest.Machine("third", "52:54:00:ff:ff:01", 91)}, {Host: other, ClusterName: test.cluster}}
+		w.Observed.Elsewhere = []model.HostElsewhere{{Host: decidetest.Machine("third", "52:54:00:ff:ff:01", 91)},
+			{Host: other, ClusterName: test.cluster}}
 		plan := w.Decide()
 		if decidetest.HasReason(plan, "BoundElsewhere") != test.blocks {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)

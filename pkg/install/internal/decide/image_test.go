@@ -64,13 +64,21 @@ func TestLastingSettings(t *testing.T) {
 		want func(*spec.ClusterSpec)
 		told string // who goes on with it, "" for nobody
 	}{
-		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
-		"more of them, none": {model.Settings{model.SettingExtraNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
-		"others":             {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
-		"no proxy":           {model.Settings{model.SettingProxy: proxy("http://p", "", "")}, func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
-		"half a proxy":       {model.Settings{model.SettingProxy: proxy("http://p", "http://p", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
-		"another proxy":      {model.Settings{model.SettingProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"} }, ""},
-		"arguments, none":    {model.Settings{model.SettingKernelArguments: model.ValueOf([]string{"a"})}, func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
+		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
+			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+		"more of them, none": {model.Settings{model.SettingExtraNTP: model.ValueOf([]string{"a"})},
+			func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+		"others": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
+			func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
+		"no proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "")},
+			func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+		"half a proxy": {model.Settings{model.SettingProxy: proxy("http://p", "http://p", "x")},
+			func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+		"another proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) {
+			s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"}
+		}, ""},
+		"arguments, none": {model.Settings{model.SettingKernelArguments: model.ValueOf([]string{"a"})},
+			func(s *spec.ClusterSpec) { s.Discovery.KernelArgs = []string{} }, ""},
 	} {
 		c := decidetest.Sample(3, 0)
 		test.want(&c.Spec)
@@ -95,12 +103,14 @@ func TestLastingSettings(t *testing.T) {
 // TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
 // and refuse every change from then on. Of what it refuses already there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
-	for key, rival := range map[model.Setting]model.Setting{model.SettingNTP: model.SettingExtraNTP, model.SettingExtraNTP: model.SettingNTP} {
+	for key, rival := range map[model.Setting]model.Setting{model.SettingNTP: model.SettingExtraNTP,
+		model.SettingExtraNTP: model.SettingNTP} {
 		for name, test := range map[string]struct {
 			lasting bool
 			image   model.ImageState
 			told    bool
-		}{"a hub": {true, model.ImageReady, true}, "no hub": {false, model.ImageReady, false}, "refused": {true, model.ImageFailed, false}} {
+		}{"a hub": {true, model.ImageReady, true}, "no hub": {false, model.ImageReady, false},
+			"refused": {true, model.ImageFailed, false}} {
 			c := decidetest.Sample(3, 0)
 			only := map[model.Setting]*[]string{model.SettingNTP: &c.Spec.Network.NTP, model.SettingExtraNTP: &c.Spec.Network.Defaults.NTP}
 			*only[key] = []string{"b"}
@@ -180,7 +190,8 @@ func TestReimageNamesWhoHasToBoot(t *testing.T) {
 	}
 	w.Desired.Options.Reimage = true
 	plan := w.Decide()
-	if !decidetest.HasKind(plan, model.UpdateInfraEnv) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
+	if !decidetest.HasKind(plan, model.UpdateInfraEnv) || len(plan.Warnings) != 1 ||
+		!strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
 		t.Errorf("with --reimage: %v, %+v", decidetest.Keys(plan.Actions), plan.Warnings)
 	}
 }
@@ -220,7 +231,8 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 		}
 		var named []string
 		for _, wait := range plan.Waits {
-			if strings.Contains(wait.For, "old discovery image") && wait.Who == model.WhoUser && wait.Next != "" && wait.Since.Equal(w.Observed.InfraEnvs[0].Image.Created) {
+			if strings.Contains(wait.For, "old discovery image") && wait.Who == model.WhoUser && wait.Next != "" &&
+				wait.Since.Equal(w.Observed.InfraEnvs[0].Image.Created) {
 				named = append(named, string(wait.Scope))
 			}
 		}
@@ -270,7 +282,8 @@ func TestUnnamedHostsThatRunAnOldImage(t *testing.T) {
 	w.Rest(t)
 	w.Pass()
 	stranger := decidetest.Machine("stranger", "52:54:00:ff:00:01", 7)
-	stranger.State, stranger.Status, stranger.ClusterID, stranger.InfraEnvID = model.HostUnbound, "known-unbound", "", w.Observed.InfraEnvs[0].ID
+	stranger.State, stranger.Status, stranger.ClusterID, stranger.InfraEnvID = model.HostUnbound, "known-unbound", "",
+		w.Observed.InfraEnvs[0].ID
 	stranger.Registered = w.Observed.At
 	w.Observed.Hosts = append(w.Observed.Hosts, stranger)
 	w.Observed.InfraEnvs[0].Image.Created = w.Observed.At.Add(time.Second)
@@ -295,7 +308,8 @@ func TestPullSecretIsInTheImage(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	w.Desired.Options.ResendSecrets = true
 	plan := w.Decide()
-	if decidetest.HasKind(plan, model.UpdateInfraEnv) || !decidetest.HasKind(plan, model.UpdateCluster) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
+	if decidetest.HasKind(plan, model.UpdateInfraEnv) || !decidetest.HasKind(plan, model.UpdateCluster) || len(plan.Warnings) != 1 ||
+		!strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
 		t.Errorf("without --reimage: %v, %+v", decidetest.Keys(plan.Actions), plan.Warnings)
 	}
 	w.Desired.Options.Reimage = true
@@ -364,11 +378,12 @@ func TestOneImageChanges(t *testing.T) {
 		writes string
 		field  string // of what stands in the way
 	}{
-		"nothing":                    {},
-		"of one image":               {change: [2]string{"own=1", "own=2"}, writes: "infraenv/c/update"},
-		"of one image, and booted":   {change: [2]string{"own=1", "own=2"}, booted: true, field: "spec.hosts[cp-2].discovery.kernelArgs"},
-		"of all others":              {change: [2]string{"shared=1", "shared=2"}, writes: "infraenv/lab/update infraenv/b/update"},
-		"of all, as none has it own": {change: [2]string{"networkDelay: 10s", "networkDelay: 20s"}, writes: "infraenv/lab/update infraenv/b/update infraenv/c/update"},
+		"nothing":                  {},
+		"of one image":             {change: [2]string{"own=1", "own=2"}, writes: "infraenv/c/update"},
+		"of one image, and booted": {change: [2]string{"own=1", "own=2"}, booted: true, field: "spec.hosts[cp-2].discovery.kernelArgs"},
+		"of all others":            {change: [2]string{"shared=1", "shared=2"}, writes: "infraenv/lab/update infraenv/b/update"},
+		"of all, as none has it own": {change: [2]string{"networkDelay: 10s", "networkDelay: 20s"},
+			writes: "infraenv/lab/update infraenv/b/update infraenv/c/update"},
 	} {
 		w := decidetest.NewWorld(&model.Desired{Spec: parsed(t, ownDiscovery)})
 		w.Desired.Spec.Spec.Hold = true
@@ -440,7 +455,9 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	}
 	for _, name := range []string{"cp-0", "worker-6"} {
 		env, known := decide.NewSnapshot(w.Desired, &w.Observed).InfraEnv(name)
-		if !known || !slices.ContainsFunc(plans, func(p model.InfraEnvPlan) bool { return p.Name == env.Name && slices.Contains(p.Hosts, name) }) {
+		if !known || !slices.ContainsFunc(plans, func(p model.InfraEnvPlan) bool {
+			return p.Name == env.Name && slices.Contains(p.Hosts, name)
+		}) {
 			t.Errorf("%s boots %q", name, env.Name)
 		}
 	}

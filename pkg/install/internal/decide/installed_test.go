@@ -36,7 +36,8 @@ func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), true)
 	w.Observed.Cluster.State, w.Observed.Cluster.Unrecorded = model.ClusterAddingHosts, true
 	plan := w.Decide()
-	if len(plan.Actions) == 0 || plan.Actions[0].Kind != model.RecordInstalled || decidetest.HasKind(plan, model.StartInstall) || decidetest.HasKind(plan, model.RegisterCluster) {
+	if len(plan.Actions) == 0 || plan.Actions[0].Kind != model.RecordInstalled || decidetest.HasKind(plan, model.StartInstall) ||
+		decidetest.HasKind(plan, model.RegisterCluster) {
 		t.Fatalf("actions %v", decidetest.Keys(plan.Actions))
 	}
 	w.Observed.Cluster.Unrecorded = false

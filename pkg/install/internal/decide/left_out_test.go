@@ -15,8 +15,10 @@ import (
 // TestHostsThatAreLeftOut are taken out of the cluster before it is installed, once nothing else stands in the way, and
 // what is wrong with each is told.
 func TestHostsThatAreLeftOut(t *testing.T) {
-	lacksMemory := model.Validation{ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "Require at least 8 GiB RAM, found only 4 GiB"}
-	notReady := model.Validation{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "The cluster has hosts that are not ready to install."}
+	lacksMemory := model.Validation{ID: "has-memory-for-role", Category: "hardware", Status: "failure",
+		Message: "Require at least 8 GiB RAM, found only 4 GiB"}
+	notReady := model.Validation{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure",
+		Message: "The cluster has hosts that are not ready to install."}
 	blocked := func(w *decidetest.World, h *model.Host) {
 		h.State, h.Status, h.Validations = model.HostBlocked, "insufficient", []model.Validation{lacksMemory}
 	}
@@ -99,7 +101,8 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			}
 			w.Observed.Cluster.State, w.Observed.Cluster.Validations = model.ClusterReady, nil
 			plan = w.Decide()
-			if !decidetest.HasKind(plan, model.StartInstall) || len(plan.Actions) != 1 || plan.Actions[0].Settings[model.SettingWorkers] != model.ValueOf(1) {
+			if !decidetest.HasKind(plan, model.StartInstall) || len(plan.Actions) != 1 ||
+				plan.Actions[0].Settings[model.SettingWorkers] != model.ValueOf(1) {
 				t.Errorf("without it: %v, blockers %+v, waits %+v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Waits)
 			}
 		})

@@ -86,7 +86,8 @@ func TestBootSteps(t *testing.T) {
 		t.Errorf("steps: %s", got)
 	}
 	plan, _, _ := r.Plan()
-	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine || !strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
+	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine ||
+		!strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
 		t.Errorf("waits: %+v", plan.Waits)
 	}
 }
@@ -102,7 +103,9 @@ func TestRunningMachine(t *testing.T) {
 	}{
 		"something else":      {func(*decidetest.Rack, *decidetest.Box) {}, "", "RunningMachine"},
 		"allowed by the flag": {func(r *decidetest.Rack, _ *decidetest.Box) { r.Desired.Options.RebootRunning = true }, model.PowerOff, ""},
-		"allowed by the file": {func(r *decidetest.Rack, _ *decidetest.Box) { r.Desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, model.PowerOff, ""},
+		"allowed by the file": {func(r *decidetest.Rack, _ *decidetest.Box) {
+			r.Desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true
+		}, model.PowerOff, ""},
 		"our image, nothing counted": {func(r *decidetest.Rack, x *decidetest.Box) {
 			r.Desired.Options.RebootRunning, x.Media = true, decidetest.ImageOf("cp-0")
 		}, "", "MediaNotFetched"},
@@ -112,12 +115,17 @@ func TestRunningMachine(t *testing.T) {
 		"our image read long ago": {func(r *decidetest.Rack, x *decidetest.Box) {
 			x.Fetched = model.Fetched{Requests: 1, Bytes: 1, Last: r.Observed.At.Add(-time.Hour)}
 		}, "", "RunningMachine"},
-		"somebody has just called":     {func(r *decidetest.Rack, _ *decidetest.Box) { r.Desired.Options.RebootRunning = true; r.Call() }, "", ""},
-		"it is on its way":             {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power = model.PowerGoingOn }, "", ""},
-		"nobody knows":                 {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power = model.PowerUnknown }, "", "BMCTrouble"},
-		"off, and another image is in": {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power, x.Media = model.PowerIsOff, decidetest.Foreign }, model.InsertMedia, ""},
-		"the BMC is busy":              {func(_ *decidetest.Rack, x *decidetest.Box) { x.Trouble = model.TroubleBusy }, "", ""},
-		"the BMC does not answer":      {func(_ *decidetest.Rack, x *decidetest.Box) { x.Trouble = model.TroubleUnreachable }, "", "BMCTrouble"},
+		"somebody has just called": {func(r *decidetest.Rack, _ *decidetest.Box) {
+			r.Desired.Options.RebootRunning = true
+			r.Call()
+		}, "", ""},
+		"it is on its way": {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power = model.PowerGoingOn }, "", ""},
+		"nobody knows":     {func(_ *decidetest.Rack, x *decidetest.Box) { x.Power = model.PowerUnknown }, "", "BMCTrouble"},
+		"off, and another image is in": {func(_ *decidetest.Rack, x *decidetest.Box) {
+			x.Power, x.Media = model.PowerIsOff, decidetest.Foreign
+		}, model.InsertMedia, ""},
+		"the BMC is busy":         {func(_ *decidetest.Rack, x *decidetest.Box) { x.Trouble = model.TroubleBusy }, "", ""},
+		"the BMC does not answer": {func(_ *decidetest.Rack, x *decidetest.Box) { x.Trouble = model.TroubleUnreachable }, "", "BMCTrouble"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decidetest.ReadyRack(t, 3, 0)
@@ -176,13 +184,18 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 		action             model.Kind
 		block, warn, waits string
 	}{
-		"it has failed":          {failed, model.InsertMedia, "could not insert the discovery image into the virtual drive of cp-0: its BMC has no licence", "", ""},
-		"and is tried again":     {func(s *model.MachineState) { reads(0)(s); failed(s) }, "", "its BMC has no licence", "", ""},
-		"the download goes on":   {reads(time.Second), "", "", "", "5000 kB of 1000 MB fetched"},
-		"it pauses":              {reads(10 * time.Second), "", "", "", "5000 kB of 1000 MB fetched, nothing for 10s"},
-		"it pauses for long":     {reads(40 * time.Second), "", "", "has read nothing of the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
-		"it stands":              {reads(2 * time.Minute), "", "has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
-		"nothing is known of it": {func(s *model.MachineState) { s.Inserting, s.Fetch = true, model.Fetched{Unknown: true} }, "", "", "", "inserts the discovery image"},
+		"it has failed": {failed, model.InsertMedia,
+			"could not insert the discovery image into the virtual drive of cp-0: its BMC has no licence", "", ""},
+		"and is tried again":   {func(s *model.MachineState) { reads(0)(s); failed(s) }, "", "its BMC has no licence", "", ""},
+		"the download goes on": {reads(time.Second), "", "", "", "5000 kB of 1000 MB fetched"},
+		"it pauses":            {reads(10 * time.Second), "", "", "", "5000 kB of 1000 MB fetched, nothing for 10s"},
+		"it pauses for long": {reads(40 * time.Second), "", "",
+			"has read nothing of the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
+		"it stands": {reads(2 * time.Minute), "",
+			"has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
+		"nothing is known of it": {func(s *model.MachineState) {
+			s.Inserting, s.Fetch = true, model.Fetched{Unknown: true}
+		}, "", "", "", "inserts the discovery image"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decidetest.ReadyRack(t, 1, 0)
@@ -303,7 +316,8 @@ func TestAddedNode(t *testing.T) {
 		}
 	}
 	plan, _, _ := r.Plan()
-	if plan.Verdict != model.VerdictInstalled || kinds[model.PowerOn] != 1 || kinds[model.EjectMedia] != 1 || r.Boxes["worker-0"].Media != "" {
+	if plan.Verdict != model.VerdictInstalled || kinds[model.PowerOn] != 1 || kinds[model.EjectMedia] != 1 ||
+		r.Boxes["worker-0"].Media != "" {
 		t.Errorf("%s %s; %v; %+v", plan.Verdict, plan.Message, kinds, r.Boxes["worker-0"])
 	}
 }

@@ -18,7 +18,8 @@ func TestNodesBesideLostRecords(t *testing.T) {
 		known bool // the service says how many machines the control plane has
 		alone bool
 	}{
-		"worker": {spec.Worker, "cp-0", true, false}, "control plane": {spec.ControlPlane, "cp-0", true, true}, "any": {spec.Auto, "cp-0", true, true},
+		"worker": {spec.Worker, "cp-0", true, false}, "control plane": {spec.ControlPlane, "cp-0", true, true},
+		"any":                   {spec.Auto, "cp-0", true, true},
 		"nobody knows how many": {spec.ControlPlane, "cp-0", false, false}, "no records at all": {spec.Auto, "cp-0 cp-1 cp-2", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

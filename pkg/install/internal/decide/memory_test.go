@@ -46,14 +46,17 @@ func TestRefusedForGoodIsTriedAgain(t *testing.T) {
 // failing has some checks of the service fail, at random.
 func failing(random *rand.Rand, o *model.Observed) {
 	ids := []string{
-		"api-vips-valid", "ingress-vips-valid", "ntp-server-configured", "machine-cidr-defined", "sufficient-masters-count", "pull-secret-set",
-		"has-inventory", "connected", "belongs-to-machine-cidr", "belongs-to-majority-group", "ntp-synced", "mtu-valid", "has-min-memory", "hostname-unique",
+		"api-vips-valid", "ingress-vips-valid", "ntp-server-configured", "machine-cidr-defined", "sufficient-masters-count",
+		"pull-secret-set",
+		"has-inventory", "connected", "belongs-to-machine-cidr", "belongs-to-majority-group", "ntp-synced", "mtu-valid", "has-min-memory",
+		"hostname-unique",
 	}
 	some := func() []model.Validation {
 		var list []model.Validation
 		for _, id := range ids {
 			if random.IntN(4) == 0 {
-				list = append(list, model.Validation{ID: id, Category: "network", Status: []string{"failure", "error", "pending", "success"}[random.IntN(4)], Message: "so it is with " + id})
+				list = append(list, model.Validation{ID: id, Category: "network",
+					Status: []string{"failure", "error", "pending", "success"}[random.IntN(4)], Message: "so it is with " + id})
 			}
 		}
 		return list
@@ -131,7 +134,8 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 		if err := json.Unmarshal(text, &kept); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(fmt.Sprintf("%+v", long), fmt.Sprintf("%+v", decide.Decide(r.Desired, observed, kept, observed.At))); diff != "" {
+		if diff := cmp.Diff(fmt.Sprintf("%+v", long),
+			fmt.Sprintf("%+v", decide.Decide(r.Desired, observed, kept, observed.At))); diff != "" {
 			t.Fatalf("seed %d, kept as JSON:\n%s", seed, diff)
 		}
 	}
@@ -150,7 +154,8 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 	for i := range w.Observed.Hosts {
 		w.Observed.Hosts[i].State = model.HostBlocked
 	}
-	w.Observed.Hosts[1].Validations = []model.Validation{{ID: "belongs-to-machine-cidr", Category: "network", Status: "failure", Message: "it does not"}}
+	w.Observed.Hosts[1].Validations = []model.Validation{{ID: "belongs-to-machine-cidr", Category: "network", Status: "failure",
+		Message: "it does not"}}
 	if got := causes(w.Decide()); len(got) != 1 || got[0].Validations[0] != "belongs-to-machine-cidr" {
 		t.Errorf("one look names %+v", got)
 	}

@@ -14,7 +14,8 @@ import (
 // TestNetworksThatNoHostHas are told as soon as the inventories are there, in terms of the file, and
 // what the service makes of it is not told beside them.
 func TestNetworksThatNoHostHas(t *testing.T) {
-	undefined := []model.Validation{{ID: "machine-cidr-defined", Category: "network", Status: "failure", Message: "The Machine Network CIDR is undefined"}}
+	undefined := []model.Validation{{ID: "machine-cidr-defined", Category: "network", Status: "failure",
+		Message: "The Machine Network CIDR is undefined"}}
 	for name, test := range map[string]struct {
 		hosts  int
 		change func(*decidetest.World)
@@ -30,7 +31,8 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 			"the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)", field: "spec.network.vips"},
 		"one outside": {hosts: 3, change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.VIPs.Ingress = []string{"10.9.0.6"}
-		}, said: "the ingress address 10.9.0.6 is in no network of the hosts; the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)", field: "spec.network.vips.ingress"},
+		}, said: "the ingress address 10.9.0.6 is in no network of the hosts; the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)",
+			field: "spec.network.vips.ingress"},
 		"by the cluster's name": {hosts: 3, name: true, change: func(w *decidetest.World) {
 			w.Observed.Cluster.Settings[model.SettingAPIVIPs] = model.ValueOf([]string{"10.9.0.5"})
 		}, said: "the API address 10.9.0.5 is in no network of the hosts; the hosts have 192.168.127.0/24", field: "spec.network.vips.api"},
@@ -47,9 +49,14 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 			w.Desired.Spec.Spec.Network.LoadBalancer = spec.UserManaged
 			w.Desired.Spec.Spec.Network.VIPs.Ingress = []string{"10.9.0.6"}
 		}},
-		"a single node in its network": {hosts: 1, change: func(w *decidetest.World) { w.Desired.Spec.Spec.Network.Machine = []string{"192.168.127.0/24"} }},
-		"a single node elsewhere": {hosts: 1, change: func(w *decidetest.World) { w.Desired.Spec.Spec.Network.Machine = []string{"10.9.0.0/24"} },
-			said: "the machine network 10.9.0.0/24 is none of the host's; the hosts have 192.168.127.0/24 (cp-0)", field: "spec.network.machine"},
+		"a single node in its network": {hosts: 1, change: func(w *decidetest.World) {
+			w.Desired.Spec.Spec.Network.Machine = []string{"192.168.127.0/24"}
+		}},
+		"a single node elsewhere": {hosts: 1, change: func(w *decidetest.World) {
+			w.Desired.Spec.Spec.Network.Machine = []string{"10.9.0.0/24"}
+		},
+			said:  "the machine network 10.9.0.0/24 is none of the host's; the hosts have 192.168.127.0/24 (cp-0)",
+			field: "spec.network.machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := decidetest.ReadyWorld(t, decidetest.Sample(test.hosts, 0))

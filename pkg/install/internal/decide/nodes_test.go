@@ -52,7 +52,9 @@ func TestApprovalOfRequests(t *testing.T) {
 			w.Desired.Options.Approve = model.ApproveAsk
 			w.Memory.Answer(model.RequestVerdict{UID: "uid-csr-1", Reason: model.ReasonProven}, false)
 		}, false, model.CurePerson, ""},
-		"of the reboot before": {func(w *decidetest.World) { w.Spoke.Seen.Requests[0].Created = decidetest.Start() }, false, model.CurePerson, ""},
+		"of the reboot before": {func(w *decidetest.World) {
+			w.Spoke.Seen.Requests[0].Created = decidetest.Start()
+		}, false, model.CurePerson, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := decidetest.AddsOne(t)
@@ -62,10 +64,12 @@ func TestApprovalOfRequests(t *testing.T) {
 			if decidetest.HasKind(plan, model.ApproveRequest) != test.approves {
 				t.Errorf("actions %v", decidetest.Keys(plan.Actions))
 			}
-			if test.blocked != "" && (len(plan.Blockers) != 1 || plan.Blockers[0].Cure != test.blocked || plan.Blockers[0].Scope != "node/worker-1") {
+			if test.blocked != "" && (len(plan.Blockers) != 1 || plan.Blockers[0].Cure != test.blocked ||
+				plan.Blockers[0].Scope != "node/worker-1") {
 				t.Errorf("blockers %+v", plan.Blockers)
 			}
-			if test.waits != "" && !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return x.Who == test.waits && x.Scope == "node/worker-1" }) {
+			if test.waits != "" && !slices.ContainsFunc(plan.Waits,
+				func(x model.Wait) bool { return x.Who == test.waits && x.Scope == "node/worker-1" }) {
 				t.Errorf("waits %+v", plan.Waits)
 			}
 		})
@@ -78,7 +82,8 @@ func TestAllowedAddress(t *testing.T) {
 	for range 30 {
 		w.Rest(t)
 		w.Pass()
-		if i := slices.IndexFunc(w.Spoke.Seen.Requests, func(r model.CertificateRequest) bool { return strings.Contains(r.Signer, "serving") }); i >= 0 {
+		if i := slices.IndexFunc(w.Spoke.Seen.Requests,
+			func(r model.CertificateRequest) bool { return strings.Contains(r.Signer, "serving") }); i >= 0 {
 			w.Spoke.Seen.Requests = w.Spoke.Seen.Requests[:i]
 			break
 		}
@@ -88,7 +93,8 @@ func TestAllowedAddress(t *testing.T) {
 	w.Spoke.Ask(w.Observed.At, r, "worker-1", "192.0.2.77")
 	w.Pass()
 	plan := w.Decide()
-	if len(plan.Questions) != 1 || len(plan.Blockers) != 1 || plan.Blockers[0].Remedy.String() != "oaictl approve worker-1 --allow-address worker-1=192.0.2.77" {
+	if len(plan.Questions) != 1 || len(plan.Blockers) != 1 ||
+		plan.Blockers[0].Remedy.String() != "oaictl approve worker-1 --allow-address worker-1=192.0.2.77" {
 		t.Fatalf("questions %+v, blockers %+v", plan.Questions, plan.Blockers)
 	}
 	w.Desired.Options.AllowAddresses = map[string][]netip.Addr{"worker-1": {netip.MustParseAddr("192.0.2.77")}}

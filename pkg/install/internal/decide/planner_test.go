@@ -40,7 +40,8 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		for _, s := range decide.NewSnapshot(w.Desired, &observed).Then(before) {
 			told = append(told, append(s.Hosts, s.Message)...)
 		}
-		if before.Verdict != model.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") || decide.NewSnapshot(w.Desired, &observed).HasToBoot("worker-0") {
+		if before.Verdict != model.VerdictInstalled && strings.Contains(strings.Join(told, "\n"), "worker") ||
+			decide.NewSnapshot(w.Desired, &observed).HasToBoot("worker-0") {
 			t.Fatalf("a worker is spoken of: %q", told)
 		}
 		w.Rest(t)
@@ -51,12 +52,14 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 			t.Errorf("the install is started with %s workers", workers)
 		}
 		networks := string(a.Settings[model.SettingStaticNetworks])
-		if a.Kind == model.RegisterInfraEnv && (!strings.Contains(networks, "52:54:00:00:00:00") || strings.Contains(networks, "52:54:00:00:01:")) {
+		if a.Kind == model.RegisterInfraEnv && (!strings.Contains(networks, "52:54:00:00:00:00") ||
+			strings.Contains(networks, "52:54:00:00:01:")) {
 			t.Errorf("the image holds the networks %s", networks)
 		}
 	}
 	plan := w.Decide()
-	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "{add-node -f FILE}" {
+	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) ||
+		plan.Next != "{add-node -f FILE}" {
 		t.Errorf("%s, missing %v, next %q: %s", plan.Verdict, plan.Missing, plan.Next, plan.Message)
 	}
 	if len(plan.Warnings) > 0 {
@@ -88,7 +91,8 @@ func TestWorkerBeforeItsSingleNode(t *testing.T) {
 			if len(plan.Blockers) != 1 || len(plan.Actions) > 0 {
 				t.Fatalf("actions %v, blockers %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 			}
-			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) || !strings.Contains(b.Remedy.String(), "oaictl delete host host-early --yes") {
+			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) ||
+				!strings.Contains(b.Remedy.String(), "oaictl delete host host-early --yes") {
 				t.Errorf("%s\n%s", b.Message, b.Remedy)
 			}
 		})

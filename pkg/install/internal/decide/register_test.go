@@ -86,15 +86,18 @@ func TestImport(t *testing.T) {
 		if err := decidetest.WellFormed(plan); err != nil {
 			t.Error(err)
 		}
-		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
+		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) ||
+			!strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
-		if got := decidetest.Keys(w.Writes); got[0] != "cluster/import" || w.Count(model.ImportCluster) != 1 || w.Count(model.InstallHost) != 2 ||
+		if got := decidetest.Keys(w.Writes); got[0] != "cluster/import" || w.Count(model.ImportCluster) != 1 ||
+			w.Count(model.InstallHost) != 2 ||
 			w.Count(model.SaveKubeconfig)+w.Count(model.RegisterCluster)+w.Count(model.UpdateCluster)+w.Count(model.StartInstall) > 0 {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
 		i := slices.IndexFunc(w.Writes, func(a model.Action) bool { return a.Kind == model.RegisterInfraEnv })
-		if i < 0 || w.Writes[i].Name != "lab" || w.Writes[i].Settings[model.SettingOSVersion].Text() != "4.21" || w.Writes[i].Settings[model.SettingVersion] != "" {
+		if i < 0 || w.Writes[i].Name != "lab" || w.Writes[i].Settings[model.SettingOSVersion].Text() != "4.21" ||
+			w.Writes[i].Settings[model.SettingVersion] != "" {
 			t.Errorf("hub %v: the image: %+v", hub, w.Writes)
 		}
 	}
@@ -104,7 +107,8 @@ func TestImport(t *testing.T) {
 func TestImportIsNoInstall(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere()})
 	plan := w.Decide()
-	if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow || plan.Next != "{add-node -f FILE}" {
+	if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow ||
+		plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -115,12 +119,15 @@ func TestImportWaits(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	w.Rest(t)
 	w.Observed.Cluster.State, w.Observed.InfraEnvs = model.ClusterDraft, nil
-	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 || !strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
+	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 ||
+		!strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
 		t.Errorf("plan %+v", plan)
 	}
 	w.Observed.Cluster.State = model.ClusterBlocked
-	w.Observed.Cluster.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such Secret"}}
-	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "no such Secret") {
+	w.Observed.Cluster.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure",
+		Message: "no such Secret"}}
+	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Blockers) != 1 ||
+		!strings.Contains(plan.Blockers[0].Message, "no such Secret") {
 		t.Errorf("plan %+v", plan)
 	}
 }

@@ -107,7 +107,8 @@ func TestReservedWorkerThatIsNotRequired(t *testing.T) {
 	w.Absent = "worker-0"
 	w.Live(t, 4)
 	plan := w.Decide()
-	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
+	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits,
+		func(x model.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
 		t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
 	}
 }
@@ -145,7 +146,8 @@ func TestAddingAReservedHost(t *testing.T) {
 				w.Pass()
 			}
 		}
-		if plan := w.Decide(); !bound || !wiped || plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) {
+		if plan := w.Decide(); !bound || !wiped || plan.Verdict != model.VerdictInstalled ||
+			!slices.Equal(plan.Added, []string{"worker-1"}) {
 			t.Errorf("hub %v: bound %v, wiped %v, %+v", hub, bound, wiped, plan)
 		}
 	}

@@ -17,7 +17,9 @@ import (
 func TestThenOfAnImport(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	plan, lines := follow(w)
-	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") || !strings.Contains(text, "install each of worker-0, worker-1 once it is ready") || !strings.Contains(text, "register the InfraEnv lab") {
+	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") ||
+		!strings.Contains(text, "install each of worker-0, worker-1 once it is ready") ||
+		!strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
 	}
 	if len(plan.Actions) != 1 || plan.Actions[0].Kind != model.ImportCluster || plan.Message != "about to import the installed cluster" {
@@ -145,7 +147,8 @@ func TestNothingFollows(t *testing.T) {
 
 func TestMatchNamesHosts(t *testing.T) {
 	machine := func(id, hostname, mac string) model.Host {
-		return model.Host{ID: id, Hostname: hostname, ClusterID: "c1", State: model.HostReady, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: mac}}}}
+		return model.Host{ID: id, Hostname: hostname, ClusterID: "c1", State: model.HostReady,
+			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: mac}}}}
 	}
 	cluster := &spec.Cluster{Spec: spec.ClusterSpec{Hosts: []spec.Host{
 		{Name: "cp-0", Role: spec.ControlPlane, Match: spec.Match{MAC: "52:54:00:00:00:01"}},

@@ -42,7 +42,8 @@ func TestHold(t *testing.T) {
 		var held []string
 		for _, x := range plan.Waits {
 			held = append(held, x.Key)
-			if x.Who != model.WhoUser || test.other != "" && x.Key != "cluster/hold" && (!strings.Contains(x.For, test.other) || x.Next != "kubectl patch x") {
+			if x.Who != model.WhoUser || test.other != "" && x.Key != "cluster/hold" &&
+				(!strings.Contains(x.For, test.other) || x.Next != "kubectl patch x") {
 				t.Errorf("%s: waits %+v", name, x)
 			}
 		}
@@ -59,10 +60,14 @@ func TestCountsAtTheStart(t *testing.T) {
 		missing, strangers    int
 		want                  string
 	}{
-		"all":                   {controlPlane: 3, workers: 2, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:2]"},
-		"a worker is missing":   {controlPlane: 3, workers: 2, missing: 1, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:1]"},
-		"single node":           {controlPlane: 1, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:1 spec.topology.workers:0]"},
-		"accepted, not counted": {controlPlane: 3, workers: 1, strangers: 2, want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:3]"},
+		"all": {controlPlane: 3, workers: 2,
+			want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:2]"},
+		"a worker is missing": {controlPlane: 3, workers: 2, missing: 1,
+			want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:1]"},
+		"single node": {controlPlane: 1,
+			want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:1 spec.topology.workers:0]"},
+		"accepted, not counted": {controlPlane: 3, workers: 1, strangers: 2,
+			want: "map[spec.topology.arbiters:0 spec.topology.controlPlane:3 spec.topology.workers:3]"},
 	} {
 		c := decidetest.Sample(test.controlPlane, test.workers)
 		w := decidetest.ReadyHub(t, c)
@@ -172,11 +177,13 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 		plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: container availability was not determined within the timeout." {
 		t.Errorf("actions %v, blockers %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 	}
-	if next := plan.Blockers[0].Remedy.String(); !strings.Contains(next, "tries again 10 minutes after the failure") || !strings.Contains(next, "create cluster -f FILE tries at once") {
+	if next := plan.Blockers[0].Remedy.String(); !strings.Contains(next, "tries again 10 minutes after the failure") ||
+		!strings.Contains(next, "create cluster -f FILE tries at once") {
 		t.Errorf("when it is tried again: %s", next)
 	}
 	explained := decide.Explain(w.Desired, &w.Observed, "")
-	if len(explained.Blockers) != 1 || !strings.HasSuffix(explained.Blockers[0].Remedy.String(), "create cluster -f FILE tries again at once") {
+	if len(explained.Blockers) != 1 || !strings.HasSuffix(explained.Blockers[0].Remedy.String(),
+		"create cluster -f FILE tries again at once") {
 		t.Errorf("why: %+v", explained.Blockers)
 	}
 	w.Observed.At = decidetest.Start().Add(14 * time.Minute) // somebody may have cured it
@@ -264,7 +271,8 @@ func TestOptionalWorkersDoNotHoldTheOthers(t *testing.T) {
 		// The last worker never comes.
 		w.Observed.Hosts = slices.DeleteFunc(w.Observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-1" })
 		cluster := w.Observed.Cluster
-		if cluster != nil && cluster.State == model.ClusterDiscovering && len(w.Observed.Hosts) == 4 && w.Observed.Hosts[3].State == model.HostReady {
+		if cluster != nil && cluster.State == model.ClusterDiscovering && len(w.Observed.Hosts) == 4 &&
+			w.Observed.Hosts[3].State == model.HostReady {
 			cluster.State = model.ClusterReady
 		}
 		if cluster != nil && started.IsZero() {

@@ -23,7 +23,8 @@ func TestMachinesOfAPoolThatNobodyNames(t *testing.T) {
 		if status == "unbinding" {
 			other.State = model.HostReleasing
 		}
-		other.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+		other.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure",
+			Message: "too little memory"}}
 		w.Observed.Hosts = append(w.Observed.Hosts, other)
 		plan := w.Decide()
 		if !decidetest.HasKind(plan, model.StartInstall) || decidetest.HasKind(plan, model.BindHost) || len(plan.Blockers) > 0 {
@@ -115,7 +116,8 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 		}
 		c.Spec.Hosts = c.Spec.Hosts[3-test.named:]
 		for i := range test.came - (3 - test.named) {
-			w.Observed.Hosts = append(w.Observed.Hosts, decidetest.Machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i))
+			w.Observed.Hosts = append(w.Observed.Hosts,
+				decidetest.Machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i))
 			w.Observed.Hosts[len(w.Observed.Hosts)-1].State = model.HostReady
 		}
 		plan := w.Decide()
@@ -127,7 +129,8 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 			continue
 		}
 		b := plan.Blockers[0]
-		if len(plan.Blockers) != 1 || b.Cure != model.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy.String(), "oaictl delete host") {
+		if len(plan.Blockers) != 1 || b.Cure != model.CurePerson || len(b.Hosts) != test.came ||
+			!strings.Contains(b.Remedy.String(), "oaictl delete host") {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)
 		}
 	}

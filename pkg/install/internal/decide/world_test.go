@@ -61,7 +61,8 @@ func installedElsewhere() *spec.Cluster {
 // anyRack is some state in which a crash, or somebody else, may have left
 // service and machines.
 func anyRack(random *rand.Rand) *decidetest.Rack {
-	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random), Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
+	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random),
+		Options: model.Options{Run: "run1", Reimage: random.IntN(2) == 0}})
 	r := &decidetest.Rack{World: w, Boxes: map[string]*decidetest.Box{}, Asked: map[string]int{}}
 	r.Wire()
 	r.Desired.Options.RebootRunning = random.IntN(3) == 0

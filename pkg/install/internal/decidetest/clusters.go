@@ -60,7 +60,8 @@ func AnyGrowing(t *testing.T, random *rand.Rand) *World {
 	for i := range w.Observed.Hosts {
 		if h := &w.Observed.Hosts[i]; h.Day2 && random.IntN(3) == 0 {
 			states := []model.HostState{
-				model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady, model.HostInstalling, model.HostNeedsUser,
+				model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady, model.HostInstalling,
+				model.HostNeedsUser,
 				model.HostResetting, model.HostFailed, model.HostCancelled, model.HostUnknown, model.HostAdded,
 			}
 			h.State = states[random.IntN(len(states))]

@@ -54,7 +54,8 @@ func (r *Rack) Wire() {
 		if hosts[i].Match.Agent != "" { // its image is not ours
 			hosts[i].Match = spec.Match{MAC: fmt.Sprintf("52:54:00:00:08:%02x", i)}
 		}
-		hosts[i].BMC = &spec.BMC{Address: fmt.Sprintf("192.0.2.%d", i+100), Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
+		hosts[i].BMC = &spec.BMC{Address: fmt.Sprintf("192.0.2.%d", i+100),
+			Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
 		r.Boxes[hosts[i].Name] = &Box{Power: model.PowerIsOff}
 	}
 	r.Dark = func(name string) bool { return !r.Boxes[name].Booted }
@@ -69,7 +70,8 @@ func (r *Rack) Look(ask []string) (map[string]model.MachineState, error) {
 		if x == nil {
 			return nil, fmt.Errorf("%s has no BMC and is asked for", name)
 		}
-		state := model.MachineState{Power: x.Power, Media: x.Media, OurMedia: x.Media == ImageOf(name), BootOnce: x.Once, BootStays: x.Once && x.Stays, Fetch: x.Fetched}
+		state := model.MachineState{Power: x.Power, Media: x.Media, OurMedia: x.Media == ImageOf(name), BootOnce: x.Once,
+			BootStays: x.Once && x.Stays, Fetch: x.Fetched}
 		if x.Trouble != "" {
 			state = model.MachineState{Trouble: "something is wrong", TroubleKind: x.Trouble}
 		}
@@ -105,7 +107,8 @@ func (r *Rack) Tell(a model.Action) error {
 			allowed = allowed || h.Name == a.Name && h.BMC.RebootRunning
 		}
 		if !allowed || !x.Other || !a.Destructive {
-			return fmt.Errorf("%s is switched off: allowed %v, runs something else %v, destructive %v", a.Name, allowed, x.Other, a.Destructive)
+			return fmt.Errorf("%s is switched off: allowed %v, runs something else %v, destructive %v", a.Name, allowed, x.Other,
+				a.Destructive)
 		}
 		x.Power, x.Other, x.Booted = model.PowerIsOff, false, false
 	case model.EjectMedia:

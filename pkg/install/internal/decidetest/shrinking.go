@@ -39,8 +39,9 @@ type Shrinking struct {
 func NewShrinking(controlPlane, workers int, machines bool, remove ...string) *Shrinking {
 	c := Sample(controlPlane, workers)
 	w := &Shrinking{
-		Desired: &model.Desired{Spec: c, Options: model.Options{Adopt: "cluster-1", Remove: &model.Removal{Nodes: remove, Drain: model.DrainOptions{GracePeriod: -1}}}},
-		At:      Start(), Pods: map[string][]model.Pod{}, Refused: map[string][]model.DrainRefusal{}, Held: map[string]bool{},
+		Desired: &model.Desired{Spec: c, Options: model.Options{Adopt: "cluster-1",
+			Remove: &model.Removal{Nodes: remove, Drain: model.DrainOptions{GracePeriod: -1}}}},
+		At: Start(), Pods: map[string][]model.Pod{}, Refused: map[string][]model.DrainRefusal{}, Held: map[string]bool{},
 		Power: map[string]model.Power{}, Trouble: map[string]string{}, installs: min(controlPlane, 3), lowered: map[string]int{},
 	}
 	w.Spoke.Pools = []model.Pool{{Name: "master"}, {Name: "worker"}}
@@ -64,7 +65,8 @@ func (w *Shrinking) join(h *spec.Host, i int, machines bool) {
 		roles = []string{"control-plane", "master"}
 		w.Spoke.Etcd.Members = append(w.Spoke.Etcd.Members, model.EtcdMember{ID: fmt.Sprintf("%x", 0xa0+i), Address: address})
 	}
-	w.Spoke.Nodes = append(w.Spoke.Nodes, model.Node{Name: name, UID: "node-" + name, Created: Start(), Ready: true, Roles: roles, Labels: map[string]string{}, Addresses: []netip.Addr{address}})
+	w.Spoke.Nodes = append(w.Spoke.Nodes, model.Node{Name: name, UID: "node-" + name, Created: Start(), Ready: true, Roles: roles,
+		Labels: map[string]string{}, Addresses: []netip.Addr{address}})
 	host := Machine(name, h.Match.MAC, i)
 	host.Hostname, host.State, host.InfraEnvID = name, model.HostInstalled, "infraenv-lab"
 	host.Role = spec.Worker
@@ -72,19 +74,22 @@ func (w *Shrinking) join(h *spec.Host, i int, machines bool) {
 		host.Role = spec.ControlPlane
 	}
 	w.Hosts = append(w.Hosts, host)
-	w.Pods[name] = []model.Pod{{Namespace: "shop", Name: "web-" + name, UID: "pod-" + name, Owner: "ReplicaSet/web"}, {Namespace: "shop", Name: "db-" + name, UID: "db-" + name, Owner: "StatefulSet/db"}}
+	w.Pods[name] = []model.Pod{{Namespace: "shop", Name: "web-" + name, UID: "pod-" + name, Owner: "ReplicaSet/web"},
+		{Namespace: "shop", Name: "db-" + name, UID: "db-" + name, Owner: "StatefulSet/db"}}
 	w.Power[name] = model.PowerIsOn
 	if !machines {
 		return
 	}
-	m := model.Machine{Name: "m-" + name, UID: "machine-" + name, Phase: "Running", Node: name, BareMetalHost: "bmh-" + name, ControlPlane: h.Role == spec.ControlPlane}
+	m := model.Machine{Name: "m-" + name, UID: "machine-" + name, Phase: "Running", Node: name, BareMetalHost: "bmh-" + name,
+		ControlPlane: h.Role == spec.ControlPlane}
 	if !m.ControlPlane {
 		m.MachineSet = "workers"
 	} else {
 		m.Hooks = []string{"EtcdQuorumOperator of clusteroperator/etcd"}
 	}
 	w.Spoke.Machines = append(w.Spoke.Machines, m)
-	w.Spoke.BareMetalHosts = append(w.Spoke.BareMetalHosts, model.BareMetalHost{Name: "bmh-" + name, UID: "bmh-uid-" + name, State: "unmanaged", Consumer: m.Name})
+	w.Spoke.BareMetalHosts = append(w.Spoke.BareMetalHosts,
+		model.BareMetalHost{Name: "bmh-" + name, UID: "bmh-uid-" + name, State: "unmanaged", Consumer: m.Name})
 }
 
 // WithBMC has a host of the file be one that can be switched off.
@@ -98,7 +103,8 @@ func (w *Shrinking) Node(name string) *model.Node { return w.Spoke.NodeByName(na
 // Observed is a look at all of it.
 func (w *Shrinking) Observed() *model.Observed {
 	o := &model.Observed{At: w.At, Hosts: slices.Clone(w.Hosts), Machines: map[string]model.MachineState{}, Cluster: &model.Cluster{
-		ClusterRef: model.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalled, Settings: model.Settings{},
+		ClusterRef: model.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true}, State: model.ClusterInstalled,
+		Settings: model.Settings{},
 	}}
 	seen := w.Spoke
 	seen.Nodes, seen.Machines = slices.Clone(w.Spoke.Nodes), slices.Clone(w.Spoke.Machines)
@@ -236,7 +242,8 @@ func (w *Shrinking) quorate(a model.Action, node string) error {
 		return nil
 	}
 	healthy := len(w.Spoke.Etcd.Members) - len(w.Spoke.Etcd.Unhealthy)
-	if member := w.Spoke.MemberOf([]netip.Addr{netip.AddrFrom4([4]byte{192, 168, 127, byte(10 + n)})}); member != nil && !slices.Contains(w.Spoke.Etcd.Unhealthy, node) {
+	if member := w.Spoke.MemberOf([]netip.Addr{netip.AddrFrom4([4]byte{192, 168, 127, byte(10 + n)})}); member != nil &&
+		!slices.Contains(w.Spoke.Etcd.Unhealthy, node) {
 		healthy--
 	}
 	if healthy < 3 {
@@ -249,7 +256,9 @@ func (w *Shrinking) quorate(a model.Action, node string) error {
 func (w *Shrinking) Pass() error {
 	w.At = w.At.Add(10 * time.Second)
 	for node := range w.Pods {
-		w.Pods[node] = slices.DeleteFunc(w.Pods[node], func(p model.Pod) bool { return !p.Deleting.IsZero() && w.Node(node) != nil && w.Node(node).Ready })
+		w.Pods[node] = slices.DeleteFunc(w.Pods[node], func(p model.Pod) bool {
+			return !p.Deleting.IsZero() && w.Node(node) != nil && w.Node(node).Ready
+		})
 	}
 	w.Spoke.Nodes = slices.DeleteFunc(w.Spoke.Nodes, func(n model.Node) bool { return n.Deleting })
 	for i := range w.Spoke.MachineSets {

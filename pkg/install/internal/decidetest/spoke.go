@@ -27,7 +27,8 @@ type Spoke struct {
 
 // NewSpoke is an installed cluster without nodes.
 func NewSpoke() *Spoke {
-	return &Spoke{Approved: map[string]int{}, Seen: model.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
+	return &Spoke{Approved: map[string]int{}, Seen: model.Spoke{API: "https://api.lab.example.com:6443",
+		Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
 }
 
 // Ask has somebody ask for a certificate.

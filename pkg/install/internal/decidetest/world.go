@@ -67,7 +67,8 @@ func (w *World) Apply(a model.Action) error {
 	case model.ImportCluster:
 		o.Cluster = &model.Cluster{
 			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
-			State:      model.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.Hub, InstallCompleted: o.At,
+			State:      model.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
+			Kubeconfig: w.Hub, InstallCompleted: o.At,
 		}
 	case model.WithdrawCluster:
 		o.Others = slices.DeleteFunc(o.Others, func(r model.ClusterRef) bool { return r.ID == a.Target })
@@ -135,7 +136,8 @@ func (w *World) Apply(a model.Action) error {
 	case model.InstallHost:
 		host := w.Host(a.Target)
 		if host.State != model.HostReady || !host.Day2 || o.Cluster.State != model.ClusterAddingHosts {
-			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2, o.Cluster.State)
+			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2,
+				o.Cluster.State)
 		}
 		if err := w.mayApprove(host, a); err != nil {
 			return err
@@ -214,7 +216,8 @@ func (w *World) Pass() {
 	ready, bound := len(o.Hosts) > 0, 0
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
-		if j := slices.IndexFunc(o.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 && h.Registered.Before(o.InfraEnvs[j].Image.Created) {
+		if j := slices.IndexFunc(o.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 &&
+			h.Registered.Before(o.InfraEnvs[j].Image.Created) {
 			h.Registered = o.At // somebody reboots it into the new image
 		}
 		switch h.State {
@@ -279,7 +282,9 @@ func (w *World) bootHosts() {
 		return
 	}
 	present := w.Desired.At(&w.Observed).Spec
-	shared := slices.DeleteFunc(slices.Clone(w.Observed.InfraEnvs), func(e model.InfraEnv) bool { return present.HostAloneIn(e.Name) != nil })
+	shared := slices.DeleteFunc(slices.Clone(w.Observed.InfraEnvs), func(e model.InfraEnv) bool {
+		return present.HostAloneIn(e.Name) != nil
+	})
 	from := max(0, slices.IndexFunc(shared, func(e model.InfraEnv) bool {
 		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
 	}))
@@ -296,7 +301,8 @@ func (w *World) bootHosts() {
 		if len(boots) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(w.Observed.Hosts, func(h model.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.Absent || w.Dark != nil && w.Dark(want.Name) || !w.switchedOn(want.Name) {
+		if slices.ContainsFunc(w.Observed.Hosts, func(h model.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.Absent ||
+			w.Dark != nil && w.Dark(want.Name) || !w.switchedOn(want.Name) {
 			continue
 		}
 		host := Machine(want.Name, cmp.Or(want.Match.MAC, fmt.Sprintf("52:54:00:00:09:%02x", i)), i)
@@ -339,8 +345,10 @@ func (w *World) poolHosts() {
 // Machine is a host that has sent its inventory.
 func Machine(name, mac string, index int) model.Host {
 	disks := []model.Disk{
-		{ID: "/dev/disk/by-id/wwn-0x5000c500000000" + fmt.Sprintf("%02d", index), Path: "/dev/sda", Name: "sda", WWN: fmt.Sprintf("0x5000c500000000%02d", index), Type: "HDD", SizeBytes: 120e9, Eligible: true},
-		{ID: "/dev/disk/by-id/data" + fmt.Sprint(index), Path: "/dev/nvme0n1", Name: "nvme0n1", Type: "SSD", SizeBytes: 960e9, Eligible: true},
+		{ID: "/dev/disk/by-id/wwn-0x5000c500000000" + fmt.Sprintf("%02d", index), Path: "/dev/sda", Name: "sda",
+			WWN: fmt.Sprintf("0x5000c500000000%02d", index), Type: "HDD", SizeBytes: 120e9, Eligible: true},
+		{ID: "/dev/disk/by-id/data" + fmt.Sprint(index), Path: "/dev/nvme0n1", Name: "nvme0n1", Type: "SSD", SizeBytes: 960e9,
+			Eligible: true},
 		{ID: "/dev/sr0", Path: "/dev/sr0", Name: "sr0", Media: true},
 	}
 	return model.Host{
@@ -348,7 +356,8 @@ func Machine(name, mac string, index int) model.Host {
 		Role: spec.Auto, Settings: model.Settings{}, Disk: disks[0].ID,
 		Inventory: model.Inventory{
 			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
-			Interfaces: []model.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
+			Interfaces: []model.Interface{{Name: "eno1", MAC: mac, Up: true,
+				Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
 		},
 	}
 }
@@ -361,10 +370,12 @@ func Sample(controlPlane, workers int) *spec.Cluster {
 	s.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{}}`))
 	s.Topology.ControlPlane, s.Topology.Workers = &controlPlane, &workers
 	for i := range controlPlane {
-		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("cp-%d", i), Hostname: fmt.Sprintf("cp-%d", i), Role: spec.ControlPlane, Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:00:%02x", i)}})
+		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("cp-%d", i), Hostname: fmt.Sprintf("cp-%d", i), Role: spec.ControlPlane,
+			Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:00:%02x", i)}})
 	}
 	for i := range workers {
-		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("worker-%d", i), Hostname: fmt.Sprintf("worker-%d", i), Role: spec.Worker, Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:01:%02x", i)}})
+		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("worker-%d", i), Hostname: fmt.Sprintf("worker-%d", i), Role: spec.Worker,
+			Match: spec.Match{MAC: fmt.Sprintf("52:54:00:00:01:%02x", i)}})
 	}
 	if controlPlane > 1 {
 		s.Network.VIPs = spec.VIPs{API: []string{"192.168.127.100"}, Ingress: []string{"192.168.127.101"}}
@@ -426,7 +437,8 @@ func (w *World) Disturb(random *rand.Rand) {
 	o := &w.Observed
 	states := []model.HostState{
 		model.HostUnbound, model.HostBinding, model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady,
-		model.HostPreparing, model.HostInstalling, model.HostNeedsUser, model.HostResetting, model.HostInstalled, model.HostFailed, model.HostUnknown,
+		model.HostPreparing, model.HostInstalling, model.HostNeedsUser, model.HostResetting, model.HostInstalled, model.HostFailed,
+		model.HostUnknown,
 	}
 	for i := range o.Hosts {
 		if random.IntN(5) == 0 {
@@ -441,8 +453,10 @@ func (w *World) Disturb(random *rand.Rand) {
 	}
 	if random.IntN(4) == 0 {
 		all := []model.ClusterState{
-			model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling,
-			model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled, model.ClusterAddingHosts, model.ClusterUnknown,
+			model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing,
+			model.ClusterInstalling,
+			model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled,
+			model.ClusterAddingHosts, model.ClusterUnknown,
 		}
 		o.Cluster.State = all[random.IntN(len(all))]
 	}
@@ -450,7 +464,8 @@ func (w *World) Disturb(random *rand.Rand) {
 		o.Cluster.Settings[model.SettingAPIVIPs] = model.ValueOf([]string{"192.168.127.77"})
 	}
 	if random.IntN(4) == 0 {
-		o.Others = append(o.Others, model.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0, Run: "run1", Empty: random.IntN(2) == 0})
+		o.Others = append(o.Others, model.ClusterRef{ID: "other", Name: "lab", BaseDomain: "example.com", Owned: random.IntN(2) == 0,
+			Run: "run1", Empty: random.IntN(2) == 0})
 	}
 	if random.IntN(8) == 0 {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.Desired.Options.Adopt = false, w.Hub, o.Cluster.ID
@@ -492,7 +507,8 @@ func (w *World) Lose(names ...string) {
 func (w *World) Returned(name string) {
 	i := slices.IndexFunc(w.Desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
 	host := Machine(name, w.Desired.Spec.Spec.Hosts[i].Match.MAC, i)
-	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, spec.ControlPlane, w.Observed.InfraEnvs[0].ID
+	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, spec.ControlPlane,
+		w.Observed.InfraEnvs[0].ID
 	host.Settings = model.Settings{model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf(name)}
 	w.Observed.Hosts = append(w.Observed.Hosts, host)
 }
@@ -503,7 +519,8 @@ func (w *World) Fail(ids ...string) {
 		h := &w.Observed.Hosts[i]
 		h.State = model.HostBlocked
 		for _, id := range ids {
-			h.Validations = append(h.Validations, model.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
+			h.Validations = append(h.Validations, model.Validation{ID: id, Category: "network", Status: "failure",
+				Message: "not so on " + h.ID})
 		}
 	}
 }

@@ -39,7 +39,8 @@ func TestInfraEnvsOfSingleHosts(t *testing.T) {
 		"of every host":                           {own: every, want: "a=cp-0 b=cp-1 c=cp-2"},
 		"and one for hosts that the file accepts": {own: every, accepts: true, want: "lab= a=cp-0 b=cp-1 c=cp-2"},
 		"called as if it were shared": {
-			own: map[string]string{"cp-0": "lab", "cp-1": "lab-2"}, have: []model.InfraEnv{{Name: "lab"}, {Name: "lab-2"}}, want: "lab-3=cp-2 lab=cp-0 lab-2=cp-1",
+			own: map[string]string{"cp-0": "lab", "cp-1": "lab-2"}, have: []model.InfraEnv{{Name: "lab"}, {Name: "lab-2"}},
+			want: "lab-3=cp-2 lab=cp-0 lab-2=cp-1",
 		},
 	} {
 		c := decidetest.WithOwn(decidetest.Sample(3, 0), test.own)
@@ -56,7 +57,8 @@ func TestSettingsOfTheInfraEnvOfOneHost(t *testing.T) {
 	c := decidetest.WithOwn(decidetest.Sample(3, 0), map[string]string{"cp-1": "b"})
 	c.Spec.OpenShift.Arch = spec.Multi
 	for i := range c.Spec.Hosts {
-		c.Spec.Hosts[i].Net = &spec.HostNet{IP: "192.168.127.1" + string(rune('0'+i)) + "/24", MAC: "52:54:00:00:00:0" + string(rune('0'+i))}
+		c.Spec.Hosts[i].Net = &spec.HostNet{IP: "192.168.127.1" + string(rune('0'+i)) + "/24", MAC: "52:54:00:00:00:0" +
+			string(rune('0'+i))}
 	}
 	c.Host("cp-1").Arch = spec.ARM
 	plans, err := infraenv.Plans(c, nil)
@@ -182,7 +184,8 @@ func TestSplit(t *testing.T) {
 				want = fmt.Sprintf("lab-%d", i+1)
 			}
 			var networks []model.StaticNetwork
-			if err := p.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
+			if err := p.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil || p.Name != want ||
+				len(networks) != len(p.Hosts) {
 				t.Errorf("%s: %s has %d hosts and %d networks: %v", name, p.Name, len(p.Hosts), len(networks), err)
 			}
 			size := sizeOf(networks)

@@ -17,7 +17,8 @@ func refused(t *testing.T, w *decidetest.World) model.Blocker {
 	w.Writes = nil
 	w.Live(t, 6)
 	plan := w.Decide()
-	if len(plan.Blockers) != 1 || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput || len(w.Writes) > 0 || len(plan.Waits) > 0 {
+	if len(plan.Blockers) != 1 || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput || len(w.Writes) > 0 ||
+		len(plan.Waits) > 0 {
 		t.Fatalf("blockers %+v, waits %+v, fault %v, writes %v", plan.Blockers, plan.Waits, plan.Fault, decidetest.Keys(w.Writes))
 	}
 	return plan.Blockers[0]
@@ -37,7 +38,8 @@ func TestMachineOfTheCluster(t *testing.T) {
 		},
 		"added by another file": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:04:04"}}, func(w *decidetest.World) {
 			earlier := decidetest.Machine("w-4", "52:54:00:00:04:04", 44)
-			earlier.Day2, earlier.State, earlier.Hostname, earlier.Settings[model.SettingHostname] = true, model.HostAdded, "w-4", model.ValueOf("w-4")
+			earlier.Day2, earlier.State, earlier.Hostname, earlier.Settings[model.SettingHostname] = true, model.HostAdded, "w-4",
+				model.ValueOf("w-4")
 			w.Observed.Hosts = append(w.Observed.Hosts, earlier)
 		}, "fits w-4 (MAC 52:54:00:00:04:04"},
 		"a node's machine": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:07:07"}}, func(w *decidetest.World) {
@@ -46,7 +48,8 @@ func TestMachineOfTheCluster(t *testing.T) {
 			w.Spoke.Seen.BareMetalHosts = []model.BareMetalHost{{Name: "rack-7", MAC: "52:54:00:00:07:07", Consumer: "m-7"}}
 		}, "which is that of the node w-7 (BareMetalHost rack-7) of the cluster"},
 		"a node's address": {spec.Host{Name: "w-5", Net: &spec.HostNet{IP: "192.168.127.77/24"}}, func(w *decidetest.World) {
-			w.Spoke.Seen.Nodes = []model.Node{{Name: "w-7", Created: decidetest.Start(), Ready: true, Addresses: []netip.Addr{netip.MustParseAddr("192.168.127.77")}}}
+			w.Spoke.Seen.Nodes = []model.Node{{Name: "w-7", Created: decidetest.Start(), Ready: true,
+				Addresses: []netip.Addr{netip.MustParseAddr("192.168.127.77")}}}
 		}, "w-5 is given the address 192.168.127.77, which is that of the node w-7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +73,8 @@ func TestCannotJoin(t *testing.T) {
 		w.Pass()
 	}
 	plan := w.Decide()
-	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput {
+	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil ||
+		model.CodeOf(plan.Fault) != model.CodeInput {
 		t.Errorf("blockers %+v, fault %v", plan.Blockers, plan.Fault)
 	}
 	for _, a := range w.Writes {

@@ -30,7 +30,8 @@ func TestAnotherWasGivenUp(t *testing.T) {
 	}
 	w.Spoke.MachineOf("worker-2").Deleting = true
 	plan := w.Decide()
-	if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "MachineSetRaised") || strings.Contains(plan.Blockers[0].Remedy.String(), "scale") {
+	if len(plan.Actions) > 0 || !decidetest.HasReason(plan, "MachineSetRaised") ||
+		strings.Contains(plan.Blockers[0].Remedy.String(), "scale") {
 		t.Errorf("%v, %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 	}
 }
@@ -56,12 +57,20 @@ func TestLoweringOnce(t *testing.T) {
 		"lowered already": {func(_ *decidetest.Shrinking, s *model.MachineSet) {
 			s.Replicas, s.Lowered = 2, []string{"machine-worker-1"}
 		}, "", "to give up the Machine m-worker-1"},
-		"and raised again":  {func(_ *decidetest.Shrinking, s *model.MachineSet) { s.Lowered = []string{"machine-worker-1"} }, "", "MachineSetRaised"},
+		"and raised again": {func(_ *decidetest.Shrinking, s *model.MachineSet) {
+			s.Lowered = []string{"machine-worker-1"}
+		}, "", "MachineSetRaised"},
 		"lowered by others": {func(_ *decidetest.Shrinking, s *model.MachineSet) { s.Replicas = 2 }, "", "it has 3"},
 		"raised by others":  {func(_ *decidetest.Shrinking, s *model.MachineSet) { s.Replicas = 5 }, "", "it has 3"},
-		"another is marked": {func(w *decidetest.Shrinking, _ *model.MachineSet) { w.Spoke.MachineOf("worker-0").ToBeDeleted = true }, "", "OtherMachineFirst"},
-		"another failed":    {func(w *decidetest.Shrinking, _ *model.MachineSet) { w.Spoke.MachineOf("worker-0").Error = "no host" }, "", "OtherMachineFirst"},
-		"not marked":        {func(w *decidetest.Shrinking, _ *model.MachineSet) { w.Spoke.MachineOf("worker-1").ToBeDeleted = false }, "node/worker-1/mark-machine", ""},
+		"another is marked": {func(w *decidetest.Shrinking, _ *model.MachineSet) {
+			w.Spoke.MachineOf("worker-0").ToBeDeleted = true
+		}, "", "OtherMachineFirst"},
+		"another failed": {func(w *decidetest.Shrinking, _ *model.MachineSet) {
+			w.Spoke.MachineOf("worker-0").Error = "no host"
+		}, "", "OtherMachineFirst"},
+		"not marked": {func(w *decidetest.Shrinking, _ *model.MachineSet) {
+			w.Spoke.MachineOf("worker-1").ToBeDeleted = false
+		}, "node/worker-1/mark-machine", ""},
 		"a pod came": {func(w *decidetest.Shrinking, _ *model.MachineSet) {
 			w.Pods["worker-1"] = []model.Pod{{Namespace: "shop", Name: "late", UID: "late", Owner: "ReplicaSet/late"}}
 		}, "node/worker-1/evict", ""},

@@ -31,7 +31,8 @@ func TestConvergenceOfNodes(t *testing.T) {
 				continue
 			}
 			day1["node-"+h.Hostname] = true
-			n := model.Node{Name: h.Hostname, UID: "node-" + h.Hostname, Created: decidetest.Start(), Ready: true, ReadySince: decidetest.Start()}
+			n := model.Node{Name: h.Hostname, UID: "node-" + h.Hostname, Created: decidetest.Start(), Ready: true,
+				ReadySince: decidetest.Start()}
 			if random.IntN(3) == 0 {
 				n.ProviderID = "another"
 			}
@@ -148,7 +149,8 @@ func TestRegisteredAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Spoke.Seen.Nodes = append(w.Spoke.Seen.Nodes, model.Node{
-				Name: "cp-1", UID: "node-cp-1", Created: decidetest.Start(), Ready: test.ready, Addresses: []netip.Addr{prefix.Addr()}, Roles: []string{"master"},
+				Name: "cp-1", UID: "node-cp-1", Created: decidetest.Start(), Ready: test.ready, Addresses: []netip.Addr{prefix.Addr()},
+				Roles: []string{"master"},
 			})
 			plan := w.Decide()
 			if !decidetest.HasKind(plan, model.ApproveRequest) || plan.Fault != nil {

@@ -28,8 +28,9 @@ func longInstalled(t *testing.T) *decidetest.World {
 	w.Observed.At = w.Observed.At.Add(30 * 24 * time.Hour)
 	for i := range w.Observed.Hosts {
 		w.Spoke.Seen.Nodes = append(w.Spoke.Seen.Nodes, model.Node{
-			Name: w.Observed.Hosts[i].Hostname, UID: "node-" + w.Observed.Hosts[i].Hostname, Created: decidetest.Start(), Ready: true, ReadySince: decidetest.Start(),
-			Config: model.NodeConfig{Current: "rendered", Desired: "rendered", State: "Done"},
+			Name: w.Observed.Hosts[i].Hostname, UID: "node-" + w.Observed.Hosts[i].Hostname, Created: decidetest.Start(), Ready: true,
+			ReadySince: decidetest.Start(),
+			Config:     model.NodeConfig{Current: "rendered", Desired: "rendered", State: "Done"},
 		})
 	}
 	for i := range w.Desired.Spec.Spec.Hosts {

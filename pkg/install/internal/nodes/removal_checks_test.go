@@ -19,10 +19,18 @@ func TestRefusedRemovals(t *testing.T) {
 		code   model.Code
 		says   string
 	}{
-		"one of three": {func() *decidetest.Shrinking { return decidetest.NewShrinking(3, 2, true, "cp-0") }, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, and needs 3"},
-		"two of four":  {func() *decidetest.Shrinking { return decidetest.NewShrinking(4, 0, true, "cp-3", "cp-2") }, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
-		"the only one": {func() *decidetest.Shrinking { return decidetest.NewShrinking(1, 2, false, "cp-0") }, "LastControlPlane", model.CodeInput, "the only node of the control plane"},
-		"all of them":  {func() *decidetest.Shrinking { return decidetest.NewShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "LastControlPlane", model.CodeInput, "no node of the control plane would be left"},
+		"one of three": {func() *decidetest.Shrinking {
+			return decidetest.NewShrinking(3, 2, true, "cp-0")
+		}, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, and needs 3"},
+		"two of four": {func() *decidetest.Shrinking {
+			return decidetest.NewShrinking(4, 0, true, "cp-3", "cp-2")
+		}, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
+		"the only one": {func() *decidetest.Shrinking {
+			return decidetest.NewShrinking(1, 2, false, "cp-0")
+		}, "LastControlPlane", model.CodeInput, "the only node of the control plane"},
+		"all of them": {func() *decidetest.Shrinking {
+			return decidetest.NewShrinking(3, 0, false, "cp-0", "cp-1", "cp-2")
+		}, "LastControlPlane", model.CodeInput, "no node of the control plane would be left"},
 		"the arbiter": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(4, 0, false, "cp-3")
 			w.Node("cp-3").Roles = []string{"arbiter"}
@@ -53,7 +61,9 @@ func TestRefusedRemovals(t *testing.T) {
 			w.Spoke.Etcd.Trouble = "etcdserver: request timed out"
 			return w
 		}, "EtcdUnknown", model.CodeInput, "request timed out"},
-		"nobody knows it": {func() *decidetest.Shrinking { return decidetest.NewShrinking(3, 2, true, "worker-7") }, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
+		"nobody knows it": {func() *decidetest.Shrinking {
+			return decidetest.NewShrinking(3, 2, true, "worker-7")
+		}, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
 		"a host that is no node yet": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Spoke.Nodes = w.Spoke.Nodes[:4]
@@ -74,7 +84,8 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, false, "other")
 			for i := range 2 {
 				other := decidetest.Machine("other", "52:54:00:ff:ff:ff", 40+i)
-				other.ID, other.Hostname, other.Inventory.Interfaces[0].MAC = fmt.Sprint("other-", i), "other", fmt.Sprintf("52:54:00:ff:ff:%02x", i)
+				other.ID, other.Hostname, other.Inventory.Interfaces[0].MAC = fmt.Sprint("other-", i), "other",
+					fmt.Sprintf("52:54:00:ff:ff:%02x", i)
 				w.Hosts = append(w.Hosts, other)
 			}
 			return w
@@ -120,7 +131,8 @@ func TestRefusedRemovals(t *testing.T) {
 			if err := decidetest.WellFormed(plan); err != nil {
 				t.Fatal(err)
 			}
-			if len(plan.Actions) > 0 || !decidetest.HasReason(plan, test.reason) || plan.Fault == nil || model.CodeOf(plan.Fault) != test.code {
+			if len(plan.Actions) > 0 || !decidetest.HasReason(plan, test.reason) || plan.Fault == nil ||
+				model.CodeOf(plan.Fault) != test.code {
 				t.Fatalf("actions %v, blockers %+v, fault %v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Fault)
 			}
 			if !strings.Contains(plan.Fault.Error(), test.says) || plan.Fault.Next == "" {
@@ -134,7 +146,8 @@ func TestRefusedRemovals(t *testing.T) {
 // begun goes on, and what is refused does not end its way.
 func TestNothingBeginsBesideARefusal(t *testing.T) {
 	w := decidetest.NewShrinking(3, 3, true, "worker-0", "worker-1")
-	w.Refused["worker-1"] = []model.DrainRefusal{{Reason: "Pods with local storage (use --delete-emptydir-data to override)", Pods: []string{"shop/cache"}}}
+	w.Refused["worker-1"] = []model.DrainRefusal{{Reason: "Pods with local storage (use --delete-emptydir-data to override)",
+		Pods: []string{"shop/cache"}}}
 	if plan := w.Decide(); len(plan.Actions) > 0 || model.CodeOf(plan.Fault) != model.CodeInput {
 		t.Errorf("actions %v, fault %v", decidetest.Keys(plan.Actions), plan.Fault)
 	}
@@ -144,7 +157,8 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 		t.Errorf("actions %v, fault %v", decidetest.Keys(plan.Actions), plan.Fault)
 	}
 	plan, err := w.Settled()
-	if err != nil || model.CodeOf(plan.Fault) != model.CodeInput || w.Node("worker-0") != nil || w.Node("worker-1") == nil || w.Node("worker-1").Cordoned {
+	if err != nil || model.CodeOf(plan.Fault) != model.CodeInput || w.Node("worker-0") != nil || w.Node("worker-1") == nil ||
+		w.Node("worker-1").Cordoned {
 		t.Errorf("%v, %v, %s", err, plan.Fault, w.Kinds())
 	}
 }
@@ -156,7 +170,8 @@ func TestWarningsOfRemoval(t *testing.T) {
 	n.Labels["cluster.ocs.openshift.io/openshift-storage"] = ""
 	w.Node("worker-0").Ready = false
 	w.Pods["worker-1"][0].Owner, w.Pods["worker-1"][0].Local, w.Pods["worker-1"][1].Budget = "", true, "db"
-	w.Spoke.Volumes = []model.LocalVolume{{Name: "pv", Node: "worker-1", Claim: "shop/data"}, {Name: "pv2", Node: "worker-0", Claim: "shop/other"}}
+	w.Spoke.Volumes = []model.LocalVolume{{Name: "pv", Node: "worker-1", Claim: "shop/data"},
+		{Name: "pv2", Node: "worker-0", Claim: "shop/other"}}
 	w.Spoke.Routers = []model.Router{{Controller: "default", Node: "worker-1", Ready: true}, {Controller: "default", Node: "worker-0"}}
 	w.Spoke.Pools[1].Paused = true
 	w.Spoke.VIPs = nil
@@ -170,7 +185,8 @@ func TestWarningsOfRemoval(t *testing.T) {
 		}
 		return all
 	}
-	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused", "OthersNotReady", "KeepsRunning"}
+	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused",
+		"OthersNotReady", "KeepsRunning"}
 	if got := reasons(); !slices.Equal(got, want) {
 		t.Errorf("told %v; want %v", got, want)
 	}

@@ -57,10 +57,12 @@ func TestOrderOfRemoval(t *testing.T) {
 			w.Spoke.MachineOf("worker-1").MachineSet = ""
 			w.Spoke.MachineSets[0].Replicas = 1
 			return w
-		}, fmt.Sprintf(drained+", MarkMetalHost bmh-%[1]s, DeleteMachine m-%[1]s, DeleteMetalHost bmh-%[1]s, RemoveHost %[1]s", "worker-1"), "removed: worker-1", ""},
+		}, fmt.Sprintf(drained+", MarkMetalHost bmh-%[1]s, DeleteMachine m-%[1]s, DeleteMetalHost bmh-%[1]s, RemoveHost %[1]s", "worker-1"),
+			"removed: worker-1", ""},
 		"of the control plane, with a Machine": {
 			func() *decidetest.Shrinking { return decidetest.NewShrinking(4, 0, true, "cp-3") },
-			fmt.Sprintf(drained+", MarkMetalHost bmh-%[1]s, DeleteMachine m-%[1]s, DeleteMetalHost bmh-%[1]s, RemoveHost %[1]s", "cp-3"), "removed: cp-3", "",
+			fmt.Sprintf(drained+", MarkMetalHost bmh-%[1]s, DeleteMachine m-%[1]s, DeleteMetalHost bmh-%[1]s, RemoveHost %[1]s", "cp-3"),
+			"removed: cp-3", "",
 		},
 		"of the control plane, without": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(4, 0, false, "cp-3")
@@ -186,7 +188,8 @@ func TestConvergenceOfRemoval(t *testing.T) {
 		}
 	}
 	for _, kind := range []model.Kind{
-		model.CordonNode, model.EvictPods, model.MarkMetalHost, model.MarkMachine, model.LowerMachineSet, model.DeleteMachine, model.DeleteMetalHost, model.DeleteNode, model.PowerOff, model.RemoveHost,
+		model.CordonNode, model.EvictPods, model.MarkMetalHost, model.MarkMachine, model.LowerMachineSet, model.DeleteMachine,
+		model.DeleteMetalHost, model.DeleteNode, model.PowerOff, model.RemoveHost,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
@@ -204,7 +207,8 @@ func TestControlPlaneGoesOneByOne(t *testing.T) {
 	w.Lose = func(model.Action) bool {
 		if a := w.Writes[len(w.Writes)-1]; a.Node == "cp-3" && second < 0 {
 			second = len(w.Writes)
-			if w.Node("cp-4") != nil || w.Spoke.MachineOf("cp-4") != nil || w.Spoke.MemberOf([]netip.Addr{netip.MustParseAddr("192.168.127.14")}) != nil {
+			if w.Node("cp-4") != nil || w.Spoke.MachineOf("cp-4") != nil ||
+				w.Spoke.MemberOf([]netip.Addr{netip.MustParseAddr("192.168.127.14")}) != nil {
 				t.Errorf("cp-3 begins while cp-4 is there: %s", w.Kinds())
 			}
 		}
