@@ -117,8 +117,8 @@ func TestAsksBesideTheLoop(t *testing.T) {
 	})
 }
 
-// TestNobodyAnswers: a question that is open keeps the run from no end, and ends with it.
-func TestNobodyAnswers(t *testing.T) {
+// TestNoAnswer: a question that is open keeps the run from no end, and ends with it.
+func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		_, _, err := asking(t, func(ctx context.Context, _ model.RequestVerdict) (bool, error) {
@@ -135,7 +135,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// TestWithdrawn: a question whose request somebody else has approved is withdrawn, and the next
+// TestWithdrawn: a question whose request a user has approved is withdrawn, and the next
 // one is put; an error is no answer.
 func TestWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -109,7 +109,7 @@ func TestClientOfALoop(t *testing.T) {
 	}
 }
 
-// What is wrong with a cluster.yaml is wrong input, whoever read it.
+// What is wrong with a cluster.yaml is wrong input, in each command.
 func TestCodeOfAWrongFile(t *testing.T) {
 	_, err := spec.Load(t.Context(), "nowhere/cluster.yaml", spec.OSEnv())
 	if code := model.CodeOf(err); code != model.CodeInput {
@@ -162,7 +162,7 @@ func tale(t *testing.T, r *decidetest.Rack, machines install.Machines, at map[in
 }
 
 // TestInsertedWhileItRegistered ejects an image that came into the drive when the
-// host had registered already, and nobody looked.
+// host had registered already, and no look had shown it.
 func TestInsertedWhileItRegistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := decidetest.ReadyRack(t, 1, 0)

@@ -34,7 +34,7 @@ func (s *labService) advance() {
 	cluster, hosts := s.seen.Cluster, s.seen.Hosts
 	switch {
 	case len(s.seen.InfraEnvs) == 0:
-	case len(hosts) == 0: // somebody boots the image
+	case len(hosts) == 0: // a user boots the image
 		s.seen.Hosts = []model.Host{{
 			ID: "6b2f", InfraEnvID: "image-1", State: "Ready", Role: "control-plane",
 			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}},

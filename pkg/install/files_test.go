@@ -100,7 +100,7 @@ func spoilings() map[string]spoiling {
 }
 
 // TestResultsOnDisk are those of the installed cluster when a run ends with
-// success, whatever lay there, and nothing that lay there is lost.
+// success. No file that was there before is lost.
 func TestResultsOnDisk(t *testing.T) {
 	for name, test := range spoilings() {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestResultsOnDisk(t *testing.T) {
 	}
 }
 
-// kept checks that what was put aside is there, is told of, and is its owner's
+// kept checks that what was put aside is there, is named, and is its owner's
 // alone, and that nothing else was put aside.
 func (s spoiling) kept(t *testing.T, cluster, told string) {
 	t.Helper()

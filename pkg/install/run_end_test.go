@@ -206,8 +206,8 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 	}
 }
 
-// TestFailureIsNotHiddenByAFile: an install that failed has failed, whatever
-// becomes of its kubeconfig.
+// TestFailureIsNotHiddenByAFile: an install that failed has failed,
+// also if its kubeconfig cannot be saved.
 func TestFailureIsNotHiddenByAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a file")
@@ -306,8 +306,8 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 	})
 }
 
-// TestClockThatLeaps: a service whose clock is put forward has nobody waited
-// for any longer.
+// TestClockThatLeaps: a run waits no less long if the service's clock is put
+// forward.
 func TestClockThatLeaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}

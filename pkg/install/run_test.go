@@ -298,7 +298,7 @@ func TestRunInterrupted(t *testing.T) {
 	})
 }
 
-// TestRunPastItsDeadline ran out of time: nobody interrupted it.
+// TestRunPastItsDeadline ran out of time: no signal interrupted it.
 func TestRunPastItsDeadline(t *testing.T) {
 	for name, cause := range map[string]error{"": nil, "with a cause": errors.New("the shift is over")} {
 		t.Run(name, func(t *testing.T) {
@@ -413,7 +413,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 	})
 }
 
-// deletedPlane is a service whose cluster somebody else deletes, or that does not
+// deletedPlane is a service whose cluster a user deletes, or that does not
 // show it for some looks.
 type deletedPlane struct {
 	*plane
@@ -441,7 +441,7 @@ func (p *deletedPlane) Observe(ctx context.Context, query model.Query, prior *mo
 	return &model.Observed{At: o.At}, nil
 }
 
-func TestClusterThatSomebodyDeletes(t *testing.T) {
+func TestClusterThatAUserDeletes(t *testing.T) {
 	always := func(*model.Observed) bool { return true }
 	inState := func(state model.ClusterState) func(*model.Observed) bool {
 		return func(o *model.Observed) bool { return o.Cluster.State == state }

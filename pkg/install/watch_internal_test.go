@@ -11,7 +11,7 @@ import (
 
 // TestAnotherCauseIsTold has a blocker stand with other words, and then with another
 // remedy: only that is worth a line. Its key stays, by which is known for how long
-// somebody has been waited for.
+// a person has been waited for.
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })

@@ -16,7 +16,7 @@ import (
 )
 
 // TestImagesThatCannotBePulled has the service prepare in vain, since a host
-// cannot pull what it needs, until somebody cures it after so many attempts.
+// cannot pull what it needs, until a user cures it after so many attempts.
 func TestImagesThatCannotBePulled(t *testing.T) {
 	tests := map[string]struct {
 		cured    int // after so many attempts; 0: never
@@ -45,7 +45,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 						p.Observed.Hosts[0].State = model.HostReady
 					}
 					if p.still && preparing == 5 {
-						p.Observed.Hosts[0].State = model.HostPreparing // it is told of a moment later
+						p.Observed.Hosts[0].State = model.HostPreparing // the service shows it a moment later
 						c := p.Observed.Cluster
 						c.State, c.Preparation.FailedAt = model.ClusterReady, append(c.Preparation.FailedAt, p.Observed.At)
 						p.Observed.Hosts[1].Validations = []model.Validation{
@@ -353,7 +353,7 @@ func TestStreamOfWhatIsCured(t *testing.T) {
 	}
 }
 
-// TestStreamNamesHosts: one that has not told its hardware yet is told of once it
+// TestStreamNamesHosts: one that has not told its hardware yet is named once it
 // has, by its name, and not by an id that says nothing to anybody.
 func TestStreamNamesHosts(t *testing.T) {
 	var known model.Inventory

@@ -17,7 +17,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*decidetest.World)
 		alone  string // hosts that are left alone
-		wanted string // of whom something is done or waited for
+		wanted string // the host that something is done to or waited for
 		cure   model.Cure
 	}{
 		"a record is lost": {func(w *decidetest.World) { w.Lose("cp-0") }, "cp-0", "", model.CureNow},
@@ -103,7 +103,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 }
 
 // TestFastHostsAreNotHeldUp by one that is slower, that is blocked, or that
-// nobody named.
+// no file named.
 func TestFastHostsAreNotHeldUp(t *testing.T) {
 	w := addingWorld(t)
 	w.Host("host-worker-0").State = model.HostFailed // will not come

@@ -13,8 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestWithoutAddNodes nothing is written to an installed cluster, whatever is
-// missing or has registered.
+// TestWithoutAddNodes: nothing is written to an installed cluster, even if hosts are
+// missing or have registered.
 func TestWithoutAddNodes(t *testing.T) {
 	w := addingWorld(t)
 	w.Desired.Options.AddNodes = false
@@ -301,8 +301,7 @@ func TestNodesOfAnImportedCluster(t *testing.T) {
 	}
 }
 
-// TestNodesNeedTheirCluster: no cluster is made of a file of kind Nodes, whatever it is
-// given to.
+// TestNodesNeedTheirCluster: no command makes a cluster of a file of kind Nodes.
 func TestNodesNeedTheirCluster(t *testing.T) {
 	for _, adds := range []bool{true, false} {
 		w := decidetest.NewWorld(&model.Desired{Spec: decidetest.NodesOf(t, spec.Host{Name: "w-5"}),

@@ -287,7 +287,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 	}
 }
 
-// anyWorld is some state in which an oaictl, or somebody else, may have left
+// anyWorld is some state in which an oaictl, or a user, may have left
 // the service.
 func anyWorld(random *rand.Rand) *decidetest.World {
 	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random),

@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestDriftAfterTheStart is told of the cluster, its images and its hosts, once
+// TestDriftAfterTheStart is named for the cluster, its images and its hosts, once
 // each, and nothing is written.
 func TestDriftAfterTheStart(t *testing.T) {
 	for _, state := range []model.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
@@ -168,7 +168,7 @@ type keepingCase struct {
 }
 
 // What a service does with a setting decides whether a difference is written,
-// waited for, told of, in the way, or none.
+// waited for, a warning, in the way, or none.
 func TestKeepingOfClusterSettings(t *testing.T) {
 	const ours, theirs = "10.0.0.%/24", "192.0.2.%/24"
 	networks, vips := model.SettingMachineNetworks, model.SettingAPIVIPs

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestHostsThatCannotTakePart before the install: nobody waits in silence.
+// TestHostsThatCannotTakePart before the install: each is named.
 func TestHostsThatCannotTakePart(t *testing.T) {
 	for _, test := range []struct {
 		state   model.HostState
@@ -48,7 +48,7 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 			func(x model.Wait) bool { return strings.Contains(x.For, test.waitFor) }) {
 			t.Errorf("%s: waits %+v; want %q", test.status, plan.Waits, test.waitFor)
 		}
-		// A machine that nobody named is no different where it may take part.
+		// A machine that no file named is no different where it may take part.
 		w.Desired.Spec.Spec.Hosts, w.Desired.Spec.Spec.AcceptUnknownHosts = nil, true
 		if test.state == model.HostUnbound || test.state == model.HostReleasing {
 			continue

@@ -22,7 +22,7 @@ func TestNodeThatAnotherClusterHas(t *testing.T) {
 	}
 }
 
-// A host is whatever machine registers from its InfraEnv, and only one.
+// A host is the one machine that registers from its InfraEnv.
 func TestHostByItsInfraEnv(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(w *decidetest.World)

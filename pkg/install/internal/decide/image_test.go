@@ -62,7 +62,7 @@ func TestLastingSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		have model.Settings
 		want func(*spec.ClusterSpec)
-		told string // who goes on with it, "" for nobody
+		told string // who goes on with it, "" for none
 	}{
 		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
 			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
@@ -163,8 +163,8 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 	}
 }
 
-// TestImageThatNobodyHasToBoot may fail, end or still be made.
-func TestImageThatNobodyHasToBoot(t *testing.T) {
+// TestImageThatNoHostHasToBoot may fail, end or still be made.
+func TestImageThatNoHostHasToBoot(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	for _, image := range []model.Image{
 		{State: model.ImageFailed, Info: "no space"}, {State: model.ImagePending}, {State: model.ImageReady, Expires: w.Observed.At},
@@ -181,7 +181,7 @@ func TestImageThatNobodyHasToBoot(t *testing.T) {
 	}
 }
 
-// TestReimageNamesWhoHasToBoot: nobody else will.
+// TestReimageNamesWhoHasToBoot: no other host has to.
 func TestReimageNamesWhoHasToBoot(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	w.Desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}

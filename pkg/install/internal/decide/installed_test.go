@@ -30,7 +30,7 @@ func TestLateWorkers(t *testing.T) {
 }
 
 // A hub without Hive's operator takes more hosts as soon as the cluster is installed, while
-// nobody has written down that it is: that is an installed cluster all the same, which
+// its objects do not say so yet: that is an installed cluster all the same, which
 // oaictl records.
 func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), true)

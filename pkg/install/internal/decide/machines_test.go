@@ -322,8 +322,8 @@ func TestAddedNode(t *testing.T) {
 	}
 }
 
-// TestEndEjects takes the image out at the end of an install, whatever end that
-// is, and says what it could not see.
+// TestEndEjects takes the image out at each end of an install, and says what it
+// could not see.
 func TestEndEjects(t *testing.T) {
 	for _, state := range []model.ClusterState{model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled} {
 		r := decidetest.ReadyRack(t, 1, 0)

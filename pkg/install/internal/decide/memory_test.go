@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestRefusedForGoodIsTriedAgain after a while where nobody runs a command anew: a quota or a right may have been cured. Until
+// TestRefusedForGoodIsTriedAgain after a while where no command is run anew: a quota or a right may have been cured. Until
 // it succeeds it is told, while it is tried, too.
 func TestRefusedForGoodIsTriedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -95,7 +95,7 @@ func longAgo(desired *model.Desired, observed *model.Observed) (memory model.Mem
 	return memory
 }
 
-// TestOneLookNamesWhatALoopNames: whatever the state, a single look names the causes that
+// TestOneLookNamesWhatALoopNames: in each state, a single look names the causes that
 // a loop names that has looked for hours, in the same order, with the same remedies, and
 // what is kept of a memory as JSON decides as it did.
 func TestOneLookNamesWhatALoopNames(t *testing.T) {
@@ -165,7 +165,7 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 	}
 }
 
-// TestMemoryHasNoSecrets, whatever was refused or done.
+// TestMemoryHasNoSecrets of what was refused or done.
 func TestMemoryHasNoSecrets(t *testing.T) {
 	c := decidetest.Sample(3, 0)
 	w := decidetest.NewWorld(&model.Desired{Spec: c})

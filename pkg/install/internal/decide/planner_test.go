@@ -26,7 +26,7 @@ func singleWithLater(workers int) *spec.Cluster {
 	return c
 }
 
-// TestSingleNodeIsInstalledWithoutItsWorkers which nobody waits for, boots or
+// TestSingleNodeIsInstalledWithoutItsWorkers which the install does not wait for, boot or
 // counts, and names the command that adds them in the end.
 func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: singleWithLater(2)})
@@ -67,7 +67,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkerBeforeItsSingleNode came too early: it is no stranger, and whoever
+// TestWorkerBeforeItsSingleNode came too early: it is no stranger, and the user who
 // switched it on is told what to do.
 func TestWorkerBeforeItsSingleNode(t *testing.T) {
 	for name, tt := range map[string]struct {

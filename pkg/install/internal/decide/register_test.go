@@ -10,9 +10,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestAdoptWhateverTheState: a cluster that is named to be taken over is marked also
+// TestAdoptInEachState: a cluster that is named to be taken over is marked also
 // where nothing else is to be done, or the user is told that it is not.
-func TestAdoptWhateverTheState(t *testing.T) {
+func TestAdoptInEachState(t *testing.T) {
 	for state, always := range map[model.ClusterState]bool{
 		model.ClusterReady: true, model.ClusterAddingHosts: true,
 		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterNeedsUser: false, model.ClusterFinalizing: false,
@@ -75,7 +75,7 @@ func TestForeignClusterThatAPlaneShows(t *testing.T) {
 }
 
 // TestImport takes in a cluster that something else installed, adds its hosts, and
-// then has nothing more to do. It asks for no credentials: whoever installed it has
+// then has nothing more to do. It asks for no credentials: the user who installed it has
 // them.
 func TestImport(t *testing.T) {
 	for _, hub := range []bool{false, true} {

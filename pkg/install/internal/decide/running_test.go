@@ -10,7 +10,7 @@ import (
 )
 
 // TestFinalizingTakesLong has a service with soft time limits, which only says that a
-// stage takes long: somebody has to look, and is told at what.
+// stage takes long: a user has to look, and the plan says at what.
 func TestFinalizingTakesLong(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(1, 0))
 	c := w.Observed.Cluster

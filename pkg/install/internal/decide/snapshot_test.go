@@ -113,7 +113,7 @@ func TestThenShrinks(t *testing.T) {
 }
 
 // TestThenOfHostsToReboot: a change of cluster and image at once is shown as
-// such, and whoever has to boot again.
+// such, and so is which host has to boot again.
 func TestThenOfHostsToReboot(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	w.Desired.Spec.Spec.Proxy.HTTP = "http://proxy.example.com:3128"

@@ -186,7 +186,7 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 		"create cluster -f FILE tries again at once") {
 		t.Errorf("why: %+v", explained.Blockers)
 	}
-	w.Observed.At = decidetest.Start().Add(14 * time.Minute) // somebody may have cured it
+	w.Observed.At = decidetest.Start().Add(14 * time.Minute) // a user may have cured it
 	if plan := w.Decide(); !decidetest.HasKind(plan, model.StartInstall) {
 		t.Errorf("ten minutes later: actions %v, blockers %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 	}

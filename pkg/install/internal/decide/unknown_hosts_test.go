@@ -11,9 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestMachinesOfAPoolThatNobodyNames are somebody else's: they neither hold
+// TestMachinesOfAPoolThatNoFileNames are another user's: they neither hold
 // the install up, nor are they bound, installed or complained about.
-func TestMachinesOfAPoolThatNobodyNames(t *testing.T) {
+func TestMachinesOfAPoolThatNoFileNames(t *testing.T) {
 	for _, status := range []string{"known-unbound", "discovering-unbound", "disconnected-unbound", "insufficient-unbound", "unbinding"} {
 		c := decidetest.Sample(3, 0)
 		c.Spec.InfraEnv.Bind = spec.BindLate
@@ -152,7 +152,7 @@ func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 }
 
 // TestOldPool waits for optional workers since the cluster is there, not since
-// somebody made the pool.
+// a user made the pool.
 func TestOldPool(t *testing.T) {
 	c := decidetest.Sample(3, 1)
 	none := 0
@@ -170,7 +170,7 @@ func TestOldPool(t *testing.T) {
 	}
 }
 
-// TestUnreadMachineThatFellSilent has nobody wait for its inventory for ever.
+// TestUnreadMachineThatFellSilent: no install waits for its inventory for ever.
 func TestUnreadMachineThatFellSilent(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	silent := decidetest.Machine("silent", "", 9)

@@ -58,7 +58,7 @@ func installedElsewhere() *spec.Cluster {
 	return c
 }
 
-// anyRack is some state in which a crash, or somebody else, may have left
+// anyRack is some state in which a crash, or a user, may have left
 // service and machines.
 func anyRack(random *rand.Rand) *decidetest.Rack {
 	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.AnyCluster(random),

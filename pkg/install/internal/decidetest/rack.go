@@ -26,7 +26,7 @@ type Box struct {
 	Once    bool
 	Stays   bool // its BMC only knows Continuous: no boot uses the override up
 	Again   bool // it has booted our image once more, instead of its disk
-	Other   bool // runs something that somebody may need
+	Other   bool // runs something that a user may need
 	Booted  bool // runs our image, or what was installed from it
 	Fetched model.Fetched
 	Trouble model.TroubleKind
@@ -217,7 +217,7 @@ func (r *Rack) Live(t testing.TB, times int) {
 }
 
 // Pass lets time go by, for the machines too: hosts that install come to the
-// reboot, and what somebody needs is some day switched off by a person.
+// reboot, and what a user needs is some day switched off by that user.
 func (r *Rack) Pass() {
 	r.World.Pass()
 	for i := range r.Observed.Hosts {

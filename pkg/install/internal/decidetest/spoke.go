@@ -31,7 +31,7 @@ func NewSpoke() *Spoke {
 		Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
 }
 
-// Ask has somebody ask for a certificate.
+// Ask adds a request for a certificate, and returns its uid.
 func (s *Spoke) Ask(now time.Time, r model.CertificateRequest, name string, addresses ...string) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Spoke) pass(now time.Time, hosts []model.Host) {
 	}
 }
 
-// Stranger has somebody ask who is none of the hosts that were just installed.
+// Stranger adds a request of one that is none of the hosts that were just installed.
 func (s *Spoke) Stranger(random *rand.Rand, w *World) string {
 	name := "cp-0"
 	switch random.IntN(5) {

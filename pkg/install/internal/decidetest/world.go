@@ -218,7 +218,7 @@ func (w *World) Pass() {
 		h := &o.Hosts[i]
 		if j := slices.IndexFunc(o.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 &&
 			h.Registered.Before(o.InfraEnvs[j].Image.Created) {
-			h.Registered = o.At // somebody reboots it into the new image
+			h.Registered = o.At // a user reboots it into the new image
 		}
 		switch h.State {
 		case model.HostUnbound:
@@ -320,7 +320,7 @@ func (w *World) bootHosts() {
 	}
 }
 
-// poolHosts are those that are reserved for the file: they are there, and belong to nobody. A person
+// poolHosts are those that are reserved for the file: they are there, and belong to no cluster. A person
 // approves them in time.
 func (w *World) poolHosts() {
 	for i, want := range w.Desired.Spec.Spec.Hosts {

@@ -26,7 +26,7 @@ func planNames(plans []model.InfraEnvPlan) string {
 	return strings.Join(texts, " ")
 }
 
-// An InfraEnv that serves one host stands beside those that hosts share, whatever it is called.
+// An InfraEnv that serves one host stands beside those that hosts share, by any name.
 func TestInfraEnvsOfSingleHosts(t *testing.T) {
 	every := map[string]string{"cp-0": "a", "cp-1": "b", "cp-2": "c"}
 	for name, test := range map[string]struct {
@@ -223,7 +223,7 @@ func TestSplitGoesOn(t *testing.T) {
 }
 
 // A host that has its InfraEnv keeps it, wherever others are added or taken away.
-func TestSplitMovesNobody(t *testing.T) {
+func TestSplitMovesNoHost(t *testing.T) {
 	t.Parallel()
 	c := staticCluster(4000, true)
 	before := plansOf(t, c, nil)

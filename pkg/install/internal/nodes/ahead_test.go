@@ -63,7 +63,7 @@ func TestMachineOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestCannotJoin: a host that cannot become a node is told of before it boots, and held.
+// TestCannotJoin: a host that cannot become a node is named before it boots, and held.
 func TestCannotJoin(t *testing.T) {
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 2), false)
 	w.Absent, w.Desired.Options.AddNodes, w.Spoke = "", true, decidetest.NewSpoke()

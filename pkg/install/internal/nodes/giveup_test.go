@@ -36,7 +36,7 @@ func TestAnotherWasGivenUp(t *testing.T) {
 	}
 }
 
-// TestLoweringOnce: a MachineSet is lowered for a Machine once, whoever looks, and only while it
+// TestLoweringOnce: a MachineSet is lowered for a Machine once, by all looks together, and only while it
 // would give up that one.
 func TestLoweringOnce(t *testing.T) {
 	ready := func() *decidetest.Shrinking {

@@ -144,7 +144,7 @@ func TestNodeMadeAnew(t *testing.T) {
 		t.Errorf("another than was agreed: %v, %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 	}
 	w.Desired.Options.Remove.UIDs["cp-3"] = old.UID
-	if _, err := w.Settled(); err != nil || w.Node("cp-3") != nil { // nobody takes the member out
+	if _, err := w.Settled(); err != nil || w.Node("cp-3") != nil { // no person takes the member out
 		t.Fatal(err, w.Kinds())
 	}
 	old.UID, old.Cordoned, old.Leaving, old.Deleting = "new", false, false, false
@@ -154,7 +154,7 @@ func TestNodeMadeAnew(t *testing.T) {
 	}
 }
 
-// TestBothAreMarked: two Machines of a set that somebody has marked do not wait for each other
+// TestBothAreMarked: two Machines of a set that a user has marked do not wait for each other
 // without an end, and the set is not lowered while it may give up either.
 func TestBothAreMarked(t *testing.T) {
 	w := decidetest.NewShrinking(3, 3, true, "worker-1", "worker-2")

@@ -13,8 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestConvergenceOfNodes: whatever state a growing cluster is in, and whatever strangers ask
-// for, each host becomes a node by two approvals, nobody else gets any, and a second run
+// TestConvergenceOfNodes: in each state of a growing cluster, and with each thing that strangers ask
+// for, each host becomes a node by two approvals, no stranger gets any, and a second run
 // writes nothing.
 func TestConvergenceOfNodes(t *testing.T) {
 	t.Parallel()

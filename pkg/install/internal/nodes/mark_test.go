@@ -73,8 +73,8 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	}
 }
 
-// TestMarksHoldNothingUp: a node keeps the provider id that it has, one that is not there is
-// nobody's concern, and what the cluster refuses is told while all else goes on.
+// TestMarksHoldNothingUp: a node keeps the provider id that it has, one that is not there holds
+// nothing up, and what the cluster refuses is told while all else goes on.
 func TestMarksHoldNothingUp(t *testing.T) {
 	w := longInstalled(t)
 	node := func(name string) *model.Node { return w.Spoke.Seen.NodeByName(name) }
@@ -112,7 +112,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestMarksAreTriedAgain: where nobody runs a command again, what failed in passing is tried again soon, and what was
+// TestMarksAreTriedAgain: where no command is run again, what failed in passing is tried again soon, and what was
 // refused for good after a while.
 func TestMarksAreTriedAgain(t *testing.T) {
 	for name, test := range map[string]struct {

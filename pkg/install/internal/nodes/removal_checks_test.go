@@ -193,7 +193,7 @@ func TestWarningsOfRemoval(t *testing.T) {
 	if got := w.Decide().Warnings[5].Message; !strings.Contains(got, "no other is ready") {
 		t.Errorf("of the last router: %s", got)
 	}
-	n.Cordoned = true // by whoever
+	n.Cordoned = true // by a user
 	w.Memory = model.Memory{}
 	if got := reasons(); !slices.Equal(got, want) {
 		t.Errorf("of a cordoned node: %v", got)
