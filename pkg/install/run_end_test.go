@@ -306,7 +306,7 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 	})
 }
 
-// TestClockThatLeaps: a run waits no less long if the service's clock is put
+// TestClockThatLeaps: a run waits as long as ever where the service's clock is put
 // forward.
 func TestClockThatLeaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

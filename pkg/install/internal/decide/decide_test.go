@@ -258,7 +258,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 				desired.Options.AddNodes = walk.AddNodesFrom > 0 && i >= walk.AddNodesFrom
 				w := decidetest.NewWorld(desired)
 				w.Observed = *step.Observed
-				if err := comeToRest(w); err != nil {
+				if err := w.SettleRecorded(); err != nil {
 					t.Errorf("step %d: %v", i, err)
 				}
 				if i+1 == len(walk.Steps) {

@@ -120,9 +120,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 	} {
 		w := decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(test.registered[0], test.registered[2])})
 		w.Hub = !test.rest
-		if err := comeToRest(w); err != nil {
-			t.Fatal(err)
-		}
+		w.Rest(t)
 		have := w.Observed.Cluster.Settings
 		have[model.SettingArbiters], have[model.SettingWorkers] = model.ValueOf(test.registered[1]), model.ValueOf(test.registered[2])
 		if test.rest {
@@ -148,7 +146,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		if got := strings.Join(changed, ", "); got != test.want || !slices.Equal(told, test.told) {
 			t.Errorf("%s: changes %q, warnings %q", name, got, told)
 		}
-		if err := comeToRest(w); err != nil {
+		if err := w.Settle(); err != nil {
 			t.Errorf("%s: a second look: %v", name, err)
 		}
 	}

@@ -126,29 +126,5 @@ func fenced() *spec.Cluster {
 
 func signature(a model.Action) string { return fmt.Sprint(a.Key, a.Target, values(a.Settings)) }
 
-// comeToRest decides and acts on the model until there is nothing left to do.
-func comeToRest(w *decidetest.World) error {
-	asked := map[string]bool{}
-	for range 40 {
-		plan := w.Decide()
-		if err := decidetest.WellFormed(plan); err != nil {
-			return err
-		}
-		if len(plan.Actions) == 0 {
-			return nil
-		}
-		for _, a := range plan.Actions {
-			if asked[signature(a)] {
-				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
-			}
-			asked[signature(a)] = true
-			if err := w.Apply(a); err != nil {
-				return err
-			}
-		}
-	}
-	return fmt.Errorf("does not come to rest")
-}
-
 // values are settings with their values, which a Settings does not print.
 func values(s model.Settings) string { return fmt.Sprint(map[model.Setting]model.Value(s)) }

@@ -1,6 +1,7 @@
 package decidetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,9 +12,32 @@ import (
 
 // Settle decides and acts until there is nothing left to do at this moment.
 func (w *World) Settle() error {
-	asked := map[string]int{}
-	for range 40 {
-		plan := w.Decide()
+	return w.settle(func(a model.Action) error {
+		if a.Kind == model.StartInstall {
+			if err := onlyNamed(w); err != nil {
+				return err
+			}
+		}
+		return w.Apply(a)
+	})
+}
+
+// SettleRecorded is the same for hosts that a service has recorded, whose ids do not say which host of the file they are.
+func (w *World) SettleRecorded() error { return w.settle(w.Apply) }
+
+func (w *World) settle(act func(model.Action) error) error {
+	return settle(40, func() (model.Plan, error) { return w.Decide(), nil }, act)
+}
+
+// settle acts on plans, of which there may be so many, until one has no action. It refuses an action that comes a second
+// time.
+func settle(times int, decide func() (model.Plan, error), act func(model.Action) error) error {
+	asked := map[string]bool{}
+	for range times {
+		plan, err := decide()
+		if err != nil {
+			return err
+		}
 		if err := WellFormed(plan); err != nil {
 			return err
 		}
@@ -22,20 +46,16 @@ func (w *World) Settle() error {
 		}
 		for _, a := range plan.Actions {
 			key := fmt.Sprint(a.Key, a.Settings, a.Target)
-			if asked[key]++; asked[key] > 1 {
+			if asked[key] {
 				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
 			}
-			if a.Kind == model.StartInstall {
-				if err := onlyNamed(w); err != nil {
-					return err
-				}
-			}
-			if err := w.Apply(a); err != nil {
+			asked[key] = true
+			if err := act(a); err != nil {
 				return err
 			}
 		}
 	}
-	return fmt.Errorf("does not come to rest")
+	return errors.New("does not come to rest")
 }
 
 // Rest settles, and ends the test where that fails.

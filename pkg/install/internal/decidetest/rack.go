@@ -176,33 +176,17 @@ func (r *Rack) Plan() (model.Plan, *model.Observed, error) {
 
 // Settle decides and acts until there is nothing left to do at this moment.
 func (r *Rack) Settle() error {
-	asked := map[string]int{}
-	for range 60 {
+	plan := func() (model.Plan, error) {
 		plan, _, err := r.Plan()
-		if err != nil {
-			return err
-		}
-		if err := WellFormed(plan); err != nil {
-			return err
-		}
-		if len(plan.Actions) == 0 {
-			return nil
-		}
-		for _, a := range plan.Actions {
-			key := fmt.Sprint(a.Key, a.Settings, a.Target)
-			if asked[key]++; asked[key] > 1 {
-				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
-			}
-			do := r.Apply
-			if r.Boxes[a.Name] != nil && a.Kind.ByBMC() {
-				r.Writes, do = append(r.Writes, a), r.Tell
-			}
-			if err := do(a); err != nil {
-				return err
-			}
-		}
+		return plan, err
 	}
-	return fmt.Errorf("does not come to rest")
+	return settle(60, plan, func(a model.Action) error {
+		if r.Boxes[a.Name] != nil && a.Kind.ByBMC() {
+			r.Writes = append(r.Writes, a)
+			return r.Tell(a)
+		}
+		return r.Apply(a)
+	})
 }
 
 // Live settles and lets time pass, so many times.
