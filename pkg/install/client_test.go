@@ -138,27 +138,79 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	})
 }
 
-// story is a rack in which something happens at each look.
-type story struct {
-	service
-	looks *int
-	at    map[int]func()
+// service is the rack's world as a service plane that gives it out as it is.
+type service struct {
+	*decidetest.Rack
+	before func() // before each look
 }
 
-func (s story) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
-	if *s.looks++; s.at[*s.looks] != nil {
-		s.at[*s.looks]()
+func (s service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
+	s.before()
+	o := s.Observed
+	return &o, nil
+}
+
+func (s service) Act(_ context.Context, _ *model.Desired, a model.Action) error {
+	return s.Apply(a)
+}
+
+func (s service) Credential(context.Context, string, string) ([]byte, error) { return nil, nil }
+
+// bmcs is the rack as a machines plane.
+type bmcs struct {
+	*decidetest.Rack
+	before func()                   // before each look; nil: nothing
+	act    func(model.Action) error // nil: what a machine does
+}
+
+func (b bmcs) Observe(_ context.Context, _ *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
+	if b.before != nil {
+		b.before()
 	}
-	return s.service.Observe(ctx, q, prior)
+	states, err := b.Look(ask)
+	for name, state := range states {
+		if last := &state.Fetch.Last; !last.IsZero() {
+			*last = last.Add(time.Since(observed.At)) // a media server has the time of the machine that it runs on
+		}
+		states[name] = state
+	}
+	return states, err
 }
 
-// tale runs an installation in which things happen at the n-th looks.
-func tale(t *testing.T, r *decidetest.Rack, machines install.Machines, at map[int]func()) error {
+func (b bmcs) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
+	if b.act != nil {
+		return b.act(a)
+	}
+	return b.Tell(a)
+}
+
+// install runs an installation for so long at most, with something before each look at the service.
+func (b bmcs) install(t *testing.T, within time.Duration, before func()) (events []model.Event, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	_, err := install.New(story{service{r}, new(int), at}, install.WithMachines(machines)).Run(ctx, r.Desired)
-	return err
+	listen := install.WithEvents(func(e model.Event) { events = append(events, e) })
+	_, err = install.New(service{b.Rack, before}, install.WithMachines(b), listen).Run(ctx, b.Desired)
+	return events, err
+}
+
+// timed runs an installation on the run's own clock.
+func (b bmcs) timed(t *testing.T, within time.Duration) ([]model.Event, error) {
+	t.Helper()
+	return b.install(t, within, func() { b.Observed.At = time.Now() })
+}
+
+// ever is longer than any run lasts.
+const ever = 1000 * time.Hour
+
+// withReason is the first event with a reason, nil if there is none.
+func withReason(events []model.Event, reason string) *model.Event {
+	for i := range events {
+		if events[i].Reason == reason {
+			return &events[i]
+		}
+	}
+	return nil
 }
 
 // TestInsertedWhileItRegistered ejects an image that came into the drive when the
@@ -176,7 +228,13 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 		for n := 12; n < 60; n += 3 {
 			at[n] = r.Pass
 		}
-		if err := tale(t, r, bmcs{r}, at); err != nil {
+		looks := 0
+		_, err := bmcs{Rack: r}.install(t, time.Hour, func() {
+			if looks++; at[looks] != nil {
+				at[looks]()
+			}
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if x.Media != "" {
@@ -197,35 +255,12 @@ func TestAskedWhileItRuns(t *testing.T) {
 			r.Pass()
 			before := map[bool]int{false: 1, true: 2}[stays]
 			r.Boxes["cp-1"].Trouble = model.TroubleBusy
-			if err := tale(t, r, bmcs{r}, nil); err == nil || r.Asked["cp-0"] != before || x.Once || x.Media == "" {
+			if _, err := (bmcs{Rack: r}).install(t, time.Hour, func() {}); err == nil || r.Asked["cp-0"] != before || x.Once ||
+				x.Media == "" {
 				t.Errorf("stays %v: %v; asked %d times; %+v", stays, err, r.Asked["cp-0"], *x)
 			}
 		})
 	}
-}
-
-// slowPower are machines that show seconds later that they were switched.
-type slowPower struct {
-	bmcs
-	told  map[model.Kind]int
-	shows time.Duration
-	at    time.Time
-}
-
-func (s *slowPower) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	if s.told[a.Kind]++; a.Kind == model.PowerOn {
-		s.at = time.Now()
-		return nil
-	}
-	return s.Tell(a)
-}
-
-func (s *slowPower) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	if !s.at.IsZero() && time.Since(s.at) >= s.shows {
-		s.SwitchOn("cp-0")
-		s.at = time.Time{}
-	}
-	return s.bmcs.Observe(ctx, d, o, ask)
 }
 
 // TestPowerIsAskedForOnce switches a machine on once, however long its BMC takes to
@@ -234,78 +269,60 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 	for shows, want := range map[time.Duration]bool{11 * time.Second: true, 110 * time.Second: true, 24 * time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {
 			r := decidetest.ReadyRack(t, 1, 0)
-			s := &slowPower{bmcs: bmcs{r}, told: map[model.Kind]int{}, shows: shows}
-			var told []string
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-			defer cancel()
-			events := func(e model.Event) { told = append(told, e.Message) }
-			_, err := install.New(timed{service{r}}, install.WithMachines(s), install.WithEvents(events)).Run(ctx, r.Desired)
-			if err == nil || s.told[model.PowerOn] != 1 || s.told[model.SetBootOnce] != 1 {
-				t.Errorf("shown after %s: %v; told %v", shows, err, s.told)
+			told := map[model.Kind]int{}
+			var on time.Time // when it was told to switch on
+			events, err := bmcs{Rack: r, before: func() {
+				if !on.IsZero() && time.Since(on) >= shows {
+					r.SwitchOn("cp-0")
+					on = time.Time{}
+				}
+			}, act: func(a model.Action) error {
+				if told[a.Kind]++; a.Kind == model.PowerOn {
+					on = time.Now()
+					return nil
+				}
+				return r.Tell(a)
+			}}.timed(t, 8*time.Minute)
+			if err == nil || told[model.PowerOn] != 1 || told[model.SetBootOnce] != 1 {
+				t.Errorf("shown after %s: %v; told %v", shows, err, told)
 			}
 			const blocked = "the BMC of cp-0 accepted to switch on cp-0 2 minutes ago, and says that nothing has changed"
-			if slices.Contains(told, blocked) == want {
-				t.Errorf("shown after %s: %q", shows, told)
+			if slices.ContainsFunc(events, func(e model.Event) bool { return e.Message == blocked }) == want {
+				t.Errorf("shown after %s: %+v", shows, events)
 			}
 		})
 	}
-}
-
-// inserts are machines whose BMCs answer to an insertion only minutes later.
-type inserts struct {
-	bmcs
-	told  int
-	began time.Time
-}
-
-func (i *inserts) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	if a.Kind != model.InsertMedia {
-		return i.Tell(a)
-	}
-	i.told++
-	i.began = time.Now()
-	return nil
-}
-
-func (i *inserts) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	states, err := i.bmcs.Observe(ctx, d, o, ask)
-	if i.began.IsZero() {
-		return states, err
-	}
-	if time.Since(i.began) >= 12*time.Minute {
-		i.Boxes["cp-0"].Media = decidetest.ImageOf("cp-0")
-		return i.bmcs.Observe(ctx, d, o, ask)
-	}
-	states["cp-0"] = model.MachineState{Power: model.PowerIsOff, Inserting: true}
-	return states, err
 }
 
 // TestSlowInsertionIsWaitedFor inserts an image once where that takes minutes.
 func TestSlowInsertionIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := decidetest.ReadyRack(t, 1, 0)
-		i := &inserts{bmcs: bmcs{r}}
-		var waits []string
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
-		events := func(e model.Event) {
-			if e.Type == model.EventWarning || e.State == "blocked" {
-				waits = append(waits, e.Message)
+		x, told := r.Boxes["cp-0"], 0
+		var began time.Time
+		inserts := func() bool { return !began.IsZero() && time.Since(began) < 12*time.Minute }
+		x.Seen = func(s *model.MachineState) {
+			if inserts() {
+				*s = model.MachineState{Power: model.PowerIsOff, Inserting: true}
 			}
 		}
-		_, err := install.New(timed{service{r}}, install.WithMachines(i), install.WithEvents(events)).Run(ctx, r.Desired)
-		if model.CodeOf(err) != model.CodeTimeout || i.told != 1 || r.Boxes["cp-0"].Power != model.PowerIsOn || len(waits) > 0 {
-			t.Errorf("%v; told %d times; %+v; %q", err, i.told, *r.Boxes["cp-0"], waits)
+		events, err := bmcs{Rack: r, before: func() {
+			if !began.IsZero() && !inserts() {
+				x.Media = decidetest.ImageOf("cp-0")
+			}
+		}, act: func(a model.Action) error {
+			if a.Kind != model.InsertMedia {
+				return r.Tell(a)
+			}
+			told++
+			began = time.Now()
+			return nil
+		}}.timed(t, 15*time.Minute)
+		waits := slices.ContainsFunc(events, func(e model.Event) bool { return e.Type == model.EventWarning || e.State == "blocked" })
+		if model.CodeOf(err) != model.CodeTimeout || told != 1 || x.Power != model.PowerIsOn || waits {
+			t.Errorf("%v; told %d times; %+v; %+v", err, told, *x, events)
 		}
 	})
-}
-
-// timed is a rack whose clock is the run's.
-type timed struct{ service }
-
-func (s timed) Observe(ctx context.Context, q model.Query, prior *model.Observed) (*model.Observed, error) {
-	s.Observed.At = time.Now()
-	return s.service.Observe(ctx, q, prior)
 }
 
 // TestPatience ends runs whose machine does not get on, and says how far it got.
@@ -333,15 +350,9 @@ func TestPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := decidetest.ReadyRack(t, 1, 0)
 				test.change(r, r.Boxes["cp-0"])
-				var first *model.Event
 				begun := time.Now()
-				events := func(e model.Event) {
-					if e.Reason == test.reason && first == nil {
-						first = &e
-					}
-				}
-				_, err := install.New(timed{service{r}}, install.WithMachines(bmcs{r}),
-					install.WithEvents(events)).Run(t.Context(), r.Desired)
+				events, err := bmcs{Rack: r}.timed(t, ever)
+				first := withReason(events, test.reason)
 				if model.CodeOf(err) != model.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
 					t.Fatalf("%v; first event %+v", err, first)
 				}
@@ -354,20 +365,6 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// falters is a machines plane whose BMCs do not answer between two moments.
-type falters struct {
-	bmcs
-	begun time.Time
-}
-
-func (f falters) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	f.Boxes["cp-0"].Trouble = ""
-	if since := time.Since(f.begun); since > 3*time.Minute && since < 6*time.Minute {
-		f.Boxes["cp-0"].Trouble = model.TroubleUnreachable
-	}
-	return f.bmcs.Observe(ctx, d, o, ask)
-}
-
 // TestPatienceThroughTrouble counts on while a BMC does not answer: that is no
 // new boot.
 func TestPatienceThroughTrouble(t *testing.T) {
@@ -375,20 +372,16 @@ func TestPatienceThroughTrouble(t *testing.T) {
 		r := decidetest.ReadyRack(t, 1, 0)
 		r.Boxes["cp-0"].Power, r.Boxes["cp-0"].Media = model.PowerIsOn, decidetest.ImageOf("cp-0")
 		begun := time.Now()
-		var told, cured time.Duration
-		events := func(e model.Event) {
-			switch {
-			case e.Reason == "MediaNotFetched" && told == 0:
-				told = e.Time.Sub(begun)
-			case e.Reason == "Cured" && cured == 0:
-				cured = e.Time.Sub(begun)
+		events, err := bmcs{Rack: r, before: func() {
+			r.Boxes["cp-0"].Trouble = ""
+			if since := time.Since(begun); since > 3*time.Minute && since < 6*time.Minute {
+				r.Boxes["cp-0"].Trouble = model.TroubleUnreachable
 			}
-		}
-		_, err := install.New(timed{service{r}}, install.WithMachines(falters{bmcs{r}, begun}),
-			install.WithEvents(events)).Run(t.Context(), r.Desired)
-		if model.CodeOf(err) != model.CodeNeedsUser || told.Round(time.Minute) != 10*time.Minute ||
-			cured.Truncate(time.Minute) != 6*time.Minute {
-			t.Errorf("told after %s, cured after %s: %v", told, cured, err)
+		}}.timed(t, ever)
+		told, cured := withReason(events, "MediaNotFetched"), withReason(events, "Cured")
+		if model.CodeOf(err) != model.CodeNeedsUser || told == nil || told.Time.Sub(begun).Round(time.Minute) != 10*time.Minute ||
+			cured == nil || cured.Time.Sub(begun).Truncate(time.Minute) != 6*time.Minute {
+			t.Errorf("told %+v, cured %+v: %v", told, cured, err)
 		}
 	})
 }
@@ -399,43 +392,15 @@ func TestStillReading(t *testing.T) {
 		r := decidetest.ReadyRack(t, 1, 0)
 		x := r.Boxes["cp-0"]
 		x.Power, x.Media = model.PowerIsOn, decidetest.ImageOf("cp-0")
-		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Minute)
-		defer cancel()
-		blocked := false
-		events := func(e model.Event) {
-			blocked = blocked || e.Reason == "AgentNotCalled" || e.Reason == "MediaNotFetched"
-		}
-		looks := readsOn{bmcs{r}, x}
-		_, err := install.New(timed{service{r}}, install.WithMachines(looks), install.WithEvents(events)).Run(ctx, r.Desired)
+		events, err := bmcs{Rack: r, before: func() { // it has read more at each look
+			x.Fetched.Requests++
+			x.Fetched.Bytes += 1 << 20
+		}}.timed(t, 80*time.Minute)
+		blocked := withReason(events, "AgentNotCalled") != nil || withReason(events, "MediaNotFetched") != nil
 		if blocked || model.CodeOf(err) != model.CodeTimeout {
 			t.Errorf("blocked %v: %v", blocked, err)
 		}
 	})
-}
-
-// readsOn is a machine that has read more at each look.
-type readsOn struct {
-	bmcs
-	x *decidetest.Box
-}
-
-func (r readsOn) Observe(ctx context.Context, d *model.Desired, o *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	r.x.Fetched.Requests++
-	r.x.Fetched.Bytes += 1 << 20
-	return r.bmcs.Observe(ctx, d, o, ask)
-}
-
-// liar is a machines plane whose BMCs accept what they are told and do nothing,
-// or refuse it.
-type liar struct {
-	bmcs
-	err  error
-	told map[model.Kind]int
-}
-
-func (l *liar) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	l.told[a.Kind]++
-	return l.err
 }
 
 // TestUselessBMC ends a run over a BMC that lies or refuses with the name of the
@@ -452,13 +417,16 @@ func TestUselessBMC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := decidetest.ReadyRack(t, 1, 0)
-				l := &liar{bmcs: bmcs{r}, err: test.err, told: map[model.Kind]int{}}
-				_, err := install.New(timed{service{r}}, install.WithMachines(l)).Run(t.Context(), r.Desired)
+				told := map[model.Kind]int{}
+				_, err := bmcs{Rack: r, act: func(a model.Action) error {
+					told[a.Kind]++
+					return test.err
+				}}.timed(t, ever)
 				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
 					t.Errorf("%v", err)
 				}
-				if l.told[model.InsertMedia] < 3 || len(l.told) != 1 {
-					t.Errorf("told %v", l.told)
+				if told[model.InsertMedia] < 3 || len(told) != 1 {
+					t.Errorf("told %v", told)
 				}
 			})
 		})
@@ -476,7 +444,8 @@ func TestWhySaysWhoAsksTheBMC(t *testing.T) {
 	} {
 		r := decidetest.ReadyRack(t, 1, 0)
 		r.Boxes["cp-0"] = &test.box
-		plan, _, err := install.New(service{r}, install.WithMachines(bmcs{r})).Explain(t.Context(), r.Desired, &r.Observed, "")
+		plan, _, err := install.New(service{r, func() {}}, install.WithMachines(bmcs{Rack: r})).Explain(t.Context(), r.Desired,
+			&r.Observed, "")
 		want := "cp-0 to be booted: create cluster has still to " + test.want + ", and says what its BMC answers"
 		if err != nil || len(plan.Waits) != 1 || plan.Waits[0].For != want || plan.Waits[0].Next != "{create cluster -f FILE}" {
 			t.Errorf("want %q: %v, %+v", want, err, plan.Waits)
@@ -538,36 +507,4 @@ func TestNothingIsToldByAServiceThatIsAsked(t *testing.T) {
 	if changed := install.New(&plane{World: w}).Changed(w.Desired, &w.Observed); changed != nil {
 		t.Error("there is something to wait for")
 	}
-}
-
-// service is the rack's world as a service plane that gives it out as it is.
-type service struct{ *decidetest.Rack }
-
-func (s service) Observe(context.Context, model.Query, *model.Observed) (*model.Observed, error) {
-	o := s.Observed
-	return &o, nil
-}
-
-func (s service) Act(_ context.Context, _ *model.Desired, a model.Action) error {
-	return s.Apply(a)
-}
-
-func (s service) Credential(context.Context, string, string) ([]byte, error) { return nil, nil }
-
-// bmcs is the rack as a machines plane.
-type bmcs struct{ *decidetest.Rack }
-
-func (b bmcs) Observe(_ context.Context, _ *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
-	states, err := b.Look(ask)
-	for name, state := range states {
-		if last := &state.Fetch.Last; !last.IsZero() {
-			*last = last.Add(time.Since(observed.At)) // a media server has the time of the machine that it runs on
-		}
-		states[name] = state
-	}
-	return states, err
-}
-
-func (b bmcs) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
-	return b.Tell(a)
 }
