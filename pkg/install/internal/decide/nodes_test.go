@@ -30,7 +30,7 @@ func TestOthersApproveToo(t *testing.T) {
 	}
 }
 
-// TestApproval is who approves, and where a run ends whose question has no answer.
+// TestApprovalOfRequests is who approves, and where a run ends whose question has no answer.
 func TestApprovalOfRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(w *decidetest.World)
