@@ -160,8 +160,13 @@ func walls() []wall {
 		},
 		{
 			name:    "planes and the command line ask the library for decisions",
-			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide"},
+			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide", "pkg/install/internal/decidetest"},
 			breach: [2]string{"pkg/install/hub", "pkg/install/internal/decide"},
+		},
+		{
+			name:    "the world that is decided about is for tests",
+			imports: []string{"pkg/install/internal/decidetest"}, onlyIn: []string{},
+			breach: [2]string{"pkg/install", "pkg/install/internal/decidetest"},
 		},
 		{
 			name: "the client of a hub's API server decides nothing",

@@ -34,7 +34,7 @@ func (s *labService) advance() {
 	cluster, hosts := s.seen.Cluster, s.seen.Hosts
 	switch {
 	case len(s.seen.InfraEnvs) == 0:
-	case len(hosts) == 0: // somebody boots the image
+	case len(hosts) == 0: // a user boots the image
 		s.seen.Hosts = []model.Host{{
 			ID: "6b2f", InfraEnvID: "image-1", State: "Ready", Role: "control-plane",
 			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}},
@@ -42,7 +42,8 @@ func (s *labService) advance() {
 		cluster.State = "Ready"
 	case cluster.State == "Preparing":
 		cluster.State, hosts[0].State = "Installing", "Installing"
-		hosts[0].Progress = model.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
+		hosts[0].Progress = model.HostProgress{Stage: "Writing image to disk",
+			Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
 	case cluster.State == "Installing":
 		cluster.State, hosts[0].State, hosts[0].Progress.Stage = "Installed", "Installed", "Done"
 	}
@@ -55,7 +56,8 @@ func (s *labService) Act(_ context.Context, _ *model.Desired, a model.Action) er
 			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: "Discovering", Settings: a.Settings,
 		}
 	case "RegisterInfraEnv":
-		s.seen.InfraEnvs = []model.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: model.Image{State: "Ready"}}}
+		s.seen.InfraEnvs = []model.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings,
+			Image: model.Image{State: "Ready"}}}
 	case "UpdateHost":
 		s.seen.Hosts[0].Settings = a.Settings
 	case "StartInstall":
