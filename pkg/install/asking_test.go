@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -159,7 +160,7 @@ func TestWithdrawn(t *testing.T) {
 		if err != nil || !slices.Contains(result.Plan.Ready, "worker-1") || withdrawn.Load() != 1 {
 			t.Fatalf("%v, withdrawn %d: %+v", err, withdrawn.Load(), result.Plan)
 		}
-		if p.Spoke.Seen.Requests[0].Reason == model.ApprovedReason {
+		if p.Spoke.Seen.Requests[0].Reason == csr.ApprovedReason {
 			t.Error("oaictl has approved it")
 		}
 	})

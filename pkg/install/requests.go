@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -85,7 +86,7 @@ func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan m
 		request := byUID[v.UID]
 		switch {
 		case request == nil || v.Kind == model.RequestOther || v.Kind == model.RequestRenewal:
-		case request.Approved && v.Host != "" && request.Reason != model.ApprovedReason:
+		case request.Approved && v.Host != "" && request.Reason != csr.ApprovedReason:
 			r.audit(ctx, observed, v, approvedByOther, request.Reason+": "+request.Message)
 		case request.Pending() && (v.Decision == model.RequestRefuse || v.Decision == model.RequestAsk):
 			r.audit(ctx, observed, v, string(v.Decision), "oaictl")

@@ -94,9 +94,6 @@ const (
 	ApproveOff  Approve = "off"  // another approver
 )
 
-// ApprovedReason is the reason of the condition by which oaictl approves a request.
-const ApprovedReason = "ApprovedByOaictl"
-
 // Desired is what the cluster shall become.
 type Desired struct {
 	Spec    *spec.Cluster

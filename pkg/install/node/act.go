@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +31,7 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 		}
 		err := c.sendApproval(ctx, a, known.version)
 		if err == nil {
-			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, model.ApprovedReason })
+			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, csr.ApprovedReason })
 		}
 		if !apierrors.IsConflict(err) {
 			return c.fault("approve the certificate request", a.Name, err)
@@ -67,7 +68,7 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": a.Target, "resourceVersion": version},
 		"status": map[string]any{"conditions": []certificates.CertificateSigningRequestCondition{{
-			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: model.ApprovedReason,
+			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: csr.ApprovedReason,
 			Message: "oaictl: " + a.Reason, LastUpdateTime: now, LastTransitionTime: now,
 		}}},
 	})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -80,7 +81,7 @@ func (s *Spoke) Apply(a model.Action) error {
 	case model.ApproveRequest:
 		for i := range s.Seen.Requests {
 			if r := &s.Seen.Requests[i]; r.UID == a.Target && r.Name == a.Name {
-				r.Approved, r.Reason = true, model.ApprovedReason
+				r.Approved, r.Reason = true, csr.ApprovedReason
 				if s.Approved[r.UID]++; s.Approved[r.UID] == 1 {
 					return nil
 				}
