@@ -15,26 +15,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Rule is one row of the drift table: how a setting is compared, and what becomes
-// of it in a cluster, an InfraEnv or a host before an install.
-type Rule struct {
-	Cluster, InfraEnv model.Keeping
-	// Host is Hidden where the service need not give it back. Where it does not,
-	// it is sent along with what else is to be written and not by itself, since
-	// every run would send it again.
-	Host   model.Keeping
-	same   func(want, have model.Value) bool
-	secret bool // never shown
-}
-
-// RuleOf is the drift table, field by field. What it does not name is compared as JSON.
-func RuleOf(setting model.Setting) Rule {
-	for _, of := range []func(model.Setting) (Rule, bool){clusterRule, infraEnvRule, hostRule} {
-		if rule, special := of(setting); special {
-			return rule
+// by compares values of one type. Values that are not of it are the same where their texts are.
+func by[T any](same func(want, have T) bool) func(want, have model.Value) bool {
+	return func(want, have model.Value) bool {
+		var w, h T
+		if want.Decode(&w) != nil || have.Decode(&h) != nil {
+			return want == have
 		}
+		return same(w, h)
 	}
-	return Rule{same: sameJSON}
 }
 
 // Difference is a setting that the file and the service do not agree on.
@@ -224,32 +213,20 @@ func samePrefixes(want, have model.Value) bool {
 	return slices.EqualFunc(w, h, func(a, b string) bool { return Prefix(a) == Prefix(b) })
 }
 
-func sameClusterNetworks(want, have model.Value) bool {
-	var w, h []spec.ClusterNetwork
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameClusterNetworks(w, h []spec.ClusterNetwork) bool {
 	return slices.EqualFunc(w, h, func(a, b spec.ClusterNetwork) bool {
 		return Prefix(a.CIDR) == Prefix(b.CIDR) && (a.HostPrefix == 0 || a.HostPrefix == b.HostPrefix)
 	})
 }
 
-func sameProxy(want, have model.Value) bool {
-	var w, h spec.Proxy
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameProxy(w, h spec.Proxy) bool {
 	no := func(proxy spec.Proxy) model.Value { return model.ValueOf(strings.Fields(strings.Join(proxy.No, " "))) }
 	return w.HTTP == h.HTTP && w.HTTPS == h.HTTPS && sameSet(no(w), no(h))
 }
 
 // operatorsIncluded is satisfied by more operators than asked for: the service
 // adds what an operator depends on.
-func operatorsIncluded(want, have model.Value) bool {
-	var w, h []spec.Operator
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func operatorsIncluded(w, h []spec.Operator) bool {
 	there := map[string]map[string]any{}
 	for _, o := range h {
 		there[o.Name] = o.Properties
@@ -264,11 +241,7 @@ func operatorsIncluded(want, have model.Value) bool {
 }
 
 // sameBundles compares ids, which is what the service gives back.
-func sameBundles(want, have model.Value) bool {
-	var w, h []spec.Bundle
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameBundles(w, h []spec.Bundle) bool {
 	ids := func(bundles []spec.Bundle) model.Value {
 		list := make([]string, 0, len(bundles))
 		for _, b := range bundles {
@@ -279,21 +252,13 @@ func sameBundles(want, have model.Value) bool {
 	return sameSet(ids(w), ids(h))
 }
 
-func sameEncryption(want, have model.Value) bool {
-	var w, h spec.DiskEncryption
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameEncryption(w, h spec.DiskEncryption) bool {
 	same := maps.Equal(Roles(w.On), Roles(h.On))
 	w.On, h.On = nil, nil
 	return same && sameJSON(model.ValueOf(w), model.ValueOf(h))
 }
 
-func sameRoles(want, have model.Value) bool {
-	var w, h spec.RoleSet
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameRoles(w, h spec.RoleSet) bool {
 	return maps.Equal(Roles(w), Roles(h))
 }
 
@@ -332,11 +297,7 @@ func RolesOf(words string) spec.RoleSet {
 	return slices.Concat(spec.RoleSet{}, set, unknown)
 }
 
-func sameStaticNetworks(want, have model.Value) bool {
-	var w, h []model.StaticNetwork
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameStaticNetworks(w, h []model.StaticNetwork) bool {
 	return len(w) == len(h) && (slices.Equal(networkKeys(w, strings.TrimSpace), networkKeys(h, strings.TrimSpace)) ||
 		slices.Equal(networkKeys(w, yamlMeaning), networkKeys(h, yamlMeaning)))
 }
@@ -371,19 +332,12 @@ func yamlMeaning(text string) string {
 }
 
 // sameIronic compares what is said. Controllers of the hub say the rest.
-func sameIronic(want, have model.Value) bool {
-	var w, h spec.Ironic
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
-	return (!w.Agent || h.Agent) && (w.Image == "" || w.Image == h.Image) && (w.IPFamilies == nil || sameSet(model.ValueOf(w.IPFamilies), model.ValueOf(h.IPFamilies)))
+func sameIronic(w, h spec.Ironic) bool {
+	return (!w.Agent || h.Agent) && (w.Image == "" || w.Image == h.Image) &&
+		(w.IPFamilies == nil || sameSet(model.ValueOf(w.IPFamilies), model.ValueOf(h.IPFamilies)))
 }
 
-func sameIgnored(want, have model.Value) bool {
-	var w, h spec.IgnoreValidations
-	if want.Decode(&w) != nil || have.Decode(&h) != nil {
-		return want == have
-	}
+func sameIgnored(w, h spec.IgnoreValidations) bool {
 	return sameSet(model.ValueOf(w.Cluster), model.ValueOf(h.Cluster)) && sameSet(model.ValueOf(w.Hosts), model.ValueOf(h.Hosts))
 }
 
@@ -395,3 +349,6 @@ func SortedClassifications(list []spec.Classification) []spec.Classification {
 	})
 	return sorted
 }
+
+// sameRole takes any role for auto, which leaves the choice to the service.
+func sameRole(want, have model.Value) bool { return want == have || want.Text() == string(spec.Auto) }

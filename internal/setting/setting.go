@@ -6,14 +6,8 @@ package setting
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
-	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -54,91 +48,6 @@ func KernelArch(arch spec.Arch) string {
 		return "aarch64"
 	}
 	return string(arch)
-}
-
-// Show is the value of a setting for a person, without secrets.
-func Show(setting model.Setting, v model.Value) string {
-	switch {
-	case v == "":
-		return ""
-	case setting == model.SettingProxy:
-		var proxy spec.Proxy
-		if v.Decode(&proxy) != nil {
-			return "[redacted]"
-		}
-		proxy.HTTP = spec.ProxyURL(withoutPassword(proxy.HTTP.Reveal()))
-		proxy.HTTPS = spec.ProxyURL(withoutPassword(proxy.HTTPS.Reveal()))
-		return string(model.ValueOf(proxy))
-	case setting == model.SettingDiskEncryption:
-		var encryption spec.DiskEncryption
-		if v.Decode(&encryption) != nil {
-			return "[redacted]"
-		}
-		for i := range encryption.Tang {
-			encryption.Tang[i].URL = withoutPassword(encryption.Tang[i].URL)
-		}
-		return string(model.ValueOf(encryption))
-	case setting == model.SettingIgnition || setting == model.SettingDiscoveryIgnition || setting == model.SettingInstallConfigOverrides:
-		// Such documents carry password hashes, keys and registry credentials.
-		return "[" + bytesize.Rough(int64(len(v.Text()))) + "]"
-	case setting == model.SettingHostExtra || setting == model.SettingEndpointHeaders:
-		var fields map[string]any
-		if v.Decode(&fields) != nil {
-			return "[redacted]"
-		}
-		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ") // the values may be secrets
-	case setting == model.SettingBundles:
-		var bundles []spec.Bundle
-		if v.Decode(&bundles) == nil {
-			return strings.Join(bundleTexts(bundles), ", ")
-		}
-	case setting == model.SettingClassifications:
-		var list []spec.Classification
-		if v.Decode(&list) == nil {
-			texts := make([]string, 0, len(list))
-			for _, c := range list {
-				texts = append(texts, c.Label+"="+c.Value)
-			}
-			return strings.Join(texts, ", ")
-		}
-	case setting == model.SettingStaticNetworks:
-		var networks []model.StaticNetwork
-		if v.Decode(&networks) == nil {
-			macs := make([]string, 0, len(networks))
-			for _, n := range networks {
-				macs = append(macs, FirstMAC(n))
-			}
-			return names.Few(macs)
-		}
-	}
-	var list []string
-	if strings.HasPrefix(string(v), "[") && v.Decode(&list) == nil {
-		return redact.Text(strings.Join(list, ", "))
-	}
-	return redact.Text(strings.TrimSpace(v.Text()))
-}
-
-func withoutPassword(address string) string {
-	if address == "" {
-		return ""
-	}
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return "[redacted]"
-	}
-	return parsed.Redacted()
-}
-
-func bundleTexts(bundles []spec.Bundle) []string {
-	texts := make([]string, 0, len(bundles))
-	for _, b := range bundles {
-		text := b.ID
-		if len(b.Optional) > 0 {
-			text += " with " + strings.Join(b.Optional, " and ")
-		}
-		texts = append(texts, text)
-	}
-	return texts
 }
 
 // FirstMAC is the MAC address by which a machine's network is known; without any, the
