@@ -97,7 +97,7 @@ func walls() []wall {
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
-				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig",
+				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -114,7 +114,7 @@ func walls() []wall {
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/capi/...",
-				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig",
+				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},

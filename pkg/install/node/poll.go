@@ -215,7 +215,7 @@ func conditions(u *unstructured.Unstructured) map[string]condition {
 
 // object is a cluster-wide object; nothing, where the cluster has no such object or kind.
 func (c *connection) object(ctx context.Context, kind schema.GroupVersionResource, name string) (map[string]any, error) {
-	u, err := c.dynamic.Resource(kind).Get(ctx, name, metav1.GetOptions{})
+	u, err := c.Dynamic.Resource(kind).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -235,7 +235,7 @@ func (c *connection) listIn(ctx context.Context, kind schema.GroupVersionResourc
 	if c.exact {
 		options.ResourceVersion = ""
 	}
-	list, err := c.dynamic.Resource(kind).Namespace(namespace).List(ctx, options)
+	list, err := c.Dynamic.Resource(kind).Namespace(namespace).List(ctx, options)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

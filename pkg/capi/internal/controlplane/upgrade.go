@@ -3,7 +3,6 @@ package controlplane
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,13 +14,12 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
 const (
@@ -37,17 +35,18 @@ const (
 // Workloads are clients of installed clusters, each kept as long as its kubeconfig stays the same. The
 // zero value is ready. It is safe for concurrent use.
 type Workloads struct {
-	// Connector makes the connections.
+	// Connector guards the connections.
 	Connector workload.Connector
 
-	mu sync.Mutex
-	of map[installation.Key]reached
+	clients workload.Clients
+	mu      sync.Mutex
+	asked   map[installation.Key]asked
 }
 
-type reached struct {
-	sum    [sha256.Size]byte // of the kubeconfig
-	client client.Client
-	asked  map[question]time.Time
+// asked is when a client of a cluster has asked it what. Another client asks anew.
+type asked struct {
+	client *workload.Client
+	at     map[question]time.Time
 }
 
 // question is what an installed cluster is asked now and then.
@@ -62,45 +61,38 @@ const (
 const workloadTakes = 20 * time.Second
 
 // Client is a client of a cluster by its kubeconfig.
-func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client, error) {
-	sum := sha256.Sum256(data)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if known, is := w.of[cluster]; is && known.sum == sum {
-		return known.client, nil
-	}
-	config, err := w.Connector.Config(data, workloadTakes)
+func (w *Workloads) Client(cluster installation.Key, data []byte) (*workload.Client, error) {
+	c, err := w.clients.Get(cluster, data, workload.Options{Config: w.Connector.Config, Timeout: workloadTakes})
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
-	c, err := client.New(config, client.Options{Mapper: upgrade.Mapper()})
-	if err != nil {
-		return nil, fmt.Errorf("reach the cluster %s: %w", cluster, err)
-	}
-	if w.of == nil {
-		w.of = map[installation.Key]reached{}
-	}
-	w.of[cluster] = reached{sum: sum, client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 
-// isDue reports whether a cluster, of which there is a client, is to be asked something, and notes that it is.
-func (w *Workloads) isDue(cluster installation.Key, what question, now time.Time) bool {
+// isDue reports whether a client of a cluster is to ask it something, and notes that it does.
+func (w *Workloads) isDue(cluster installation.Key, by *workload.Client, what question, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, there := w.of[cluster]
-	if asked, was := known.asked[what]; !there || was && now.Sub(asked) < asksAgain {
+	if w.asked == nil {
+		w.asked = map[installation.Key]asked{}
+	}
+	if w.asked[cluster].client != by {
+		w.asked[cluster] = asked{client: by, at: map[question]time.Time{}}
+	}
+	last, was := w.asked[cluster].at[what]
+	if was && now.Sub(last) < asksAgain {
 		return false
 	}
-	known.asked[what] = now
+	w.asked[cluster].at[what] = now
 	return true
 }
 
 // Forget drops the client of a cluster that is gone.
 func (w *Workloads) Forget(cluster installation.Key) {
+	w.clients.Forget(cluster)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.of, cluster)
+	delete(w.asked, cluster)
 }
 
 // want is what the cluster is to run.
@@ -178,10 +170,10 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
 	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation || // nodes that follow, say
 		conditions.IsUnknown(s.plane, controlplanev1.UpgradeAvailableCondition) // it did not answer
-	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), aboutUpdates, s.Clock.Now()) {
+	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), c, aboutUpdates, s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
-	state, decision, err := upgrade.Step(ctx, c, s.Clock, want, func(ctx context.Context, image string) error {
+	state, decision, err := upgrade.Step(ctx, c.Dynamic, s.Clock, want, func(ctx context.Context, image string) error {
 		return s.checkVersions(ctx, s.view, image)
 	})
 	if s.noteMismatch(err) {

@@ -14,8 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 )
@@ -69,31 +68,31 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	if err := api.Apply(t.Context(), object(t, versionKind)); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(api.Config, client.Options{})
+	c, err := dynamic.NewForConfig(api.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(o client.Object) {
-		t.Helper()
-		if err := c.Create(t.Context(), o); err != nil {
-			t.Fatalf("making %s: %v", o.GetName(), err)
-		}
-	}
 	for _, name := range []string{ackNamespace, gateNamespace} {
-		if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil && !apierrors.IsAlreadyExists(err) {
+		_, err := api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
 	}
-	create(configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"}))
+	gates := configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"})
+	if _, err := api.Client.CoreV1().ConfigMaps(gateNamespace).Create(t.Context(), gates, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	of := object(t, clusterVersion)
+	of.SetResourceVersion("")
 	status := of.Object["status"]
 	unstructured.RemoveNestedField(of.Object, "spec", "desiredUpdate", "image") // with an architecture there is none
-	create(of)
+	if _, err := c.Resource(clusterVersions).Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	report := func(edit func(map[string]any)) {
 		t.Helper()
-		of := &unstructured.Unstructured{}
-		of.SetGroupVersionKind(clusterVersionKind())
-		if err := c.Get(t.Context(), types.NamespacedName{Name: clusterVersionName}, of); err != nil {
+		of, err := c.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if of.Object["status"] == nil {
@@ -102,7 +101,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		is := of.Object["status"].(map[string]any)
 		is["observedGeneration"] = of.GetGeneration()
 		edit(is)
-		if err := c.Status().Update(t.Context(), of); err != nil {
+		if _, err := c.Resource(clusterVersions).UpdateStatus(t.Context(), of, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,13 +9,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 )
 
 // The kinds and names of OpenShift that an upgrade has to do with.
@@ -30,38 +28,19 @@ const (
 	isAcknowledged = "true"
 )
 
-func clusterVersionKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
-}
+var (
+	clusterVersions = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusterversions"}
+	configPools     = schema.GroupVersionResource{Group: "machineconfiguration.openshift.io", Version: "v1", Resource: "machineconfigpools"}
+	clusterNodes    = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	configMaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
 
-func poolKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfigPool"}
-}
-
-func listOf(kind schema.GroupVersionKind) schema.GroupVersionKind {
-	kind.Kind += "List"
-	return kind
-}
-
-// Mapper knows the kinds that are read and written here. A client that has it asks no workload cluster for all
-// of its kinds, which are hundreds, nor keeps them.
-func Mapper() meta.RESTMapper {
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []schema.GroupVersionKind{clusterVersionKind(), poolKind(), corev1.SchemeGroupVersion.WithKind("Node")} {
-		mapper.Add(kind, meta.RESTScopeRoot)
-	}
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-	return mapper
-}
-
-// Read says how a workload cluster stands at a moment, as far as that matters to what is wanted. The
-// reader is to ask the API server itself: a cache would show what was before the last write.
-func Read(ctx context.Context, c client.Reader, at time.Time, want *Want) (*State, error) {
+// Read says how a workload cluster stands at a moment, as far as that matters to what is wanted.
+func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*State, error) {
 	s := &State{At: at}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(clusterVersionKind())
-	switch err := c.Get(ctx, types.NamespacedName{Name: clusterVersionName}, u); {
-	case absent(err):
+	u, err := c.Resource(clusterVersions).Get(ctx, clusterVersionName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
 		return s, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the ClusterVersion: %w", err)
@@ -72,9 +51,6 @@ func Read(ctx context.Context, c client.Reader, at time.Time, want *Want) (*Stat
 	}
 	return s, s.readGates(ctx, c, want)
 }
-
-// absent reports whether an object, or its kind, is not there.
-func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 // fields are those of an object that is read without its types.
 type fields map[string]any
@@ -154,10 +130,12 @@ func readVersion(u *unstructured.Unstructured) *ClusterVersion {
 }
 
 // readPools reads the pools, and the nodes with the pool that each is of.
-func (s *State) readPools(ctx context.Context, c client.Reader) error {
-	pools := &unstructured.UnstructuredList{}
-	pools.SetGroupVersionKind(listOf(poolKind()))
-	if err := c.List(ctx, pools); err != nil && !absent(err) {
+func (s *State) readPools(ctx context.Context, c dynamic.Interface) error {
+	pools, err := c.Resource(configPools).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		pools, err = &unstructured.UnstructuredList{}, nil
+	}
+	if err != nil {
 		return fmt.Errorf("list the MachineConfigPools: %w", err)
 	}
 	selectors := map[string]map[string]string{}
@@ -172,12 +150,12 @@ func (s *State) readPools(ctx context.Context, c client.Reader) error {
 		selectors[p.Name], _, _ = unstructured.NestedStringMap(f, "spec", "nodeSelector", "matchLabels")
 	}
 	slices.SortFunc(s.Pools, func(a, b Pool) int { return strings.Compare(a.Name, b.Name) })
-	nodes := &corev1.NodeList{}
-	if err := c.List(ctx, nodes); err != nil {
+	list, err := c.Resource(clusterNodes).List(ctx, metav1.ListOptions{})
+	if err != nil {
 		return fmt.Errorf("list the nodes: %w", err)
 	}
-	for i := range nodes.Items {
-		s.Nodes = append(s.Nodes, s.readNode(&nodes.Items[i], selectors))
+	for i := range list.Items {
+		s.Nodes = append(s.Nodes, s.readNode(&list.Items[i], selectors))
 	}
 	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	return nil
@@ -188,13 +166,13 @@ const configPrefix = "machineconfiguration.openshift.io/"
 // controlPlaneLabels are on the nodes of a control plane.
 var controlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
-func (s *State) readNode(n *corev1.Node, selectors map[string]map[string]string) Node {
-	a := n.Annotations
+func (s *State) readNode(n *unstructured.Unstructured, selectors map[string]map[string]string) Node {
+	a, labels := n.GetAnnotations(), n.GetLabels()
 	node := Node{
-		Name: n.Name, Kubelet: n.Status.NodeInfo.KubeletVersion,
+		Name: n.GetName(), Kubelet: fields(n.Object).text("status", "nodeInfo", "kubeletVersion"),
 		Config: NodeConfig{Current: a[configPrefix+"currentConfig"], Desired: a[configPrefix+"desiredConfig"], State: a[configPrefix+"state"], Reason: a[configPrefix+"reason"]},
 	}
-	node.ControlPlane = slices.ContainsFunc(controlPlaneLabels, func(label string) bool { _, is := n.Labels[label]; return is })
+	node.ControlPlane = slices.ContainsFunc(controlPlaneLabels, func(label string) bool { _, is := labels[label]; return is })
 	if node.ControlPlane {
 		node.Pool = controlPlanePool
 		return node
@@ -203,7 +181,7 @@ func (s *State) readNode(n *corev1.Node, selectors map[string]map[string]string)
 	for i := range s.Pools { // a custom pool goes before that of the workers, whose label its nodes have too
 		name := s.Pools[i].Name
 		selector := selectors[name]
-		if name == controlPlanePool || len(selector) == 0 || !contains(n.Labels, selector) {
+		if name == controlPlanePool || len(selector) == 0 || !contains(labels, selector) {
 			continue
 		}
 		if node.Pool == "" || node.Pool == workers {
@@ -228,26 +206,40 @@ var gateText = regexp.MustCompile(`^ack-(\d+\.\d+)-[^-]`)
 
 // readGates reads the gates that lead out of the minor version that the cluster is at, where another
 // one is wanted.
-func (s *State) readGates(ctx context.Context, c client.Reader, want *Want) error {
+func (s *State) readGates(ctx context.Context, c dynamic.Interface, want *Want) error {
 	out, leads := leavesMinor(s.Version.Target.Version, want.Version)
 	if !leads {
 		return nil
 	}
-	gates, acks := &corev1.ConfigMap{}, &corev1.ConfigMap{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: gateNamespace, Name: gateName}, gates); err != nil && !absent(err) {
+	gates, err := readData(ctx, c, gateNamespace, gateName)
+	if err != nil {
 		return fmt.Errorf("read the gates of ConfigMap %s/%s: %w", gateNamespace, gateName, err)
 	}
-	if len(gates.Data) == 0 {
+	if len(gates) == 0 {
 		return nil
 	}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: ackNamespace, Name: ackName}, acks); err != nil && !absent(err) {
+	acks, err := readData(ctx, c, ackNamespace, ackName)
+	if err != nil {
 		return fmt.Errorf("read the acknowledged gates of ConfigMap %s/%s: %w", ackNamespace, ackName, err)
 	}
-	for name, message := range gates.Data {
+	for name, message := range gates {
 		if found := gateText.FindStringSubmatch(name); found != nil && found[1] == out {
-			s.Gates = append(s.Gates, Gate{Name: name, Message: cmp.Or(message, name), Acknowledged: acks.Data[name] == isAcknowledged})
+			s.Gates = append(s.Gates, Gate{Name: name, Message: cmp.Or(message, name), Acknowledged: acks[name] == isAcknowledged})
 		}
 	}
 	slices.SortFunc(s.Gates, func(a, b Gate) int { return strings.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// readData is what a ConfigMap has, nothing where there is none.
+func readData(ctx context.Context, c dynamic.Interface, namespace, name string) (map[string]string, error) {
+	u, err := c.Resource(configMaps).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := unstructured.NestedStringMap(u.Object, "data")
+	return data, err
 }

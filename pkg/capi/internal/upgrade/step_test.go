@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,10 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 )
 
@@ -38,7 +38,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 const clusterVersion = `
 apiVersion: config.openshift.io/v1
 kind: ClusterVersion
-metadata: {name: version, generation: 4}
+metadata: {name: version, generation: 4, resourceVersion: "999"}
 spec:
   channel: stable-4.20
   clusterID: 5c1e2d5e-9a54-4a5c-8a60-2c8f7a5f3c11
@@ -85,48 +85,51 @@ func node(name, kubelet string, labels ...string) *corev1.Node {
 
 // workload is a cluster that counts what is written to it.
 type workload struct {
-	client.WithWatch
+	dynamic.Interface
 
 	writes []string
 	fault  error // of reads
 }
 
-func newWorkload(t *testing.T, objects ...client.Object) *workload {
+func newWorkload(t *testing.T, objects ...runtime.Object) *workload {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []schema.GroupVersionKind{clusterVersionKind(), {Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfigPool"}} {
-		scheme.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
-		kind.Kind += "List"
-		scheme.AddKnownTypeWithName(kind, &unstructured.UnstructuredList{})
-	}
-	w := &workload{}
-	note := func(verb string, o client.Object) {
-		w.writes = append(w.writes, fmt.Sprintf("%s %s", verb, o.GetName()))
-	}
-	w.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			if w.fault != nil {
-				return w.fault
-			}
-			return c.Get(ctx, key, o, options...)
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-			note("patch", o)
-			return c.Patch(ctx, o, patch, options...)
-		},
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-			note("create", o)
-			return c.Create(ctx, o, options...)
-		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
-			note("update", o)
-			return c.Update(ctx, o, options...)
-		},
-	}).Build()
+	api := fake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{
+		clusterVersions: "ClusterVersionList", configPools: "MachineConfigPoolList",
+	}, objects...)
+	w := &workload{Interface: api}
+	api.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return w.fault != nil, nil, w.fault })
+	api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		switch a := a.(type) {
+		case clienttesting.PatchAction:
+			w.writes = append(w.writes, "patch "+a.GetName())
+			return w.conflict(t, api.Tracker(), a)
+		case clienttesting.CreateAction:
+			w.writes = append(w.writes, "create "+a.GetResource().Resource)
+		}
+		return false, nil, nil
+	})
 	return w
+}
+
+// conflict refuses a patch of another version of an object, as an API server does.
+func (w *workload) conflict(t *testing.T, objects clienttesting.ObjectTracker, a clienttesting.PatchAction) (bool, runtime.Object, error) {
+	t.Helper()
+	patch := &unstructured.Unstructured{}
+	if err := json.Unmarshal(a.GetPatch(), &patch.Object); err != nil {
+		t.Fatal(err)
+	}
+	found, err := objects.Get(a.GetResource(), a.GetNamespace(), a.GetName())
+	if err != nil || patch.GetResourceVersion() == "" {
+		return false, nil, nil
+	}
+	if is := found.(*unstructured.Unstructured).GetResourceVersion(); is != patch.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), a.GetName(), fmt.Errorf("it is %s", is))
+	}
+	return false, nil, nil
 }
 
 func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap {
@@ -134,7 +137,7 @@ func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap
 }
 
 func TestRead(t *testing.T) {
-	var list []client.Object
+	var list []runtime.Object
 	var found []unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(pools), &found); err != nil {
 		t.Fatal(err)
@@ -206,9 +209,8 @@ func TestRead(t *testing.T) {
 
 func (w *workload) version(t *testing.T) fields {
 	t.Helper()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(clusterVersionKind())
-	if err := w.Get(t.Context(), types.NamespacedName{Name: clusterVersionName}, u); err != nil {
+	u, err := w.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return u.Object
@@ -291,7 +293,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("it is %s, by %q", got, w.writes)
 		}
 	})
-	for name, acks := range map[string][]client.Object{"gates": {configMap(ackNamespace, ackName, map[string]string{"ack-4.18-x": "true"})}, "gates, the first time": nil} {
+	for name, acks := range map[string][]runtime.Object{"gates": {configMap(ackNamespace, ackName, map[string]string{"ack-4.18-x": "true"})}, "gates, the first time": nil} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkload(t, append(acks, object(t, clusterVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
@@ -301,9 +303,9 @@ func TestWrite(t *testing.T) {
 					t.Errorf("it is %+v, %v", d, err)
 				}
 			}
-			got := &corev1.ConfigMap{}
-			if err := w.Get(t.Context(), types.NamespacedName{Namespace: ackNamespace, Name: ackName}, got); err != nil || got.Data["ack-4.19-a"] != "true" || len(acks) > 0 && got.Data["ack-4.18-x"] != "true" {
-				t.Errorf("it has %v, %v", got.Data, err)
+			got, err := readData(t.Context(), w, ackNamespace, ackName)
+			if err != nil || got["ack-4.19-a"] != "true" || len(acks) > 0 && got["ack-4.18-x"] != "true" {
+				t.Errorf("it has %v, %v", got, err)
 			}
 		})
 	}
@@ -326,7 +328,8 @@ func TestWriteOfWhatHasChanged(t *testing.T) {
 	if err := unstructured.SetNestedField(u.Object, "4.19.9", "spec", "desiredUpdate", "version"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Update(t.Context(), u); err != nil {
+	u.SetResourceVersion("1000")
+	if _, err := w.Resource(clusterVersions).Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(t.Context(), w, d.Request); !errors.Is(err, ErrChanged) || !apierrors.IsConflict(err) {

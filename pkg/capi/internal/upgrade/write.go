@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/clock"
 )
@@ -27,7 +26,7 @@ const writer = "oaictl-controller"
 // Step reads how a workload cluster stands, decides, and writes what is to be asked for, which is at
 // most one thing. The decision is that from before the write. An update is asked for once confirm has
 // no error for its release image, which is "" where it is not known; nil confirms all.
-func Step(ctx context.Context, c client.Client, clock clock.Clock, want *Want, confirm func(ctx context.Context, image string) error) (*State, Decision, error) {
+func Step(ctx context.Context, c dynamic.Interface, clock clock.Clock, want *Want, confirm func(ctx context.Context, image string) error) (*State, Decision, error) {
 	s, err := Read(ctx, c, clock.Now(), want)
 	if err != nil {
 		return nil, Decision{}, err
@@ -46,7 +45,7 @@ func Step(ctx context.Context, c client.Client, clock clock.Clock, want *Want, c
 
 // Write asks a workload cluster for one thing. A ClusterVersion that has changed since the request was
 // decided on stays as it is, with ErrChanged.
-func Write(ctx context.Context, c client.Client, r *Request) error {
+func Write(ctx context.Context, c dynamic.Interface, r *Request) error {
 	switch {
 	case r.Update != nil:
 		return patchVersion(ctx, c, r, map[string]any{"desiredUpdate": r.Update.fields()})
@@ -71,15 +70,12 @@ func (u *UpdateRequest) fields() map[string]any {
 	return f
 }
 
-func patchVersion(ctx context.Context, c client.Client, r *Request, spec map[string]any) error {
+func patchVersion(ctx context.Context, c dynamic.Interface, r *Request, spec map[string]any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": r.resourceVersion}, "spec": spec})
 	if err != nil {
 		return fmt.Errorf("write the ClusterVersion: %w", err)
 	}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(clusterVersionKind())
-	u.SetName(clusterVersionName)
-	err = c.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(writer))
+	_, err = c.Resource(clusterVersions).Patch(ctx, clusterVersionName, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: writer})
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
@@ -89,8 +85,8 @@ func patchVersion(ctx context.Context, c client.Client, r *Request, spec map[str
 	return nil
 }
 
-func writeAcks(ctx context.Context, c client.Client, gates []string) error {
-	data := map[string]string{}
+func writeAcks(ctx context.Context, c dynamic.Interface, gates []string) error {
+	data := map[string]any{}
 	for _, name := range gates {
 		data[name] = isAcknowledged
 	}
@@ -98,10 +94,13 @@ func writeAcks(ctx context.Context, c client.Client, gates []string) error {
 	if err != nil {
 		return fmt.Errorf("acknowledge gates: %w", err)
 	}
-	acks := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ackNamespace, Name: ackName}}
-	err = c.Patch(ctx, acks, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(writer))
+	acks := c.Resource(configMaps).Namespace(ackNamespace)
+	_, err = acks.Patch(ctx, ackName, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: writer})
 	if apierrors.IsNotFound(err) {
-		err = c.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ackNamespace, Name: ackName}, Data: data}, client.FieldOwner(writer))
+		made := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": ackNamespace, "name": ackName}, "data": data,
+		}}
+		_, err = acks.Create(ctx, made, metav1.CreateOptions{FieldManager: writer})
 	}
 	if err != nil {
 		return fmt.Errorf("acknowledge gates in ConfigMap %s/%s: %w", ackNamespace, ackName, err)
