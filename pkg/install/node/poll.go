@@ -171,7 +171,9 @@ func readPool(u *unstructured.Unstructured) model.Pool {
 	p.Paused, _, _ = unstructured.NestedBool(u.Object, "spec", "paused")
 	p.Config, _, _ = unstructured.NestedString(u.Object, "spec", "configuration", "name")
 	p.Served, _, _ = unstructured.NestedString(u.Object, "status", "configuration", "name")
-	if updated, _, _ := unstructured.NestedInt64(u.Object, "status", "updatedMachineCount"); updated > 0 || p.Served == "" {
+	p.Machines, _, _ = unstructured.NestedInt64(u.Object, "status", "machineCount")
+	p.Updated, _, _ = unstructured.NestedInt64(u.Object, "status", "updatedMachineCount")
+	if p.Updated > 0 || p.Served == "" {
 		p.Served = p.Config
 	}
 	p.Labels, _, _ = unstructured.NestedStringMap(u.Object, "spec", "nodeSelector", "matchLabels")

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // still is a clock that a test moves.
@@ -42,7 +42,7 @@ type cluster struct {
 	failing        bool
 	wanted         string
 	kubelet        string
-	config         upgrade.NodeConfig
+	config         model.NodeConfig
 	paused         bool
 	noNode         bool
 	noNodeRef      bool
@@ -55,12 +55,12 @@ type cluster struct {
 
 const theConfig = "rendered-worker-b"
 
-func settled() upgrade.NodeConfig {
-	return upgrade.NodeConfig{Current: theConfig, Desired: theConfig, State: upgrade.ConfigDone}
+func settled() model.NodeConfig {
+	return model.NodeConfig{Current: theConfig, Desired: theConfig, State: "Done"}
 }
 
-func waiting() upgrade.NodeConfig {
-	return upgrade.NodeConfig{Current: "rendered-worker-a", Desired: "rendered-worker-a", State: upgrade.ConfigDone}
+func waiting() model.NodeConfig {
+	return model.NodeConfig{Current: "rendered-worker-a", Desired: "rendered-worker-a", State: "Done"}
 }
 
 func definition() schema.GroupVersionKind {
@@ -174,8 +174,8 @@ func TestUpdateMachine(t *testing.T) {
 		goesOn = "goes on"
 		failed = "failed"
 	)
-	degraded := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigDegraded, Reason: "disk full"}
-	working := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigWorking}
+	degraded := model.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: configDegraded, Reason: "disk full"}
+	working := model.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: configWorking}
 	const older, newer, wanted = "v1.32.8", "v1.33.5+abc", "4.20.5"
 	for _, c := range []struct {
 		name    string

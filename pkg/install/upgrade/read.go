@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // The kinds and names of OpenShift that an upgrade has to do with.
@@ -35,7 +37,7 @@ var (
 	configMaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
-// Read says how a workload cluster stands at a moment, as far as that matters to what is wanted.
+// Read says how an installed cluster stands at a moment, as far as that matters to what is wanted.
 func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*State, error) {
 	s := &State{At: at}
 	u, err := c.Resource(clusterVersions).Get(ctx, clusterVersionName, metav1.GetOptions{})
@@ -45,7 +47,7 @@ func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*
 	case err != nil:
 		return nil, fmt.Errorf("read the ClusterVersion: %w", err)
 	}
-	s.Version = readVersion(u)
+	s.version = readVersion(u)
 	if err := s.readPools(ctx, c); err != nil {
 		return nil, err
 	}
@@ -87,49 +89,53 @@ func (f fields) list(path ...string) []fields {
 	return list
 }
 
-func (f fields) release(path ...string) Release {
-	return Release{Version: f.text(append(slices.Clone(path), "version")...), Image: f.text(append(slices.Clone(path), "image")...)}
+func (f fields) release(path ...string) payload {
+	return payload{Version: f.text(append(slices.Clone(path), "version")...), Image: f.text(append(slices.Clone(path), "image")...)}
 }
 
-func (f fields) conditions(path ...string) map[string]Condition {
-	found := map[string]Condition{}
+func (f fields) conditions(path ...string) map[string]condition {
+	found := map[string]condition{}
 	for _, c := range f.list(path...) {
-		found[c.text("type")] = Condition{Status: c.text("status"), Reason: c.text("reason"), Message: c.text("message"), Since: c.moment("lastTransitionTime")}
+		found[c.text("type")] = condition{Status: c.text("status"), Reason: c.text("reason"), Message: c.text("message"),
+			Since: c.moment("lastTransitionTime")}
 	}
 	return found
 }
 
-func readVersion(u *unstructured.Unstructured) *ClusterVersion {
+func readVersion(u *unstructured.Unstructured) *clusterVersion {
 	f := fields(u.Object)
-	v := &ClusterVersion{
+	v := &clusterVersion{
 		ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(), Observed: f.number("status", "observedGeneration"),
 		Channel: f.text("spec", "channel"), Target: f.release("status", "desired"), Conditions: f.conditions("status", "conditions"),
 	}
 	if asked, is, _ := unstructured.NestedMap(f, "spec", "desiredUpdate"); is && len(asked) > 0 {
 		a := fields(asked)
-		v.Asked = &Asked{Version: a.text("version"), Image: a.text("image"), Architecture: a.text("architecture"), Mode: a.text("mode"), Force: a.flag("force")}
+		v.Asked = &desiredUpdate{Version: a.text("version"), Image: a.text("image"), Architecture: a.text("architecture"), Mode: a.text("mode"),
+			Force: a.flag("force")}
 	}
 	for _, h := range f.list("status", "history") {
-		v.History = append(v.History, Update{Release: h.release(), Completed: h.text("state") == "Completed", Started: h.moment("startedTime")})
+		v.History = append(v.History, historyEntry{payload: h.release(), Completed: h.text("state") == "Completed",
+			Started: h.moment("startedTime")})
 	}
 	for _, a := range f.list("status", "availableUpdates") {
 		v.Available = append(v.Available, a.release())
 	}
 	for _, entry := range f.list("status", "conditionalUpdates") {
 		recommended := entry.conditions("conditions")["Recommended"]
-		c := Conditional{Release: entry.release("release"), Recommended: recommended.Status == isTrue, Reason: recommended.Reason, Message: recommended.Message}
+		c := conditional{payload: entry.release("release"), Recommended: recommended.Status == isTrue, Reason: recommended.Reason,
+			Message: recommended.Message}
 		for _, r := range entry.list("risks") {
 			if len(r.list("conditions")) > 0 && r.conditions("conditions")["Applies"].Status == isFalse {
 				continue // it is no risk of this cluster
 			}
-			c.Risks = append(c.Risks, Risk{Name: r.text("name"), Message: r.text("message"), URL: r.text("url")})
+			c.Risks = append(c.Risks, conditionalRisk{Name: r.text("name"), Message: r.text("message"), URL: r.text("url")})
 		}
 		v.Conditional = append(v.Conditional, c)
 	}
 	return v
 }
 
-// readPools reads the pools, and the nodes with the pool that each is of.
+// readPools reads the pools and the nodes.
 func (s *State) readPools(ctx context.Context, c dynamic.Interface) error {
 	pools, err := c.Resource(configPools).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
@@ -138,56 +144,48 @@ func (s *State) readPools(ctx context.Context, c dynamic.Interface) error {
 	if err != nil {
 		return fmt.Errorf("list the MachineConfigPools: %w", err)
 	}
-	selectors := map[string]map[string]string{}
 	for i := range pools.Items {
 		f := fields(pools.Items[i].Object)
 		degraded := f.conditions("status", "conditions")["Degraded"]
-		p := Pool{
-			Name: pools.Items[i].GetName(), Paused: f.flag("spec", "paused"), Degraded: degraded.Status == isTrue, Message: cmp.Or(degraded.Message, degraded.Reason),
-			Config: f.text("spec", "configuration", "name"), Machines: f.number("status", "machineCount"), Updated: f.number("status", "updatedMachineCount"),
+		p := model.Pool{
+			Name: pools.Items[i].GetName(), Paused: f.flag("spec", "paused"), Degraded: degraded.Status == isTrue,
+			Message: cmp.Or(degraded.Message, degraded.Reason), Config: f.text("spec", "configuration", "name"),
+			Machines: f.number("status", "machineCount"), Updated: f.number("status", "updatedMachineCount"),
 		}
+		p.Labels, _, _ = unstructured.NestedStringMap(f, "spec", "nodeSelector", "matchLabels")
 		s.Pools = append(s.Pools, p)
-		selectors[p.Name], _, _ = unstructured.NestedStringMap(f, "spec", "nodeSelector", "matchLabels")
 	}
-	slices.SortFunc(s.Pools, func(a, b Pool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Pools, func(a, b model.Pool) int { return strings.Compare(a.Name, b.Name) })
 	list, err := c.Resource(clusterNodes).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list the nodes: %w", err)
 	}
 	for i := range list.Items {
-		s.Nodes = append(s.Nodes, s.readNode(&list.Items[i], selectors))
+		s.Nodes = append(s.Nodes, readNode(&list.Items[i]))
 	}
-	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 
 const configPrefix = "machineconfiguration.openshift.io/"
 
-// controlPlaneLabels are on the nodes of a control plane.
-var controlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+const rolePrefix = "node-role.kubernetes.io/"
 
-func (s *State) readNode(n *unstructured.Unstructured, selectors map[string]map[string]string) Node {
-	a, labels := n.GetAnnotations(), n.GetLabels()
-	node := Node{
-		Name: n.GetName(), Kubelet: fields(n.Object).text("status", "nodeInfo", "kubeletVersion"),
-		Config: NodeConfig{Current: a[configPrefix+"currentConfig"], Desired: a[configPrefix+"desiredConfig"], State: a[configPrefix+"state"], Reason: a[configPrefix+"reason"]},
+func readNode(n *unstructured.Unstructured) model.Node {
+	a := n.GetAnnotations()
+	node := model.Node{
+		Name: n.GetName(), Version: fields(n.Object).text("status", "nodeInfo", "kubeletVersion"), Labels: n.GetLabels(),
+		Config: model.NodeConfig{
+			Current: a[configPrefix+"currentConfig"], Desired: a[configPrefix+"desiredConfig"],
+			State: a[configPrefix+"state"], Reason: a[configPrefix+"reason"],
+		},
 	}
-	node.ControlPlane = slices.ContainsFunc(controlPlaneLabels, func(label string) bool { _, is := labels[label]; return is })
-	if node.ControlPlane {
-		node.Pool = controlPlanePool
-		return node
-	}
-	const workers = "worker"
-	for i := range s.Pools { // a custom pool goes before that of the workers, whose label its nodes have too
-		name := s.Pools[i].Name
-		selector := selectors[name]
-		if name == controlPlanePool || len(selector) == 0 || !contains(labels, selector) {
-			continue
-		}
-		if node.Pool == "" || node.Pool == workers {
-			node.Pool = name
+	for label := range node.Labels {
+		if role, is := strings.CutPrefix(label, rolePrefix); is && role != "" {
+			node.Roles = append(node.Roles, role)
 		}
 	}
+	slices.Sort(node.Roles)
 	return node
 }
 
@@ -207,7 +205,7 @@ var gateText = regexp.MustCompile(`^ack-(\d+\.\d+)-[^-]`)
 // readGates reads the gates that lead out of the minor version that the cluster is at, where another
 // one is wanted.
 func (s *State) readGates(ctx context.Context, c dynamic.Interface, want *Want) error {
-	out, leads := leavesMinor(s.Version.Target.Version, want.Version)
+	out, leads := leavesMinor(s.version.Target.Version, want.Version)
 	if !leads {
 		return nil
 	}
@@ -224,10 +222,10 @@ func (s *State) readGates(ctx context.Context, c dynamic.Interface, want *Want) 
 	}
 	for name, message := range gates {
 		if found := gateText.FindStringSubmatch(name); found != nil && found[1] == out {
-			s.Gates = append(s.Gates, Gate{Name: name, Message: cmp.Or(message, name), Acknowledged: acks[name] == isAcknowledged})
+			s.gates = append(s.gates, adminGate{Name: name, Message: cmp.Or(message, name), Acknowledged: acks[name] == isAcknowledged})
 		}
 	}
-	slices.SortFunc(s.Gates, func(a, b Gate) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.gates, func(a, b adminGate) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // object reads an object from YAML.
@@ -35,7 +36,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-const clusterVersion = `
+const theVersion = `
 apiVersion: config.openshift.io/v1
 kind: ClusterVersion
 metadata: {name: version, generation: 4, resourceVersion: "999"}
@@ -72,14 +73,11 @@ const pools = `
 - {apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool, metadata: {name: master}, spec: {configuration: {name: rendered-master-b}, nodeSelector: {matchLabels: {node-role.kubernetes.io/master: ""}}}}
 `
 
-func node(name, kubelet string, labels ...string) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, Annotations: map[string]string{
-		configPrefix + "currentConfig": "a", configPrefix + "desiredConfig": "b", configPrefix + "state": ConfigWorking, configPrefix + "reason": "r",
+func node(name, kubelet string, roles ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels(roles...), Annotations: map[string]string{
+		configPrefix + "currentConfig": "a", configPrefix + "desiredConfig": "b", configPrefix + "state": configWorking, configPrefix + "reason": "r",
 	}}}
 	n.Status.NodeInfo.KubeletVersion = kubelet
-	for _, label := range labels {
-		n.Labels["node-role.kubernetes.io/"+label] = ""
-	}
 	return n
 }
 
@@ -89,6 +87,28 @@ type workload struct {
 
 	writes []string
 	fault  error // of reads
+}
+
+func labels(roles ...string) map[string]string {
+	if len(roles) == 0 {
+		return nil
+	}
+	found := map[string]string{}
+	for _, role := range roles {
+		found[rolePrefix+role] = ""
+	}
+	return found
+}
+
+// turn reads how a cluster stands, and writes what follows.
+func turn(t *testing.T, c dynamic.Interface, want *Want) (Decision, error) {
+	t.Helper()
+	s, err := Read(t.Context(), c, at(0), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Decide(want)
+	return d, d.Write(t.Context(), c)
 }
 
 func newWorkload(t *testing.T, objects ...runtime.Object) *workload {
@@ -145,7 +165,7 @@ func TestRead(t *testing.T) {
 	for i := range found {
 		list = append(list, &found[i])
 	}
-	list = append(list, object(t, clusterVersion),
+	list = append(list, object(t, theVersion),
 		node("cp-0", "v1.32.8", "master", "control-plane", "worker"), node("w-1", "v1.32.8", "worker"), node("w-0", "v1.32.9", "worker", "infra"), node("x", "v1.32.9"),
 		configMap(gateNamespace, gateName, map[string]string{"ack-4.19-b": "Agree to b", "ack-4.19-a": "", "ack-4.18-c": "Agree to c", "ack-4.19": "no gate", "other": "no gate"}),
 		configMap(ackNamespace, ackName, map[string]string{"ack-4.19-b": "true", "ack-4.19-a": "yes"}))
@@ -153,51 +173,60 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moment := func(text string) (c Condition) { c.Since = fields{"t": text}.moment("t"); return c }
+	moment := func(text string) (c condition) { c.Since = fields{"t": text}.moment("t"); return c }
 	august := moment("2026-08-01T11:00:00Z").Since
-	config := NodeConfig{Current: "a", Desired: "b", State: ConfigWorking, Reason: "r"}
+	config := model.NodeConfig{Current: "a", Desired: "b", State: configWorking, Reason: "r"}
 	want := &State{
 		At: at(0),
-		Version: &ClusterVersion{
-			ResourceVersion: got.Version.ResourceVersion, Generation: 4, Observed: 4, Channel: "stable-4.20",
-			Asked:  &Asked{Version: "4.19.7", Image: "quay.io/x@sha256:07", Architecture: "Multi", Mode: "Preflight", Force: true},
-			Target: Release{"4.19.7", "quay.io/x@sha256:07"},
-			History: []Update{
-				{Release: Release{"4.19.7", "quay.io/x@sha256:07"}, Completed: true, Started: moment("2026-08-01T10:00:00Z").Since},
-				{Release: Release{"4.19.6", "quay.io/x@sha256:06"}, Started: moment("2026-07-01T10:00:00Z").Since},
+		version: &clusterVersion{
+			ResourceVersion: got.version.ResourceVersion, Generation: 4, Observed: 4, Channel: "stable-4.20",
+			Asked:  &desiredUpdate{Version: "4.19.7", Image: "quay.io/x@sha256:07", Architecture: "Multi", Mode: "Preflight", Force: true},
+			Target: payload{"4.19.7", "quay.io/x@sha256:07"},
+			History: []historyEntry{
+				{payload: payload{"4.19.7", "quay.io/x@sha256:07"}, Completed: true, Started: moment("2026-08-01T10:00:00Z").Since},
+				{payload: payload{"4.19.6", "quay.io/x@sha256:06"}, Started: moment("2026-07-01T10:00:00Z").Since},
 			},
-			Conditions: map[string]Condition{
+			Conditions: map[string]condition{
 				"Available": {Status: "True", Message: "Done applying 4.19.7", Since: august}, "Failing": {Status: "False", Since: august},
 				"Progressing": {Status: "False", Message: "Cluster version is 4.19.7", Since: august},
 			},
-			Available: []Release{{"4.20.5", "quay.io/x@sha256:25"}, {"4.19.9", "quay.io/x@sha256:09"}},
-			Conditional: []Conditional{{
-				Release: Release{"4.20.6", "quay.io/x@sha256:26"}, Reason: "Trouble", Message: "It may break", Risks: []Risk{{"Trouble", "It may break", "https://example.com/trouble"}},
+			Available: []payload{{"4.20.5", "quay.io/x@sha256:25"}, {"4.19.9", "quay.io/x@sha256:09"}},
+			Conditional: []conditional{{
+				payload: payload{"4.20.6", "quay.io/x@sha256:26"}, Reason: "Trouble", Message: "It may break", Risks: []conditionalRisk{{"Trouble", "It may break", "https://example.com/trouble"}},
 			}},
 		},
-		Gates: []Gate{{Name: "ack-4.19-a", Message: "ack-4.19-a"}, {Name: "ack-4.19-b", Message: "Agree to b", Acknowledged: true}},
-		Pools: []Pool{
-			{Name: "infra", Config: "rendered-infra-b"}, {Name: "master", Config: "rendered-master-b"},
-			{Name: "worker", Paused: true, Degraded: true, Message: "disk full", Config: "rendered-worker-b", Machines: 2, Updated: 1},
+		gates: []adminGate{{Name: "ack-4.19-a", Message: "ack-4.19-a"}, {Name: "ack-4.19-b", Message: "Agree to b", Acknowledged: true}},
+		Pools: []model.Pool{
+			{Name: "infra", Config: "rendered-infra-b", Labels: labels("infra")}, {Name: "master", Config: "rendered-master-b", Labels: labels("master")},
+			{Name: "worker", Paused: true, Degraded: true, Message: "disk full", Config: "rendered-worker-b", Machines: 2, Updated: 1, Labels: labels("worker")},
 		},
-		Nodes: []Node{
-			{Name: "cp-0", Kubelet: "v1.32.8", ControlPlane: true, Pool: "master", Config: config}, {Name: "w-0", Kubelet: "v1.32.9", Pool: "infra", Config: config},
-			{Name: "w-1", Kubelet: "v1.32.8", Pool: "worker", Config: config}, {Name: "x", Kubelet: "v1.32.9", Config: config},
+		Nodes: []model.Node{
+			{Name: "cp-0", Version: "v1.32.8", Config: config, Labels: labels("master", "control-plane", "worker"), Roles: []string{"control-plane", "master", "worker"}},
+			{Name: "w-0", Version: "v1.32.9", Config: config, Labels: labels("worker", "infra"), Roles: []string{"infra", "worker"}},
+			{Name: "w-1", Version: "v1.32.8", Config: config, Labels: labels("worker"), Roles: []string{"worker"}}, {Name: "x", Version: "v1.32.9", Config: config},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	for name, pool := range map[string]string{"cp-0": "master", "w-0": "infra", "w-1": "worker"} {
+		if p := got.PoolOf(got.Node(name)); p == nil || p.Name != pool {
+			t.Errorf("%s is of pool %+v", name, p)
+		}
+	}
+	if p := got.PoolOf(got.Node("x")); p != nil {
+		t.Errorf("a node without a role is of pool %s", p.Name)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{})); diff != "" {
 		t.Error(diff)
 	}
-	if got.Version.ResourceVersion == "" {
+	if got.version.ResourceVersion == "" {
 		t.Error("it has no resource version")
 	}
 	for _, version := range []string{"4.19.9", "4.19.7", "", "x"} {
 		got, err := Read(t.Context(), newWorkload(t, list...), at(0), &Want{Version: version})
-		if err != nil || got.Gates != nil {
-			t.Errorf("on the way to %q there are gates: %v, %v", version, got.Gates, err)
+		if err != nil || got.gates != nil {
+			t.Errorf("on the way to %q there are gates: %v, %v", version, got.gates, err)
 		}
 	}
-	if got, err := Read(t.Context(), newWorkload(t), at(0), &Want{Version: "4.20.5"}); err != nil || got.Version != nil || Decide(got, &Want{Version: "4.20.5"}).Phase != Idle {
+	if got, err := Read(t.Context(), newWorkload(t), at(0), &Want{Version: "4.20.5"}); err != nil || got.version != nil || got.Decide(&Want{Version: "4.20.5"}).Verdict != "" {
 		t.Errorf("of no OpenShift: %+v, %v", got, err)
 	}
 	w := newWorkload(t, list...)
@@ -217,14 +246,14 @@ func (w *workload) version(t *testing.T) fields {
 }
 
 func TestStepAsksOnce(t *testing.T) {
-	w := newWorkload(t, object(t, clusterVersion))
+	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
 	for range 4 {
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
+		d, err := turn(t, w, want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Phase != Requesting && d.Phase != Requested {
+		if d.Verdict != model.VerdictWorking && d.Verdict != model.VerdictWaiting {
 			t.Errorf("it is %+v", d)
 		}
 	}
@@ -240,26 +269,19 @@ func TestStepAsksOnce(t *testing.T) {
 	}
 }
 
-// TestStepConfirms has an update asked for only once its release image is found right.
-func TestStepConfirms(t *testing.T) {
-	wrong := errors.New("it is of another release")
+// TestAsks: a decision says by which release image the update is that it asks for.
+func TestAsks(t *testing.T) {
 	for image, want := range map[string]*Want{
 		"quay.io/x@sha256:25": {Version: "4.20.5"},                          // which the graph has
 		"quay.io/x@sha256:26": {Version: "4.20.6", AcceptConditional: true}, // under conditions
 		"quay.io/x@sha256:99": {Version: "4.20.9", Image: "quay.io/x@sha256:99"},
 	} {
-		w := newWorkload(t, object(t, clusterVersion))
-		answer, asked := wrong, ""
-		step := func() error {
-			_, _, err := Step(t.Context(), w, &still{at: at(0)}, want, func(_ context.Context, image string) error { asked = image; return answer })
-			return err
+		s, err := Read(t.Context(), newWorkload(t, object(t, theVersion)), at(0), want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := step(); !errors.Is(err, wrong) || asked != image || len(w.writes) != 0 {
-			t.Errorf("%s: asked about is %q, the error is %v, and written %q", want.Version, asked, err, w.writes)
-		}
-		answer = nil
-		if err := step(); err != nil || len(w.writes) != 1 {
-			t.Errorf("%s: the error is %v, and written %q", want.Version, err, w.writes)
+		if d := s.Decide(want); d.Asks == nil || d.Asks.Version != want.Version || d.Asks.Image != image || d.Asks.Recommended != (want.Version == "4.20.5") {
+			t.Errorf("%s: it asks for %+v", want.Version, d.Asks)
 		}
 	}
 }
@@ -267,8 +289,8 @@ func TestStepConfirms(t *testing.T) {
 func TestWrite(t *testing.T) {
 	update := func(t *testing.T, want Want) map[string]any {
 		t.Helper()
-		w := newWorkload(t, object(t, clusterVersion))
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, &want, nil)
+		w := newWorkload(t, object(t, theVersion))
+		d, err := turn(t, w, &want)
 		if err != nil || len(w.writes) != 1 {
 			t.Fatalf("%+v, %v: %q", d, err, w.writes)
 		}
@@ -279,13 +301,13 @@ func TestWrite(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: "4.20.6"})); diff != "" {
+	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true})); diff != "" {
 		t.Error(diff)
 	}
 	t.Run("the channel", func(t *testing.T) {
-		w := newWorkload(t, object(t, clusterVersion))
+		w := newWorkload(t, object(t, theVersion))
 		for range 3 {
-			if _, _, err := Step(t.Context(), w, &still{at: at(0)}, &Want{Version: "4.19.7", Channel: "eus-4.20"}, nil); err != nil {
+			if _, err := turn(t, w, &Want{Version: "4.19.7", Channel: "eus-4.20"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -295,11 +317,11 @@ func TestWrite(t *testing.T) {
 	})
 	for name, acks := range map[string][]runtime.Object{"gates": {configMap(ackNamespace, ackName, map[string]string{"ack-4.18-x": "true"})}, "gates, the first time": nil} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorkload(t, append(acks, object(t, clusterVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
+			w := newWorkload(t, append(acks, object(t, theVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
-			for _, phase := range []Phase{Requesting, Requesting, Requested} {
-				_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
-				if err != nil || d.Phase != phase {
+			for _, phase := range []model.Verdict{model.VerdictWorking, model.VerdictWorking, model.VerdictWaiting} {
+				d, err := turn(t, w, want)
+				if err != nil || d.Verdict != phase {
 					t.Errorf("it is %+v, %v", d, err)
 				}
 			}
@@ -310,20 +332,20 @@ func TestWrite(t *testing.T) {
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
-		if err := Write(t.Context(), newWorkload(t), &Request{}); err != nil {
+		if err := (&Decision{}).Write(t.Context(), newWorkload(t)); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestWriteOfWhatHasChanged(t *testing.T) {
-	w := newWorkload(t, object(t, clusterVersion))
+	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
 	s, err := Read(t.Context(), w, at(0), want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Decide(s, want)
+	d := s.Decide(want)
 	u := &unstructured.Unstructured{Object: w.version(t)}
 	if err := unstructured.SetNestedField(u.Object, "4.19.9", "spec", "desiredUpdate", "version"); err != nil {
 		t.Fatal(err)
@@ -332,7 +354,7 @@ func TestWriteOfWhatHasChanged(t *testing.T) {
 	if _, err := w.Resource(clusterVersions).Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), w, d.Request); !errors.Is(err, ErrChanged) || !apierrors.IsConflict(err) {
+	if err := d.Write(t.Context(), w); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := w.version(t).text("spec", "desiredUpdate", "version"); got != "4.19.9" {

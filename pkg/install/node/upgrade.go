@@ -1,0 +1,36 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
+)
+
+// Upgrade reads how the cluster that was observed last stands, and says what follows from what it is to run. With ask it
+// asks the cluster for that.
+func (p *Plane) Upgrade(ctx context.Context, want *upgrade.Want, ask bool) (*upgrade.State, upgrade.Decision, error) {
+	fail := func(err error) (*upgrade.State, upgrade.Decision, error) {
+		return nil, upgrade.Decision{}, &model.Fault{Code: model.CodeFailure, Op: "upgrade", On: "the installed cluster", Err: err}
+	}
+	p.mu.Lock()
+	at := p.at
+	p.mu.Unlock()
+	if at == nil {
+		return fail(errors.New("it cannot be reached"))
+	}
+	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	defer cancel()
+	state, err := upgrade.Read(ctx, at.Dynamic, at.there(), want)
+	if err != nil {
+		return fail(err)
+	}
+	decision := state.Decide(want)
+	if ask {
+		if err := decision.Write(ctx, at.Dynamic); err != nil {
+			return fail(err)
+		}
+	}
+	return state, decision, nil
+}
