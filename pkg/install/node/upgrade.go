@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
@@ -22,15 +24,23 @@ func (p *Plane) Upgrade(ctx context.Context, want *upgrade.Want, ask bool) (*upg
 	}
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
 	defer cancel()
-	state, err := upgrade.Read(ctx, at.Dynamic, at.there(), want)
-	if err != nil {
-		return fail(err)
-	}
-	decision := state.Decide(want)
-	if ask {
-		if err := decision.Write(ctx, at.Dynamic); err != nil {
+	for again := mostConflicts; ; again-- {
+		state, err := upgrade.Read(ctx, at.Dynamic, at.there(), want)
+		if err != nil {
+			return fail(err)
+		}
+		decision := state.Decide(want)
+		if ask {
+			err = decision.Write(ctx, at.Dynamic)
+		}
+		switch {
+		case err == nil:
+			return state, decision, nil
+		case !apierrors.IsConflict(err) || again == 0:
 			return fail(err)
 		}
 	}
-	return state, decision, nil
 }
+
+// mostConflicts is how often at most the cluster is read again, since it has changed between a look and a write.
+const mostConflicts = 3

@@ -1,6 +1,9 @@
 package upgrade
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -73,6 +76,25 @@ type Decision struct {
 	// lagging are the nodes whose kubelet is older than the control plane's.
 	lagging []string
 	request *writeRequest
+}
+
+// Fault is why the cluster does not come to the wanted version, nil while it may.
+func (d *Decision) Fault(cluster string) error {
+	code := model.CodeInput
+	switch {
+	case d.Verdict == model.VerdictFailed, d.Reason == reasonRefused:
+		code = model.CodeFailed
+	case d.Reason == reasonNotInstalled, d.Reason == reasonOtherUpdate, d.Reason == reasonOperatorBehind, d.Reason == reasonNotRetrieved:
+		code = model.CodeFailure
+	case d.Verdict != model.VerdictBlocked:
+		return nil
+	case d.Reason == reasonInvalidVersion:
+		code = model.CodeUsage
+	case d.Reason == reasonVersionUnavailable, d.Reason == reasonChannel:
+		code = model.CodeNotFound
+	}
+	why := strings.ToLower(d.Message[:1]) + d.Message[1:]
+	return &model.Fault{Code: code, Op: "upgrade", On: cluster, Permanent: true, Err: errors.New(why)}
 }
 
 // writeRequest is one write, of the one field that is set.

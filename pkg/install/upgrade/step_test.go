@@ -142,9 +142,12 @@ func (w *workload) conflict(t *testing.T, objects clienttesting.ObjectTracker, a
 	if err := json.Unmarshal(a.GetPatch(), &patch.Object); err != nil {
 		t.Fatal(err)
 	}
-	found, err := objects.Get(a.GetResource(), a.GetNamespace(), a.GetName())
-	if err != nil || patch.GetResourceVersion() == "" {
+	if patch.GetResourceVersion() == "" {
 		return false, nil, nil
+	}
+	found, err := objects.Get(a.GetResource(), a.GetNamespace(), a.GetName())
+	if err != nil {
+		return true, nil, err
 	}
 	if is := found.(*unstructured.Unstructured).GetResourceVersion(); is != patch.GetResourceVersion() {
 		return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), a.GetName(), fmt.Errorf("it is %s", is))

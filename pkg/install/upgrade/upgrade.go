@@ -211,6 +211,9 @@ func (s *State) Obstacles() []string {
 		return nil
 	}
 	var list []string
+	if c := s.version.Conditions[conditionProgressing]; c.Status == isTrue && s.Next() == "" {
+		list = append(list, "The cluster is still at work: "+oneLine(cmp.Or(c.Message, c.Reason)))
+	}
 	for _, o := range []struct {
 		kind, wrong, text string
 	}{
