@@ -77,7 +77,8 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	}
 	o.shown = o.Progress(ctx, o.Clock)
 	state, decision, failed := o.upgrade(ctx)
-	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: new(int(base.CodeOf(failed)))}
+	code := int(base.CodeOf(failed))
+	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
 		end.Severity, end.Message, end.Next = model.SeverityError, base.PlainError(failed), model.NextOf(failed)
 	}
@@ -150,7 +151,7 @@ func (o *clusterOptions) unread(err error) error {
 	}
 	named := *fault
 	named.On = o.found.FullName()
-	named.Next = cmp.Or(named.Next, "check that the API server of the installed cluster can be reached from here, and run the same command again")
+	named.Next = cmp.Or(named.Next, "check that the API server of the cluster can be reached from here, and run the same command again")
 	return &named
 }
 
@@ -223,7 +224,7 @@ func (o *clusterOptions) advised(err error, state *upgrade.State) error {
 	case fault.Code == model.CodeFailure && next != "" && next != o.To:
 		fault.Next = o.command(next) + ", which waits for that update"
 	default:
-		fault.Next = model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name)) + ", which shows what the cluster offers and what is in the way"
+		fault.Next = model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name)) + ", which shows what it offers and what is in the way"
 	}
 	return fault
 }
@@ -251,7 +252,8 @@ func (o *clusterOptions) tell(e model.Event) {
 
 // report prints how the cluster stands.
 func (o *clusterOptions) report(u document.Upgrade) error {
-	return o.Print(printer.Result{Data: u, Names: []string{"cluster/" + o.found.Ref.Name}, Text: func() string { return text(&u, o.To == "") }})
+	shown := func() string { return text(&u, o.To == "") }
+	return o.Print(printer.Result{Data: u, Names: []string{"cluster/" + o.found.Ref.Name}, Text: shown})
 }
 
 // text is how a cluster stands, with all that it can be updated to or that alone which was asked for.
