@@ -96,8 +96,8 @@ func walls() []wall {
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
-				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
+				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -113,8 +113,8 @@ func walls() []wall {
 			name:    "Kubernetes' types stay with what reads or writes its objects",
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/capi/...",
-				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "pkg/capi/...",
+				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},

@@ -126,7 +126,7 @@ func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
 		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames), "remove-node": argument(a, hostNames),
 		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host", "machine"), "logs": kindAndArgument(a, "cluster", "host"),
-		"wait": kindAndArgument(a, "cluster"), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
+		"wait": kindAndArgument(a, "cluster"), "upgrade cluster": argument(a, clusterNames), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
 	}
 	for _, path := range []string{
 		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe", "iso extract minimal",

@@ -127,7 +127,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 func runsAlone(command *cobra.Command, text string) bool {
 	path := command.CommandPath()
 	return command.Parent().Name() != "simulator" && command.Parent().Name() != "agent" && path != "oaictl iso serve" && path != "oaictl create images" &&
-		path != "oaictl approve" && path != "oaictl remove-node" && path != "oaictl replace-node" && path != "oaictl import cluster" && // which needs the installed cluster
+		path != "oaictl approve" && path != "oaictl remove-node" && path != "oaictl replace-node" && path != "oaictl import cluster" && path != "oaictl upgrade cluster" && // which needs the installed cluster
 		path != "oaictl controller" && path != "oaictl controller check" && // which need a management cluster
 		!strings.Contains(text, "https://mirror.")
 }

@@ -46,18 +46,22 @@ func (s *shrinking) Act(ctx context.Context, d *model.Desired, a model.Action) e
 	return s.fake.Act(ctx, d, a)
 }
 
-func newShrinking(t *testing.T) *shrinking {
+func newShrinking(t *testing.T, edits ...func(*spoke.Cluster)) *shrinking {
 	t.Helper()
 	const id = "5a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11"
 	s := &shrinking{fake: &fake{}, clock: clock.Scaled(100), kube: kubetest.Start(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	at := func(name, address string) spoke.Node {
 		return spoke.Node{Name: name, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
 	}
-	played, err := spoke.New(spoke.Config{Kube: s.kube.Config, Clock: s.clock, Cluster: spoke.Cluster{
+	cluster := spoke.Cluster{
 		Name: "lab", BaseDomain: "example.com", ID: id, MachineNetworks: []string{"192.168.127.0/24"},
 		ControlPlane: []spoke.Node{at("cp-0", "192.168.127.10"), at("cp-1", "192.168.127.11"), at("cp-2", "192.168.127.12")},
 		Workers:      []spoke.Node{at("w-0", "192.168.127.20"), at("w-1", "192.168.127.21")},
-	}})
+	}
+	for _, edit := range edits {
+		edit(&cluster)
+	}
+	played, err := spoke.New(spoke.Config{Kube: s.kube.Config, Clock: s.clock, Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)
 	}

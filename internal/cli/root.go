@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/nodes"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/cli/upgrade"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -88,12 +89,13 @@ type commandGroup struct {
 
 func commands(a *base.App) []commandGroup {
 	creating := base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
+	upgrading := base.Group("upgrade", "Bring an installed cluster to another version of OpenShift", upgrade.NewCluster(a))
 	images := iso.NewCommand(a)
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
 		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
-		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a)}},
+		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a), upgrading}},
 		{"Cluster API:", []*cobra.Command{controllerCommand(a)}},
 		{"Without a service:", []*cobra.Command{
 			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulatorCommand(a), versionCommand(a), completionCommand(a),

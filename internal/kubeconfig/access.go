@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/rest"
@@ -94,10 +93,10 @@ func (c *Config) SelfContained() error {
 	return nil
 }
 
-// Connection is the way to the cluster of a kubeconfig that came from elsewhere, by which a request may take so long. One
+// Connection is the way to the cluster of a kubeconfig that came from elsewhere. One
 // that is not self-contained is refused before any file is read for it: with a file of this machine it could have the
 // machine's own token sent to its server.
-func Connection(text []byte, timeout time.Duration) (*rest.Config, error) {
+func Connection(text []byte) (*rest.Config, error) {
 	c, err := Parse("", text)
 	if err != nil {
 		return nil, err
@@ -105,12 +104,7 @@ func Connection(text []byte, timeout time.Duration) (*rest.Config, error) {
 	if err := c.SelfContained(); err != nil {
 		return nil, fmt.Errorf("%w: give one that has its certificates, keys and tokens in it, as `oc config new-admin-kubeconfig` makes it", err)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil {
-		return nil, err
-	}
-	config.Timeout = timeout
-	return config, nil
+	return clientcmd.RESTConfigFromKubeConfig(text)
 }
 
 // embed puts what files have into a cluster and a user, and has their other paths lead to

@@ -162,8 +162,8 @@ func TestSelfContained(t *testing.T) {
 // TestConnection: what came from elsewhere is a way to its cluster, or is told what else to give. No file is read for it.
 func TestConnection(t *testing.T) {
 	w := newWay(t, "lab.example.com")
-	config, err := kubeconfig.Connection([]byte(w.filled(installed)), time.Minute)
-	if err != nil || config.Host != w.server || config.Timeout != time.Minute || string(config.KeyData) != w.key {
+	config, err := kubeconfig.Connection([]byte(w.filled(installed)))
+	if err != nil || config.Host != w.server || string(config.KeyData) != w.key {
 		t.Errorf("it is %+v, %v", config, err)
 	}
 	const all = ": give one that has its certificates, keys and tokens in it"
@@ -177,7 +177,7 @@ func TestConnection(t *testing.T) {
 		users("token: {" + secret): "it is not valid YAML",
 		"":                         "invalid configuration",
 	} {
-		if config, err := kubeconfig.Connection([]byte(text), time.Minute); config != nil || err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), secret) {
+		if config, err := kubeconfig.Connection([]byte(text)); config != nil || err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
 		}
 	}

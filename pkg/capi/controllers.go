@@ -27,7 +27,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -83,7 +83,7 @@ func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers(c.source.Connector), OnHub: c.options.Service == nil, Keys: c.source.Keys,
-		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
+		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &versions.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -31,6 +32,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/release"
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
@@ -42,7 +44,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -274,8 +275,7 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
 func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
-	connection := func(kubeconfig []byte) (*rest.Config, error) { return c.source.Connector.Config(kubeconfig, 0) }
-	return node.New(node.Config{Clock: c.options.Clock, Connection: connection, Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
+	return node.New(node.Config{Clock: c.options.Clock, Connection: c.source.Connector.Config, Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
 		return data, "Secret " + name, err
 	}})
@@ -286,12 +286,16 @@ func (c *controllerManager) updateInPlace() error {
 	if c.options.Webhooks == nil {
 		return nil
 	}
-	extension := &inplace.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (client.Reader, error) {
+	extension := &inplace.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}
-		return c.workloads.Client(cluster, data)
+		reached, err := c.workloads.Client(cluster, data)
+		if err != nil {
+			return nil, err
+		}
+		return reached.Dynamic, nil
 	}}
 	return extension.Register(c.options.Webhooks)
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -127,7 +127,7 @@ func newStill(b *testing.B, workers int) *stillCluster {
 	s.configs = &bootstrap.Reconciler{Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}
 	s.planes = &controlplane.Reconciler{
 		Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), OnHub: true, Workloads: &controlplane.Workloads{},
-		Status: status.New(clock.Real()), Versions: &upgrade.Mapping{Clock: clock.Real()},
+		Status: status.New(clock.Real()), Versions: &versions.Mapping{Clock: clock.Real()},
 		Answers: func(context.Context, []byte) error { return errors.New("it does not answer yet") },
 	}
 	return s

@@ -15,10 +15,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/release"
+	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -125,14 +125,14 @@ func (r *releases) readSoon(ctx context.Context, image string, options release.O
 }
 
 // payloadOf is what a release image says of itself.
-func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster, image string) (upgrade.Payload, error) {
+func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster, image string) (versions.Payload, error) {
 	options, err := r.optionsOf(ctx, plane, wanted)
 	if err != nil {
-		return upgrade.Payload{}, err
+		return versions.Payload{}, err
 	}
 	options.Kubernetes = true
 	info, err := r.readSoon(ctx, image, options)
-	return upgrade.Payload{Version: info.Version, Kubernetes: info.Kubernetes}, err
+	return versions.Payload{Version: info.Version, Kubernetes: info.Kubernetes}, err
 }
 
 // digestOf is a release image by its digest, as its registry or a mirror has it.

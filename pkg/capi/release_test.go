@@ -29,7 +29,7 @@ import (
 	"github.com/oaictl/oaictl/internal/release"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -155,7 +155,7 @@ func TestPayloadsAreReadWithWhatTheControlPlaneNames(t *testing.T) {
 		}
 		return release.Info{Version: "4.20.3", Kubernetes: "1.33.5"}, nil
 	}}
-	if got, err := r.payloadOf(t.Context(), plane, wanted, image); err != nil || got != (upgrade.Payload{Version: "4.20.3", Kubernetes: "1.33.5"}) {
+	if got, err := r.payloadOf(t.Context(), plane, wanted, image); err != nil || got != (versions.Payload{Version: "4.20.3", Kubernetes: "1.33.5"}) {
 		t.Errorf("it is %+v, %v", got, err)
 	}
 	plane.Spec.Config.PullSecretRef.Name = "none"

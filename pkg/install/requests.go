@@ -206,16 +206,24 @@ func (client *Client) keep(ctx context.Context, desired *model.Desired, observed
 // of other hosts are never approved. What it returns beside the verdicts is the observation with
 // the cluster.
 func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed, hosts []string) ([]model.RequestVerdict, *model.Observed, error) {
-	now := *observed
 	own := *desired
 	own.Options.AddNodes = true
+	now, err := client.Reach(ctx, "approve certificate requests of nodes of", &own, observed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decide.JudgeRequests(&own, now, model.Memory{}, now.At, hosts), now, nil
+}
+
+// Reach looks at the installed cluster of an observation, for an operation. It is a fault if the cluster cannot be reached, or
+// is another one.
+func (client *Client) Reach(ctx context.Context, operation string, desired *model.Desired, observed *model.Observed) (*model.Observed, error) {
+	now, own := *observed, *desired
+	own.Options.AddNodes = true
 	if err := client.observeNodes(ctx, &own, &now); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := decide.SpokeFault("approve certificate requests of nodes of", &own, &now); err != nil {
-		return nil, nil, err
-	}
-	return decide.JudgeRequests(&own, &now, model.Memory{}, now.At, hosts), &now, nil
+	return &now, decide.SpokeFault(operation, &own, &now)
 }
 
 // Approve approves a request that was judged, and writes it down before. by says who wants it:

@@ -80,6 +80,7 @@ func pages() []page {
 		judged   = "the lab has no request that only a person can judge"
 		replaced = "a person takes a member out of etcd by its id, which the page cannot know"
 		imported = "the lab has no cluster that something else has installed"
+		newest   = "the cluster of the lab runs the newest version; TestUpgradeCluster of internal/cli updates one"
 		shown    = "it shows what is printed, with the addresses of a real network"
 		before   = "it stands before the page says how to play what it needs"
 		media    = "TestMediaDocs of internal/cli types it, and compares what is printed"
@@ -89,7 +90,7 @@ func pages() []page {
 		"oaictl add-node -f pool-nodes.yaml": pool, "oaictl remove-node worker-3 --cluster ha --ignore-daemonsets --return-to-pool": pool,
 		"oaictl approve worker-3 --cluster ha --request": judged,
 		"oaictl replace-node cp-1 -f cluster.yaml":       replaced, "kubectl --kubeconfig ha/auth/kubeconfig -n openshift-etcd patch": replaced,
-		"oaictl import cluster": imported, "oaictl add-node --cluster old": imported,
+		"oaictl upgrade cluster ha --to": newest, "oaictl import cluster": imported, "oaictl add-node --cluster old": imported,
 	}
 	const lab = "oaictl simulator lab -f ha-workers/cluster.yaml --later nodes.yaml"
 	return []page{

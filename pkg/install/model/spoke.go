@@ -117,6 +117,8 @@ type Pool struct {
 	Labels   map[string]string // by which it chooses its nodes
 	Config   string            // the rendered config that its machines are to have
 	Served   string            // the rendered config that a new machine is given
+	Machines int64             // how many it has
+	Updated  int64             // how many of them have its config
 	// Encryption is how the config that a new machine is given encrypts disks; nil: not at all, as
 	// far as is known.
 	Encryption *DiskEncryption

@@ -38,7 +38,7 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 		}
 	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, err := c.certificates.CertificateSigningRequests().Get(ctx, a.Name, metav1.GetOptions{})
+		live, err := c.Certificates.CertificateSigningRequests().Get(ctx, a.Name, metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err
@@ -75,7 +75,7 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 	if err != nil {
 		return err
 	}
-	_, err = c.certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
+	_, err = c.Certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
 	return err
 }
 
@@ -94,7 +94,7 @@ func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 		}
 	}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		live, err := c.core.Nodes().Get(ctx, a.Name, metav1.GetOptions{})
+		live, err := c.Core.Nodes().Get(ctx, a.Name, metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err
@@ -119,7 +119,7 @@ func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 		if err != nil {
 			return err
 		}
-		_, err = c.core.Nodes().Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
+		_, err = c.Core.Nodes().Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
 		return err
 	})
 	return c.fault("update the node", a.Name, err)

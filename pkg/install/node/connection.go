@@ -12,16 +12,10 @@ import (
 	"github.com/go-logr/logr"
 	certificates "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/dynamic"
-	certificatesclient "k8s.io/client-go/kubernetes/typed/certificates/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -34,26 +28,16 @@ const (
 	rarelyFor   = 10 * time.Minute
 )
 
-// The rates that calls are limited to: the API server itself sees to fairness.
-const (
-	callsPerSecond = 200
-	callsAtOnce    = 400
-)
-
 // connection is what is known of one cluster by one kubeconfig.
 type connection struct {
-	cluster      string // the service's id
-	from         string // where the kubeconfig is from
-	core         coreclient.CoreV1Interface
-	certificates certificatesclient.CertificatesV1Interface
-	policy       policyclient.PolicyV1Interface
-	dynamic      dynamic.Interface
-	// metadata reads what objects there are, and nothing of what is in them.
-	metadata metadata.Interface
-	clock    install.Clock
-	time     *serverTime
-	stop     context.CancelFunc
-	news     *news
+	*workload.Client
+
+	cluster string // the service's id
+	from    string // where the kubeconfig is from
+	clock   install.Clock
+	time    *serverTime
+	stop    context.CancelFunc
+	news    *news
 
 	nodes   *store[*corev1.Node, model.Node]
 	client  *store[*certificates.CertificateSigningRequest, request]
@@ -84,52 +68,22 @@ type request struct {
 	version string
 }
 
-// dial makes the clients of a cluster. It sends nothing.
-func dial(config *rest.Config, now install.Clock, log func(install.Call)) (*connection, error) {
-	config = rest.CopyConfig(config)
-	config.Timeout = 0 // watches last; every other call has its own deadline
-	config.UserAgent = "oaictl"
-	config.WarningHandler = rest.NoWarnings{}
+// connect makes the clients of the cluster of a kubeconfig, and begins to watch. It sends nothing that is waited for. The
+// requests have no limit of time: a watch lasts, and each other call has its own deadline.
+func connect(ctx context.Context, kubeconfig []byte, config *Config, now install.Clock) (*connection, error) {
 	c := &connection{clock: now, time: &serverTime{clock: now}, news: newNews()}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, clock: now, log: log, time: c.time}
-	})
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(callsPerSecond, callsAtOnce) // of all clients together
-	if c.core, err = coreclient.NewForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	if c.certificates, err = certificatesclient.NewForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	if c.policy, err = policyclient.NewForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	if c.metadata, err = metadata.NewForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	c.stop = client.CloseIdleConnections
-	return c, nil
-}
-
-// connect begins to watch. It sends nothing that is waited for.
-func connect(ctx context.Context, config *rest.Config, now install.Clock, log func(install.Call)) (*connection, error) {
-	c, err := dial(config, now, log)
+	var err error
+	c.Client, err = workload.Connect(kubeconfig, workload.Options{Config: config.Connection, Wrap: func(next http.RoundTripper) http.RoundTripper {
+		return &transport{next: next, clock: now, log: config.Log, time: c.time}
+	}})
 	if err != nil {
 		return nil, err
 	}
 	life, stop := context.WithCancel(quietly(context.WithoutCancel(ctx)))
-	idle := c.stop
-	c.stop = func() { stop(); idle() }
-	c.nodes = watchNodes(life, c.core, c.news)
-	c.client = watchRequests(life, c.certificates, certificates.KubeAPIServerClientKubeletSignerName, c.news)
-	c.serving = watchRequests(life, c.certificates, certificates.KubeletServingSignerName, c.news)
+	c.stop = func() { stop(); c.Close() }
+	c.nodes = watchNodes(life, c.Core, c.news)
+	c.client = watchRequests(life, c.Certificates, certificates.KubeAPIServerClientKubeletSignerName, c.news)
+	c.serving = watchRequests(life, c.Certificates, certificates.KubeletServingSignerName, c.news)
 	c.beginEtcd = func() *etcdWatch { return c.watchEtcd(life) }
 	return c, nil
 }

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,16 +42,14 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	fail := func(code model.Code, err error, next model.Advice) (Description, error) {
 		return Description{}, &model.Fault{Code: code, Op: "look at", On: "the installed cluster", Permanent: true, Err: err, Next: next}
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	client, err := workload.Connect(kubeconfig, workload.Options{})
 	if err != nil {
 		return fail(model.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())), "give the kubeconfig of its administrator")
 	}
+	defer client.Close()
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
 	defer cancel()
-	c, err := dial(config, clock.Real(), nil)
-	if err != nil {
-		return fail(model.CodeInput, err, "give the kubeconfig of its administrator")
-	}
+	c := &connection{Client: client, clock: clock.Real()}
 	d, err := c.describe(ctx)
 	if err == nil && secrets {
 		d.PullSecret, err = c.pullSecret(ctx)
@@ -62,7 +60,7 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	case err != nil:
 		return fail(model.CodeFailure, err, "check that its API server can be reached from here")
 	case d.ID == "" || d.Name == "":
-		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", config.Host), "give the kubeconfig of the cluster that hosts are added to")
+		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", client.Host), "give the kubeconfig of the cluster that hosts are added to")
 	}
 	return d, nil
 }
@@ -89,7 +87,7 @@ func (c *connection) describe(ctx context.Context) (Description, error) {
 		d.Arch = spec.Multi
 		return d, nil
 	}
-	nodes, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
+	nodes, err := c.Core.Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return d, listFault("nodes", err)
 	}
@@ -112,7 +110,7 @@ func archOf(word string) spec.Arch {
 
 // pullSecret is the one that the cluster pulls images with.
 func (c *connection) pullSecret(ctx context.Context) (spec.Secret, error) {
-	secret, err := c.core.Secrets("openshift-config").Get(ctx, "pull-secret", metav1.GetOptions{})
+	secret, err := c.Core.Secrets("openshift-config").Get(ctx, "pull-secret", metav1.GetOptions{})
 	if err != nil {
 		return spec.Secret{}, fmt.Errorf("read its pull secret: %w", err)
 	}

@@ -66,7 +66,7 @@ func (r *refusals) forget(uid types.UID) {
 
 // podsOf are the pods of a node that a drain looks at.
 func (c *connection) podsOf(ctx context.Context, node string, o model.DrainOptions) ([]corev1.Pod, error) {
-	list, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: o.PodSelector})
+	list, err := c.Core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: o.PodSelector})
 	if err != nil {
 		return nil, listFault("pods", err)
 	}
@@ -92,7 +92,7 @@ func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o model.DrainO
 	finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	owner := metav1.GetControllerOf(pod)
 	if !finished && owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String() {
-		sets := c.metadata.Resource(appsv1.SchemeGroupVersion.WithResource("daemonsets")).Namespace(pod.Namespace)
+		sets := c.Metadata.Resource(appsv1.SchemeGroupVersion.WithResource("daemonsets")).Namespace(pod.Namespace)
 		switch _, err := sets.Get(ctx, owner.Name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err) && !o.Force:
 			return false, fmt.Sprintf("Pods of the DaemonSet %s, which is gone (use --force to delete its pods)", owner.Name), nil
@@ -125,7 +125,7 @@ func hasLocalStorage(pod *corev1.Pod) bool {
 // readDrain reads which pods are to leave a node, and which may not.
 func (c *connection) readDrain(ctx context.Context, node string, o model.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
 	out := model.NodeDrain{Node: node}
-	launchers, err := c.core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
+	launchers, err := c.Core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
 	if err != nil {
 		return out, listFault("virtual machines", err)
 	}
@@ -243,10 +243,10 @@ func (c *connection) evictOne(ctx context.Context, pod *corev1.Pod, o model.Drai
 	if o.GracePeriod >= 0 {
 		options.GracePeriodSeconds = new(int64(o.GracePeriod))
 	}
-	ask := func() error { return c.core.Pods(pod.Namespace).Delete(ctx, pod.Name, options) }
+	ask := func() error { return c.Core.Pods(pod.Namespace).Delete(ctx, pod.Name, options) }
 	if !o.DisableEviction {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, DeleteOptions: &options}
-		ask = func() error { return c.policy.Evictions(pod.Namespace).Evict(ctx, eviction) }
+		ask = func() error { return c.Policy.Evictions(pod.Namespace).Evict(ctx, eviction) }
 	}
 	switch refused := ask(); {
 	case refused == nil, apierrors.IsNotFound(refused), apierrors.IsConflict(refused):

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/metadata/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -40,7 +41,7 @@ func TestWhichPodsLeave(t *testing.T) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
 	}
-	c := &connection{metadata: fake.NewSimpleMetadataClient(scheme, set), clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
+	c := &connection{Client: &workload.Client{Metadata: fake.NewSimpleMetadataClient(scheme, set)}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
 	for _, test := range []struct {
 		name    string
 		pod     []func(*corev1.Pod)

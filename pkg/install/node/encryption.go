@@ -21,7 +21,7 @@ func (c *connection) readEncryption(ctx context.Context, pools []model.Pool) err
 	for i := range pools {
 		name := pools[i].Served
 		if _, known := c.luks[name]; !known && name != "" {
-			config, err := c.dynamic.Resource(machineConfigs).Get(ctx, name, metav1.GetOptions{})
+			config, err := c.Dynamic.Resource(machineConfigs).Get(ctx, name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err): // it is being rendered
 				continue

@@ -27,7 +27,7 @@ const etcdSpace = "openshift-etcd"
 // readSecrets reads which certificates there are of members on these nodes. Their contents are not
 // read.
 func (c *connection) readSecrets(ctx context.Context, nodes []string) ([]string, error) {
-	list, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(etcdSpace).List(ctx, metav1.ListOptions{})
+	list, err := c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(etcdSpace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, listFault("Secrets in "+etcdSpace, err)
 	}
@@ -81,7 +81,7 @@ func (c *connection) etcdOf(operator map[string]condition, endpoints map[string]
 }
 
 func (c *connection) configMap(ctx context.Context, namespace, name string) (map[string]string, error) {
-	m, err := c.core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	m, err := c.Core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ func (c *connection) watchEtcd(life context.Context) *etcdWatch {
 		o.FieldSelector = metav1.ObjectNameField + "=" + name
 		return o
 	}
-	operators, maps := c.dynamic.Resource(etcds), c.core.ConfigMaps(etcdSpace)
+	operators, maps := c.Dynamic.Resource(etcds), c.Core.ConfigMaps(etcdSpace)
 	go follow(life, w.operator, &unstructured.Unstructured{}, lister{
 		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return operators.List(ctx, one(o, etcdName))

@@ -53,7 +53,7 @@ func (c *connection) create(ctx context.Context, kind schema.GroupVersionResourc
 	}
 	u.SetName(name)
 	u.SetNamespace(machineSpace)
-	_, err := c.dynamic.Resource(kind).Namespace(machineSpace).Create(ctx, u, metav1.CreateOptions{FieldManager: "oaictl"})
+	_, err := c.Dynamic.Resource(kind).Namespace(machineSpace).Create(ctx, u, metav1.CreateOptions{FieldManager: "oaictl"})
 	if apierrors.IsAlreadyExists(err) {
 		err = nil
 	}
@@ -62,7 +62,7 @@ func (c *connection) create(ctx context.Context, kind schema.GroupVersionResourc
 
 // createMachine makes a Machine as those of the control plane are that the cluster was installed with.
 func (c *connection) createMachine(ctx context.Context, a model.Action, observed *model.Observed) error {
-	all, err := c.dynamic.Resource(machines).Namespace(machineSpace).List(ctx, metav1.ListOptions{})
+	all, err := c.Dynamic.Resource(machines).Namespace(machineSpace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return c.failed("create the Machine", a.Name, err)
 	}
@@ -108,7 +108,7 @@ func (c *connection) reportHardware(ctx context.Context, a model.Action, observe
 	if err != nil {
 		return err
 	}
-	_, err = c.dynamic.Resource(bareMetalHosts).Namespace(machineSpace).Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"}, "status")
+	_, err = c.Dynamic.Resource(bareMetalHosts).Namespace(machineSpace).Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"}, "status")
 	return c.failed("report the addresses of the BareMetalHost", a.Name, err)
 }
 

@@ -14,7 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -174,15 +173,7 @@ func (p *Plane) connect(ctx context.Context, cluster model.ClusterRef) error {
 		return noAccess{err}
 	}
 	p.from = from
-	connection := p.config.Connection
-	if connection == nil {
-		connection = clientcmd.RESTConfigFromKubeConfig
-	}
-	config, err := connection(data)
-	if err != nil {
-		return noAccess{fmt.Errorf("the kubeconfig %s cannot be used: %s", from, redact.Text(err.Error()))}
-	}
-	at, err := connect(ctx, config, p.clock, p.config.Log)
+	at, err := connect(ctx, data, &p.config, p.clock)
 	if err != nil {
 		return noAccess{fmt.Errorf("the kubeconfig %s cannot be used: %s", from, redact.Text(err.Error()))}
 	}

@@ -171,7 +171,9 @@ func readPool(u *unstructured.Unstructured) model.Pool {
 	p.Paused, _, _ = unstructured.NestedBool(u.Object, "spec", "paused")
 	p.Config, _, _ = unstructured.NestedString(u.Object, "spec", "configuration", "name")
 	p.Served, _, _ = unstructured.NestedString(u.Object, "status", "configuration", "name")
-	if updated, _, _ := unstructured.NestedInt64(u.Object, "status", "updatedMachineCount"); updated > 0 || p.Served == "" {
+	p.Machines, _, _ = unstructured.NestedInt64(u.Object, "status", "machineCount")
+	p.Updated, _, _ = unstructured.NestedInt64(u.Object, "status", "updatedMachineCount")
+	if p.Updated > 0 || p.Served == "" {
 		p.Served = p.Config
 	}
 	p.Labels, _, _ = unstructured.NestedStringMap(u.Object, "spec", "nodeSelector", "matchLabels")
@@ -215,7 +217,7 @@ func conditions(u *unstructured.Unstructured) map[string]condition {
 
 // object is a cluster-wide object; nothing, where the cluster has no such object or kind.
 func (c *connection) object(ctx context.Context, kind schema.GroupVersionResource, name string) (map[string]any, error) {
-	u, err := c.dynamic.Resource(kind).Get(ctx, name, metav1.GetOptions{})
+	u, err := c.Dynamic.Resource(kind).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -235,7 +237,7 @@ func (c *connection) listIn(ctx context.Context, kind schema.GroupVersionResourc
 	if c.exact {
 		options.ResourceVersion = ""
 	}
-	list, err := c.dynamic.Resource(kind).Namespace(namespace).List(ctx, options)
+	list, err := c.Dynamic.Resource(kind).Namespace(namespace).List(ctx, options)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -51,7 +51,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *model.Removal) er
 	ctx = quietly(ctx)
 	next := leaving{volumes: c.leaving.volumes, routers: c.leaving.routers, checked: c.leaving.checked}
 	within, cancel := context.WithTimeout(ctx, callTimeout)
-	budgets, err := c.policy.PodDisruptionBudgets("").List(within, metav1.ListOptions{})
+	budgets, err := c.Policy.PodDisruptionBudgets("").List(within, metav1.ListOptions{})
 	cancel()
 	if err != nil {
 		return listFault("disruption budgets", err)
@@ -97,12 +97,12 @@ func (c *connection) nodesOf(removal *model.Removal) []string {
 
 // readChecks reads what a person should know before nodes are removed.
 func (c *connection) readChecks(ctx context.Context, nodes []string, into *leaving) error {
-	volumes, err := c.core.PersistentVolumes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	volumes, err := c.Core.PersistentVolumes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return listFault("volumes", err)
 	}
 	into.volumes = readVolumes(volumes.Items, nodes)
-	pods, err := c.core.Pods("openshift-ingress").List(ctx, metav1.ListOptions{LabelSelector: labelRouter})
+	pods, err := c.Core.Pods("openshift-ingress").List(ctx, metav1.ListOptions{LabelSelector: labelRouter})
 	if err != nil {
 		return listFault("routers", err)
 	}
@@ -156,10 +156,10 @@ func (c *connection) remove(ctx context.Context, a model.Action, removal *model.
 		return c.delete(ctx, bareMetalHosts, a)
 	case model.DeleteNode:
 		uid := types.UID(a.Target)
-		err := c.core.Nodes().Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		err := c.Core.Nodes().Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		return c.failed("delete the node", a.Name, gone(err))
 	case model.DeleteSecret:
-		err := c.core.Secrets(etcdSpace).Delete(ctx, a.Name, metav1.DeleteOptions{})
+		err := c.Core.Secrets(etcdSpace).Delete(ctx, a.Name, metav1.DeleteOptions{})
 		return c.failed("delete the Secret "+etcdSpace+"/", a.Name, gone(err))
 	}
 	return errors.ErrUnsupported
@@ -195,7 +195,7 @@ func (c *connection) patchNode(ctx context.Context, a model.Action, annotations,
 	if err != nil {
 		return err
 	}
-	_, err = c.core.Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	_, err = c.Core.Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
 	return err
 }
 
@@ -209,7 +209,7 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 	if err != nil {
 		return err
 	}
-	_, err = c.dynamic.Resource(kind).Namespace(machineSpace).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
+	_, err = c.Dynamic.Resource(kind).Namespace(machineSpace).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
 	return c.failed(op+" the "+singular(kind), name, err)
 }
 
@@ -234,7 +234,7 @@ func (c *connection) lower(ctx context.Context, a model.Action, observed *model.
 
 func (c *connection) delete(ctx context.Context, kind schema.GroupVersionResource, a model.Action) error {
 	uid := types.UID(a.Target)
-	err := c.dynamic.Resource(kind).Namespace(machineSpace).Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := c.Dynamic.Resource(kind).Namespace(machineSpace).Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	return c.failed("delete the "+singular(kind), a.Name, gone(err))
 }
 

@@ -2,20 +2,22 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/internal/workload"
 )
 
 // secretHostedKubeconfig is the Secret that a hosted control plane keeps its kubeconfig in, in its own
@@ -24,25 +26,6 @@ const secretHostedKubeconfig = "admin-kubeconfig"
 
 // nodeComes is how often it is looked whether the node of a hosted cluster is there.
 const nodeComes = 20 * time.Second
-
-// workloads are the clients of hosted clusters, each kept for as long as its Cluster is there and its kubeconfig is the
-// same.
-type workloads struct {
-	mu sync.Mutex
-	of map[installation.Key]reached
-}
-
-type reached struct {
-	sum    [sha256.Size]byte
-	client client.Client
-}
-
-// forget drops the client of a hosted cluster.
-func (w *workloads) forget(cluster installation.Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.of, cluster)
-}
 
 // nameNode gives the node of a machine of a hosted cluster the provider id that Cluster API finds it by.
 // Nobody has a plan for that cluster that would do so.
@@ -64,9 +47,11 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 		s.nodeTrouble(fmt.Sprintf("the node %s has the provider id %s already", node.Name, node.Spec.ProviderID))
 		return ctrl.Result{}, nil
 	}
-	named := node.DeepCopy()
-	named.Spec.ProviderID = s.object.Spec.ProviderID
-	if err := c.Patch(ctx, named, client.MergeFrom(node)); err != nil {
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"providerID": s.object.Spec.ProviderID}})
+	if err == nil {
+		_, err = c.Core.Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("set the provider id of node %s: %w", node.Name, err)
 	}
 	return ctrl.Result{}, nil
@@ -74,29 +59,28 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 
 // findNode is the host's node, nil while there is none, with the client of its cluster. That this is not
 // reached is shown, and tried again: the cluster may be on its way up.
-func (s *scope) findNode(ctx context.Context) (c client.Client, node *corev1.Node, trouble string) {
+func (s *scope) findNode(ctx context.Context) (c *workload.Client, node *corev1.Node, trouble string) {
 	c, err := s.workload(ctx)
 	if err != nil {
 		return nil, nil, "the hosted cluster cannot be reached: " + err.Error()
 	}
-	if node, err = s.node(ctx, c); err != nil {
+	if node, err = s.node(ctx, c.Core.Nodes()); err != nil {
 		return nil, nil, "the hosted cluster does not answer: " + err.Error()
 	}
 	return c, node, ""
 }
 
 // node is the host's node: of its name, else with one of its addresses; nil while there is none.
-func (s *scope) node(ctx context.Context, c client.Client) (*corev1.Node, error) {
-	node := &corev1.Node{}
-	err := c.Get(ctx, client.ObjectKey{Name: strings.ToLower(s.host.Hostname)}, node)
+func (s *scope) node(ctx context.Context, nodes coreclient.NodeInterface) (*corev1.Node, error) {
+	node, err := nodes.Get(ctx, strings.ToLower(s.host.Hostname), metav1.GetOptions{})
 	if err == nil {
 		return node, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	list := &corev1.NodeList{}
-	if err := c.List(ctx, list); err != nil {
+	list, err := nodes.List(ctx, metav1.ListOptions{})
+	if err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -110,40 +94,17 @@ func (s *scope) node(ctx context.Context, c client.Client) (*corev1.Node, error)
 }
 
 // workload is the client of the machine's hosted cluster.
-func (s *scope) workload(ctx context.Context) (client.Client, error) {
+func (s *scope) workload(ctx context.Context) (*workload.Client, error) {
 	secret := &corev1.Secret{}
 	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: s.object.Namespace, Name: secretHostedKubeconfig}, secret); err != nil {
 		return nil, err
 	}
-	data := secret.Data[hubapi.KeyKubeconfig]
-	sum := sha256.Sum256(data)
-	s.workloads.mu.Lock()
-	defer s.workloads.mu.Unlock()
-	if known, there := s.workloads.of[s.key]; there && known.sum == sum {
-		return known.client, nil
-	}
-	connect := s.Workload
-	if connect == nil {
-		connect = s.connectTo
-	}
-	made, err := connect(data)
+	c, err := s.workloads.Get(s.key, secret.Data[hubapi.KeyKubeconfig], workload.Options{Config: s.Connector.Config, Timeout: answersWithin})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
 	}
-	if s.workloads.of == nil {
-		s.workloads.of = map[installation.Key]reached{}
-	}
-	s.workloads.of[s.key] = reached{sum: sum, client: made}
-	return made, nil
+	return c, nil
 }
 
 // answersWithin is how long the API server of a hosted cluster may take.
 const answersWithin = 10 * time.Second
-
-func (s *scope) connectTo(data []byte) (client.Client, error) {
-	config, err := s.Connector.Config(data, answersWithin)
-	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
-	}
-	return client.New(config, client.Options{})
-}

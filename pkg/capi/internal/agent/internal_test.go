@@ -22,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/workload"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
@@ -289,10 +290,18 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 // TestClientsOfClustersThatAreGoneAreDropped, and no others.
 func TestClientsOfClustersThatAreGoneAreDropped(t *testing.T) {
 	gone, there := installation.Key{Namespace: "ns", Name: "gone"}, installation.Key{Namespace: "ns", Name: "there"}
-	r := &MachineReconciler{workloads: workloads{of: map[installation.Key]reached{gone: {}, there: {}}}}
+	r := &MachineReconciler{}
+	get := func(of installation.Key) *workload.Client {
+		c, err := r.workloads.Get(of, []byte(`{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "https://a"}}]}`), workload.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	ofGone, ofThere := get(gone), get(there)
 	r.forgetCluster(t.Context(), event.DeleteEvent{Object: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone"}}}, nil)
-	if _, kept := r.workloads.of[there]; !kept || len(r.workloads.of) != 1 {
-		t.Errorf("there are %v", r.workloads.of)
+	if get(gone) == ofGone || get(there) != ofThere {
+		t.Error("the wrong client is kept")
 	}
 }
 

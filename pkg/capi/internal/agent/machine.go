@@ -23,13 +23,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/workload"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 )
 
 // MachineReconciler reconciles AgentMachines.
@@ -44,18 +44,15 @@ type MachineReconciler struct {
 	Recorder events.EventRecorder
 	// Namespace is the one whose AgentMachines are reconciled; "" for all.
 	Namespace string
-	// Connector makes the connections to the installed clusters of hosted control planes.
+	// Connector guards the connections to the installed clusters of hosted control planes.
 	Connector workload.Connector
-	// Workload reaches the installed cluster of a hosted control plane, by a kubeconfig; nil for the
-	// usual client.
-	Workload func(kubeconfig []byte) (client.Client, error)
 
 	watchFilter string
 
 	// reserving is held while a host is chosen and reserved: of several machines that are made at
 	// once each sees what the others have taken.
 	reserving sync.Mutex
-	workloads workloads
+	workloads workload.Clients // of hosted clusters
 }
 
 // scope is one reconcile of an AgentMachine.

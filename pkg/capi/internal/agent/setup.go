@@ -79,7 +79,7 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 
 // forgetCluster drops what is kept of a Cluster that is gone.
 func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	r.workloads.forget(client.ObjectKeyFromObject(e.Object))
+	r.workloads.Forget(client.ObjectKeyFromObject(e.Object))
 }
 
 // SetupWithManager has a manager run the reconciler.

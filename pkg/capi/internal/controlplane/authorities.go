@@ -5,21 +5,20 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/cluster-api/util/secret"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 )
 
-// authorities is the ConfigMap in which OpenShift keeps what its own clients trust the API server by, where `oc config
-// refresh-ca-bundle` reads it too; authoritiesKey is what it is called there.
-func authorities() client.ObjectKey {
-	return client.ObjectKey{Namespace: "openshift-kube-controller-manager", Name: "serviceaccount-ca"}
-}
-
-const authoritiesKey = "ca-bundle.crt"
+// The ConfigMap in which OpenShift keeps what its own clients trust the API server by, where `oc config refresh-ca-bundle`
+// reads it too, and the key there.
+const (
+	authoritiesNamespace = "openshift-kube-controller-manager"
+	authoritiesName      = "serviceaccount-ca"
+	authoritiesKey       = "ca-bundle.crt"
+)
 
 // followAuthorities has the kubeconfig trust the authorities that the installed cluster says sign its API server's
 // certificate, before that is of another one than the installer's. One that trusts others for itself, or none, is left
@@ -33,11 +32,11 @@ func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	if !s.Workloads.isDue(s.key(), aboutAuthorities, s.Clock.Now()) {
+	if !s.Workloads.isDue(s.key(), c, aboutAuthorities, s.Clock.Now()) {
 		return kubeconfig, nil
 	}
-	bundle := &corev1.ConfigMap{}
-	if err := c.Get(ctx, authorities(), bundle); err != nil {
+	bundle, err := c.Core.ConfigMaps(authoritiesNamespace).Get(ctx, authoritiesName, metav1.GetOptions{})
+	if err != nil {
 		return kubeconfig, nil //nolint:nilerr // what the API server is trusted by today stays, and it is asked again
 	}
 	changed, err := trusting(kubeconfig, []byte(bundle.Data[authoritiesKey]))

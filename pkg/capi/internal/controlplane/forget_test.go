@@ -80,7 +80,8 @@ func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 			key, data := client.ObjectKeyFromObject(cluster), kubeconfigOf(t, "https://a", "admin", "")
 			was := mark()
 			r.known.examine(key, data)
-			if _, err := r.Workloads.Client(key, data); err != nil {
+			reached, err := r.Workloads.Client(key, data)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(plane), plane); err != nil {
@@ -93,8 +94,8 @@ func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 			if kept := len(r.known.of) > 0; kept != test.kept {
 				t.Errorf("its kubeconfig is known: %t", kept)
 			}
-			if kept := len(r.Workloads.of) > 0; kept != test.kept {
-				t.Errorf("its client is kept: %t", kept)
+			if again, err := r.Workloads.Client(key, data); err != nil || (again == reached) != test.kept {
+				t.Errorf("its client is kept: %t, %v", again == reached, err)
 			}
 			if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: ownership.SecretName("lab")}}); err != nil {
 				t.Fatal(err)

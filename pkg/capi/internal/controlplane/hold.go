@@ -6,12 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
@@ -70,9 +70,7 @@ func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
 	if err != nil {
 		return err
 	}
-	is := types.UID(uid)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := c.Delete(ctx, node, client.Preconditions{UID: &is}); client.IgnoreNotFound(err) != nil {
+	if err := c.Core.Nodes().Delete(ctx, name, *metav1.NewPreconditionDeleteOptions(uid)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete node %s: %w", name, err)
 	}
 	s.Installations.Changed(s.key())
@@ -81,7 +79,7 @@ func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
 }
 
 // workload is a client of the installed cluster.
-func (s *scope) workload(ctx context.Context) (client.Client, error) {
+func (s *scope) workload(ctx context.Context) (*workload.Client, error) {
 	kubeconfig := &corev1.Secret{}
 	if err := s.Client.Get(ctx, s.kubeconfigSecret(), kubeconfig); err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)

@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
@@ -21,10 +20,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -196,7 +195,7 @@ func (s *scope) showKubeconfig(data []byte) {
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.
 func certificateEnds(data []byte) (time.Time, bool) {
-	config, err := workload.Connector{}.Config(data, probeTakes)
+	config, err := workload.Connector{}.Config(data)
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -233,16 +232,12 @@ const probeTakes = 5 * time.Second
 // it is asked for /readyz.
 func Answers(by workload.Connector) func(ctx context.Context, kubeconfig []byte) error {
 	return func(ctx context.Context, data []byte) error {
-		config, err := by.Config(data, probeTakes)
+		c, err := workload.Connect(data, workload.Options{Config: by.Config, Timeout: probeTakes})
 		if err != nil {
 			return fmt.Errorf("read the kubeconfig: %w", err)
 		}
-		http, err := rest.HTTPClientFor(config)
-		if err != nil {
-			return err
-		}
-		defer http.CloseIdleConnections()
-		return ready(ctx, http, config.Host)
+		defer c.Close()
+		return ready(ctx, c.HTTP, c.Host)
 	}
 }
 

@@ -45,14 +45,14 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
+	"github.com/oaictl/oaictl/internal/workload"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -285,9 +285,9 @@ func (x *site) manage() {
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
 		Keys:    &ownership.Keys{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Answers: x.answer, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
-		ReadRelease: func(_ context.Context, _ *controlplanev1.OpenshiftAssistedControlPlane, _ *spec.Cluster, image string) (upgrade.Payload, error) {
-			payload := upgrade.Payload{Kubernetes: "1.33.5"} // of all of them
+		Answers: x.answer, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock), Versions: &versions.Mapping{Clock: x.clock},
+		ReadRelease: func(_ context.Context, _ *controlplanev1.OpenshiftAssistedControlPlane, _ *spec.Cluster, image string) (versions.Payload, error) {
+			payload := versions.Payload{Kubernetes: "1.33.5"} // of all of them
 			if image == installedImage() {
 				payload.Version = version
 			}

@@ -32,7 +32,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -54,10 +54,10 @@ type Reconciler struct {
 	// Status writes statuses.
 	Status *status.Writer
 	// Versions knows which version of Kubernetes is in a release.
-	Versions *upgrade.Mapping
+	Versions *versions.Mapping
 	// ReadRelease reads a release image, given the control plane that it is for and what else is desired of its
 	// cluster; nil where none can be read.
-	ReadRelease func(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, desired *spec.Cluster, image string) (upgrade.Payload, error)
+	ReadRelease func(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, desired *spec.Cluster, image string) (versions.Payload, error)
 	// Answers reports whether the API server that a kubeconfig names takes requests.
 	Answers func(ctx context.Context, kubeconfig []byte) error
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the control planes that are reconciled;

@@ -28,14 +28,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
 // observed is a control plane that wants 4.21.0 with v1.34.1, and what is observed of its cluster, whose control plane
@@ -291,14 +292,14 @@ func TestOnlyItsOwn(t *testing.T) {
 func TestStatusOfMany(t *testing.T) {
 	s, _ := observed()
 	s.view.Observed.Cluster.State = model.ClusterBlocked
-	var updates []string
+	var updates []upgrade.Update
 	for i := range 300 {
 		message := fmt.Sprintf("host-%d.rack.example.com: %s", i, strings.Repeat("its disk is too small. ", 10))
 		s.view.Plan.Blockers = append(s.view.Plan.Blockers, model.Blocker{Message: message})
 		s.machines = append(s.machines, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("m-%d", i)}})
 		setOn(s.machines[i], clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, strings.Repeat(message, 1000))
 		setOn(s.machines[i], clusterv1.MachineReadyCondition, metav1.ConditionFalse, clusterv1.NotReadyReason, strings.Repeat(message, 1000))
-		updates = append(updates, fmt.Sprintf("4.21.%d", 300-i))
+		updates = append(updates, upgrade.Update{Version: fmt.Sprintf("4.21.%d", 300-i), Recommended: true})
 	}
 	s.showInstall()
 	s.show()
@@ -314,7 +315,7 @@ func TestStatusOfMany(t *testing.T) {
 	if got := newest(updates); len(got) != 100 || got[0] != "4.21.300" || got[99] != "4.21.201" {
 		t.Errorf("%d updates from %s on", len(got), got[0])
 	}
-	if got := newest(updates[:3]); !slices.Equal(got, updates[:3]) {
+	if got := newest(append(updates[:2:2], upgrade.Update{Version: "4.20.1"})); !slices.Equal(got, []string{"4.21.300", "4.21.299"}) {
 		t.Errorf("of few it says %v", got)
 	}
 }

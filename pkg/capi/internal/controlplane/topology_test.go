@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
 func TestWorkersThatWouldWait(t *testing.T) {
@@ -104,10 +104,10 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	s.Recorder = recorder
 	s.cluster.Spec.Topology.ClassRef.Name, s.cluster.Spec.Topology.Workers.MachineDeployments = "class", make([]clusterv1.MachineDeploymentTopology, 2)
 	available := func() *metav1.Condition { return conditions.Get(s.plane, controlplanev1.UpgradeAvailableCondition) }
-	reconcile := func(phase upgrade.Phase) {
+	reconcile := func(verdict model.Verdict) {
 		s.was = *s.plane.Status.DeepCopy()
-		if phase != "" {
-			s.showUpgrade(&upgrade.Decision{Phase: phase, Reason: "Because", Message: "it is so"})
+		if verdict != "" {
+			s.showUpgrade(&upgrade.Decision{Verdict: verdict, Reason: "Because", Message: "it is so"})
 		}
 		s.show()
 	}
@@ -115,16 +115,16 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	if c := available(); c != nil || len(recorder.Events) > 0 {
 		t.Errorf("of a cluster that is not installed it says %+v", c)
 	}
-	reconcile(upgrade.Blocked)
+	reconcile(model.VerdictBlocked)
 	if c := available(); c.Message != "it is so" {
 		t.Errorf("what stands in the way is not said: %+v", c)
 	}
-	reconcile(upgrade.Done)
+	reconcile(model.VerdictInstalled)
 	told := available()
 	if told.Status != metav1.ConditionTrue || !strings.Contains(told.Message, "it has 2 MachineDeployments") || conditions.GetMessage(s.plane, controlplanev1.UpgradeCompletedCondition) != "" {
 		t.Errorf("it says %+v", told)
 	}
-	reconcile(upgrade.Done)
+	reconcile(model.VerdictInstalled)
 	reconcile("")
 	if c := available(); *c != *told || len(recorder.Events) != 1 {
 		t.Errorf("it is said otherwise: %+v, and there are %d events", c, len(recorder.Events))

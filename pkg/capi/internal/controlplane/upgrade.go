@@ -3,25 +3,28 @@ package controlplane
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
 const (
@@ -37,17 +40,18 @@ const (
 // Workloads are clients of installed clusters, each kept as long as its kubeconfig stays the same. The
 // zero value is ready. It is safe for concurrent use.
 type Workloads struct {
-	// Connector makes the connections.
+	// Connector guards the connections.
 	Connector workload.Connector
 
-	mu sync.Mutex
-	of map[installation.Key]reached
+	clients workload.Clients
+	mu      sync.Mutex
+	asked   map[installation.Key]asked
 }
 
-type reached struct {
-	sum    [sha256.Size]byte // of the kubeconfig
-	client client.Client
-	asked  map[question]time.Time
+// asked is when a client of a cluster has asked it what. Another client asks anew.
+type asked struct {
+	client *workload.Client
+	at     map[question]time.Time
 }
 
 // question is what an installed cluster is asked now and then.
@@ -62,54 +66,84 @@ const (
 const workloadTakes = 20 * time.Second
 
 // Client is a client of a cluster by its kubeconfig.
-func (w *Workloads) Client(cluster installation.Key, data []byte) (client.Client, error) {
-	sum := sha256.Sum256(data)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if known, is := w.of[cluster]; is && known.sum == sum {
-		return known.client, nil
-	}
-	config, err := w.Connector.Config(data, workloadTakes)
+func (w *Workloads) Client(cluster installation.Key, data []byte) (*workload.Client, error) {
+	c, err := w.clients.Get(cluster, data, workload.Options{Config: w.Connector.Config, Timeout: workloadTakes})
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
-	c, err := client.New(config, client.Options{Mapper: upgrade.Mapper()})
-	if err != nil {
-		return nil, fmt.Errorf("reach the cluster %s: %w", cluster, err)
-	}
-	if w.of == nil {
-		w.of = map[installation.Key]reached{}
-	}
-	w.of[cluster] = reached{sum: sum, client: c, asked: map[question]time.Time{}}
 	return c, nil
 }
 
-// isDue reports whether a cluster, of which there is a client, is to be asked something, and notes that it is.
-func (w *Workloads) isDue(cluster installation.Key, what question, now time.Time) bool {
+// isDue reports whether a client of a cluster is to ask it something, and notes that it does.
+func (w *Workloads) isDue(cluster installation.Key, by *workload.Client, what question, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, there := w.of[cluster]
-	if asked, was := known.asked[what]; !there || was && now.Sub(asked) < asksAgain {
+	if w.asked == nil {
+		w.asked = map[installation.Key]asked{}
+	}
+	if w.asked[cluster].client != by {
+		w.asked[cluster] = asked{client: by, at: map[question]time.Time{}}
+	}
+	last, was := w.asked[cluster].at[what]
+	if was && now.Sub(last) < asksAgain {
 		return false
 	}
-	known.asked[what] = now
+	w.asked[cluster].at[what] = now
 	return true
 }
 
 // Forget drops the client of a cluster that is gone.
 func (w *Workloads) Forget(cluster installation.Key) {
+	w.clients.Forget(cluster)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.of, cluster)
+	delete(w.asked, cluster)
 }
 
 // want is what the cluster is to run.
 func (s *scope) want() *upgrade.Want {
 	spec := &s.plane.Spec
-	return &upgrade.Want{
-		Version: strings.TrimPrefix(spec.DistributionVersion, "v"), Image: spec.Config.ReleaseImage, Kubernetes: spec.Version, Channel: spec.Upgrade.Channel,
-		Force: s.plane.Annotations[upgrade.ForceAnnotation], AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional, false), Acknowledge: spec.Upgrade.Acknowledge,
+	version := strings.TrimPrefix(spec.DistributionVersion, "v")
+	want := &upgrade.Want{
+		Version: version, Image: spec.Config.ReleaseImage, Channel: spec.Upgrade.Channel,
+		Force: version != "" && s.plane.Annotations[forceAnnotation] == version, AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional,
+			false),
+		Acknowledge: spec.Upgrade.Acknowledge,
 	}
+	want.Fields.Version, want.Fields.Image = "distributionVersion", "spec.config.releaseImage"
+	want.Fields.Channel, want.Fields.AcceptConditional = "spec.upgrade.channel", "spec.upgrade.acceptConditional"
+	return want
+}
+
+// forceAnnotation on a control plane has an update to one exact version, which is its value, asked
+// for with force. For every other version it has no effect.
+const forceAnnotation = "oaictl.io/force-upgrade"
+
+// noteForce adds, before the other notes, that the annotation forces nothing.
+func (s *scope) noteForce(want *upgrade.Want, d *upgrade.Decision) {
+	force := s.plane.Annotations[forceAnnotation]
+	if force == "" || want.Force || d.Verdict == "" || d.Verdict == model.VerdictInstalled {
+		return
+	}
+	d.Notes = append([]string{fmt.Sprintf("Annotation %s is %q and forces nothing: it has to be %q",
+		forceAnnotation, force, want.Version)}, d.Notes...)
+}
+
+// ask reads how the cluster stands, and asks for what follows. An update is asked for once its release image is found to be
+// of the wanted version. The decision is that from before the write.
+func (s *scope) ask(ctx context.Context, c dynamic.Interface, want *upgrade.Want) (*upgrade.State, upgrade.Decision, error) {
+	state, err := upgrade.Read(ctx, c, s.Clock.Now(), want)
+	if err != nil {
+		return nil, upgrade.Decision{}, err
+	}
+	d := state.Decide(want)
+	s.noteForce(want, &d)
+	if d.Asks != nil {
+		if err := s.checkVersions(ctx, s.view, d.Asks.Image); err != nil {
+			return state, d, err
+		}
+	}
+	return state, d, d.Write(ctx, c)
 }
 
 // namesReleaseTwice reports whether version or config.releaseImage say, beside distributionVersion, which release it is.
@@ -119,24 +153,24 @@ func (s *scope) namesReleaseTwice() bool {
 }
 
 // checkVersions holds version, distributionVersion and config.releaseImage against each other, by the release image
-// where it is known: what is not of one release is an *upgrade.VersionMismatch, and then nothing is installed and
+// where it is known: what is not of one release is an *versions.VersionMismatch, and then nothing is installed and
 // nothing upgraded.
 func (s *scope) checkVersions(ctx context.Context, view *installation.View, image string) error {
 	spec := &s.plane.Spec
 	if !s.namesReleaseTwice() {
 		return nil
 	}
-	asking := upgrade.Asking{
+	asking := versions.Asking{
 		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version,
 		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "", By: string(s.plane.UID),
 	}
 	if s.ReadRelease != nil {
-		asking.Read = func(ctx context.Context, image string) (upgrade.Payload, error) {
+		asking.Read = func(ctx context.Context, image string) (versions.Payload, error) {
 			return s.ReadRelease(ctx, s.plane, view.Desired.Spec, image)
 		}
 	}
 	_, err := s.Versions.Resolve(ctx, asking)
-	if spec.Version == "" && errors.Is(err, upgrade.ErrNoRule) {
+	if spec.Version == "" && errors.Is(err, versions.ErrNoRule) {
 		return nil // nobody asks which version of Kubernetes it is
 	}
 	return err
@@ -144,7 +178,7 @@ func (s *scope) checkVersions(ctx context.Context, view *installation.View, imag
 
 // noteMismatch notes that what is wanted is not of one release, and reports whether that is what is wrong.
 func (s *scope) noteMismatch(err error) bool {
-	mismatch, is := errors.AsType[*upgrade.VersionMismatch](err)
+	mismatch, is := errors.AsType[*versions.VersionMismatch](err)
 	if is {
 		s.mismatch = mismatch.Error()
 		s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
@@ -178,17 +212,16 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
 	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation || // nodes that follow, say
 		conditions.IsUnknown(s.plane, controlplanev1.UpgradeAvailableCondition) // it did not answer
-	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), aboutUpdates, s.Clock.Now()) {
+	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), c,
+		aboutUpdates, s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
-	state, decision, err := upgrade.Step(ctx, c, s.Clock, want, func(ctx context.Context, image string) error {
-		return s.checkVersions(ctx, s.view, image)
-	})
+	state, decision, err := s.ask(ctx, c.Dynamic, want)
 	if s.noteMismatch(err) {
 		s.notUpgraded()
 		return ctrl.Result{}, nil
 	}
-	if errors.Is(err, upgrade.ErrChanged) {
+	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if err != nil {
@@ -197,8 +230,9 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	}
 	s.plane.Status.AvailableUpdates = newest(state.Updates())
 	s.showUpgrade(&decision)
-	if decision.Request != nil && decision.Request.Update != nil {
-		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested", "Upgrade", "asked the cluster for version %s", decision.Request.Update.Version)
+	if decision.Asks != nil {
+		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested",
+			"Upgrade", "asked the cluster for version %s", decision.Asks.Version)
 	}
 	return ctrl.Result{RequeueAfter: s.upgradeAgain(&decision)}, nil
 }
@@ -206,9 +240,9 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 // upgradeAgain is how soon an upgrade is looked at again, 0 where nothing is waited for.
 func (s *scope) upgradeAgain(d *upgrade.Decision) time.Duration {
 	switch {
-	case d.Phase == upgrade.Idle, d.Phase == upgrade.Done && len(d.Notes) == 0:
+	case d.Verdict == "", d.Verdict == model.VerdictInstalled && len(d.Notes) == 0:
 		return 0
-	case d.Phase == upgrade.Done, d.Phase == upgrade.Blocked && d.Reason != upgrade.ReasonOperatorBehind: // which passes by itself
+	case d.Verdict == model.VerdictInstalled, d.Verdict == model.VerdictBlocked && !d.Passes:
 		return max(soon, s.Clock.Wall(askBlocked))
 	}
 	return askAgain
@@ -217,8 +251,16 @@ func (s *scope) upgradeAgain(d *upgrade.Decision) time.Duration {
 // mostUpdates is how many updates a status may list.
 const mostUpdates = 100
 
-// newest are the first of updates that are listed newest first, as many as a status may list.
-func newest(updates []string) []string { return updates[:min(len(updates), mostUpdates)] }
+// newest are the recommended ones of updates that are listed newest first, as many as a status may list.
+func newest(updates []upgrade.Update) []string {
+	var list []string
+	for _, u := range updates {
+		if u.Recommended && !slices.Contains(list, u.Version) && len(list) < mostUpdates {
+			list = append(list, u.Version)
+		}
+	}
+	return list
+}
 
 // notUpgraded says that the cluster stays what it is, since what is wanted is not of one release.
 func (s *scope) notUpgraded() {
@@ -228,12 +270,12 @@ func (s *scope) notUpgraded() {
 // showUpgrade says how far the upgrade is, and why there is none.
 func (s *scope) showUpgrade(d *upgrade.Decision) {
 	message := strings.Join(append([]string{d.Message}, d.Notes...), "; ")
-	switch d.Phase {
-	case upgrade.Idle:
-	case upgrade.Blocked:
+	switch d.Verdict {
+	case "":
+	case model.VerdictBlocked:
 		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionFalse, d.Reason, message)
 		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
-	case upgrade.Done:
+	case model.VerdictInstalled:
 		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
 		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionTrue, d.Reason, strings.Join(d.Notes, "; "))
 	default:

@@ -2,18 +2,24 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
 // TestMismatchIsTakenBack: what was said of versions before the installation is not said of others. Of an installed cluster
@@ -50,15 +56,15 @@ func TestUpgradesAreLookedAtAgain(t *testing.T) {
 		decision upgrade.Decision
 		after    time.Duration
 	}{
-		{upgrade.Decision{Phase: upgrade.Idle}, 0},
-		{upgrade.Decision{Phase: upgrade.Requesting}, askAgain},
-		{upgrade.Decision{Phase: upgrade.Requested}, askAgain},
-		{upgrade.Decision{Phase: upgrade.Progressing, Notes: notes}, askAgain},
-		{upgrade.Decision{Phase: upgrade.Failed}, askAgain},
-		{upgrade.Decision{Phase: upgrade.Blocked, Reason: upgrade.ReasonOperatorBehind}, askAgain},
-		{upgrade.Decision{Phase: upgrade.Blocked, Reason: upgrade.ReasonAdminAckRequired}, askBlocked},
-		{upgrade.Decision{Phase: upgrade.Done, Notes: notes}, askBlocked},
-		{upgrade.Decision{Phase: upgrade.Done}, 0},
+		{upgrade.Decision{Verdict: ""}, 0},
+		{upgrade.Decision{Verdict: model.VerdictWorking}, askAgain},
+		{upgrade.Decision{Verdict: model.VerdictWaiting}, askAgain},
+		{upgrade.Decision{Verdict: model.VerdictWaiting, Notes: notes}, askAgain},
+		{upgrade.Decision{Verdict: model.VerdictFailed}, askAgain},
+		{upgrade.Decision{Verdict: model.VerdictBlocked, Passes: true}, askAgain},
+		{upgrade.Decision{Verdict: model.VerdictBlocked}, askBlocked},
+		{upgrade.Decision{Verdict: model.VerdictInstalled, Notes: notes}, askBlocked},
+		{upgrade.Decision{Verdict: model.VerdictInstalled}, 0},
 	} {
 		if after := s.upgradeAgain(&test.decision); after != test.after {
 			t.Errorf("%+v is looked at again after %s, and should be after %s", test.decision, after, test.after)
@@ -85,9 +91,9 @@ func TestOfOneRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := observed()
 			s.view.Desired = &model.Desired{}
-			s.Versions = &upgrade.Mapping{Clock: clock.Real()}
-			s.ReadRelease = func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (upgrade.Payload, error) {
-				return upgrade.Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
+			s.Versions = &versions.Mapping{Clock: clock.Real()}
+			s.ReadRelease = func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (versions.Payload, error) {
+				return versions.Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
 			}
 			s.plane.Spec.DistributionVersion, s.plane.Spec.Version, s.plane.Spec.Config.ReleaseImage = test.distribution, test.kubernetes, test.image
 			err := s.checkVersions(t.Context(), s.view, test.image)
@@ -95,5 +101,69 @@ func TestOfOneRelease(t *testing.T) {
 				t.Errorf("it says %v, and should say %q", err, test.says)
 			}
 		})
+	}
+}
+
+// TestAsksOnceTheReleaseIsRight: an update is asked for only once its release image is of the wanted version, and the
+// annotation forces the version that it names and no other.
+func TestAsksOnceTheReleaseIsRight(t *testing.T) {
+	const image = "quay.io/x@sha256:25"
+	versionKind := schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusterversions"}
+	cluster := func() *fake.FakeDynamicClient {
+		return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+			versionKind: "ClusterVersionList", {Version: "v1", Resource: "nodes"}: "NodeList",
+			{Group: "machineconfiguration.openshift.io", Version: "v1", Resource: "machineconfigpools"}: "MachineConfigPoolList",
+		}, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": map[string]any{"name": "version"},
+			"status": map[string]any{
+				"history":          []any{map[string]any{"state": "Completed", "version": "4.20.4", "image": "quay.io/x@sha256:24"}},
+				"availableUpdates": []any{map[string]any{"version": "4.20.5", "image": image}},
+				"conditions":       []any{map[string]any{"type": "Available", "status": "True"}},
+			},
+		}})
+	}
+	for name, test := range map[string]struct{ force, has, note string }{
+		"right":                   {has: "4.20.5"},
+		"of another release":      {has: "4.20.6"},
+		"forced":                  {has: "4.20.5", force: "4.20.5"},
+		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and forces nothing: it has to be "4.20.5"`},
+		"forced without a reason": {has: "4.20.5", force: "true", note: "forces nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := observed()
+			s.Clock, s.view.Desired, s.Versions = clock.Real(), &model.Desired{}, &versions.Mapping{Clock: clock.Real()}
+			s.ReadRelease = func(context.Context, *controlplanev1.OpenshiftAssistedControlPlane, *spec.Cluster, string) (versions.Payload, error) {
+				return versions.Payload{Version: test.has, Kubernetes: "1.33." + test.has[len(test.has)-1:]}, nil
+			}
+			s.plane.Spec.DistributionVersion, s.plane.Spec.Version, s.plane.Annotations = "4.20.5", "v1.33.5", map[string]string{forceAnnotation: test.force}
+			c := cluster()
+			_, d, err := s.ask(t.Context(), c, s.want())
+			u, wrong := c.Resource(versionKind).Get(t.Context(), "version", metav1.GetOptions{})
+			if wrong != nil {
+				t.Fatal(wrong)
+			}
+			asked, _, _ := unstructured.NestedMap(u.Object, "spec", "desiredUpdate")
+			mismatch, isMismatch := errors.AsType[*versions.VersionMismatch](err)
+			if (test.has == "4.20.5") != (err == nil && asked["version"] == "4.20.5") || err != nil && (!isMismatch || asked != nil) {
+				t.Errorf("asked for is %v, %v (%v)", asked, err, mismatch)
+			}
+			if asked["force"] != nil != (test.force == "4.20.5") {
+				t.Errorf("asked for is %v", asked)
+			}
+			if notes := strings.Join(d.Notes, "; "); !strings.Contains(notes, test.note) || test.note == "" && notes != "" {
+				t.Errorf("the notes are %q", notes)
+			}
+		})
+	}
+}
+
+// TestMessagesNameTheFields of the control plane, in which a person writes what is wanted.
+func TestMessagesNameTheFields(t *testing.T) {
+	s, _ := observed()
+	s.plane.Spec.DistributionVersion = "4.20"
+	fields := s.want().Fields
+	if fields.Version != "distributionVersion" || fields.Image != "spec.config.releaseImage" || fields.Channel != "spec.upgrade.channel" ||
+		fields.AcceptConditional != "spec.upgrade.acceptConditional" {
+		t.Errorf("they are %+v", fields)
 	}
 }

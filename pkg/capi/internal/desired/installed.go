@@ -12,15 +12,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -169,21 +169,14 @@ func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if s.Identify != nil {
 		return s.Identify(ctx, data)
 	}
-	config, err := s.Connector.Config(data, identifyTakes)
+	c, err := workload.Connect(data, workload.Options{Config: s.Connector.Config, Timeout: identifyTakes})
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	// Without what it is told here, the client would find it out by requests, each of which may take as long.
-	known := meta.NewDefaultRESTMapper(nil)
-	kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
-	known.Add(kind, meta.RESTScopeRoot)
-	reader, err := client.New(config, client.Options{Mapper: known})
+	defer c.Close()
+	versions := schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusterversions"}
+	version, err := c.Dynamic.Resource(versions).Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
-		return "", err
-	}
-	version := &unstructured.Unstructured{}
-	version.SetGroupVersionKind(kind)
-	if err := reader.Get(ctx, client.ObjectKey{Name: "version"}, version); err != nil {
 		return "", fmt.Errorf("read ClusterVersion version: %w", err)
 	}
 	id, _, _ := unstructured.NestedString(version.Object, "spec", "clusterID")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
@@ -300,7 +301,9 @@ func TestTheCoreUpdatesInPlace(t *testing.T) {
 	p := startPlane(t)
 	p.serveOn(t, &Extension{
 		Management: p.Client, Clock: clock.Real(), RetryAfter: time.Second,
-		Workload: func(context.Context, types.NamespacedName) (client.Reader, error) { return p.Client, nil },
+		Workload: func(context.Context, types.NamespacedName) (dynamic.Interface, error) {
+			return dynamic.NewForConfig(p.Config)
+		},
 	})
 	version, control, workers := p.theCluster(t)
 	before := map[types.UID]bool{}

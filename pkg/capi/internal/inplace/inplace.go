@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +42,7 @@ type Extension struct {
 	// Management reads Machines, Clusters and control planes.
 	Management client.Reader
 	// Workload reads a Cluster's workload cluster, without a cache.
-	Workload func(ctx context.Context, cluster types.NamespacedName) (client.Reader, error)
+	Workload func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error)
 	Clock    clock.Clock
 	// RetryAfter is how often Cluster API asks about an update that goes on; 0 is 30 seconds. It
 	// counts in whole seconds.

@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/external"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
 // answer is how far an update of a Machine is. Where it is neither done nor failed, it goes on.
@@ -70,6 +72,12 @@ func updatesTo(machine *clusterv1.Machine, version string) bool {
 	return updating && machine.Spec.Version == version && config.APIGroup == bootstrapGroup && config.Kind == bootstrapKind
 }
 
+// What the machine config operator says of a node.
+const (
+	configWorking  = "Working"
+	configDegraded = "Degraded"
+)
+
 // judge says how far a node is on its way to a version of Kubernetes.
 func judge(s *upgrade.State, want *upgrade.Want, name, version string) answer {
 	node := s.Node(name)
@@ -78,25 +86,25 @@ func judge(s *upgrade.State, want *upgrade.Want, name, version string) answer {
 	}
 	config := &node.Config
 	switch {
-	case node.RunsAtLeast(version) && config.State != upgrade.ConfigWorking:
-		return isDone("Node %s runs Kubernetes %s", name, node.Kubelet)
-	case config.State == upgrade.ConfigDegraded:
+	case versions.AtLeast(node.Version, version) && config.State != configWorking:
+		return isDone("Node %s runs Kubernetes %s", name, node.Version)
+	case config.State == configDegraded:
 		return hasFailed("Node %s cannot be updated: %s", name, config.Reason)
-	case config.State == upgrade.ConfigWorking:
+	case config.State == configWorking:
 		return goesOn("Node %s is being updated to config %s", name, config.Desired)
 	}
-	d := upgrade.Decide(s, want)
-	switch pool := s.Pool(node.Pool); {
-	case d.Phase == upgrade.Failed:
+	d := s.Decide(want)
+	switch pool := s.PoolOf(node); {
+	case d.Verdict == model.VerdictFailed:
 		return hasFailed("%s", d.Message)
-	case d.Phase == upgrade.Requested, d.Phase == upgrade.Progressing:
-		return goesOn("Node %s runs Kubernetes %s. %s", name, node.Kubelet, d.Message)
-	case d.Phase != upgrade.Done:
-		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Kubelet, want.Version, controlPlaneKind)
+	case d.Verdict == model.VerdictWaiting:
+		return goesOn("Node %s runs Kubernetes %s. %s", name, node.Version, d.Message)
+	case d.Verdict != model.VerdictInstalled:
+		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Version, want.Version, controlPlaneKind)
 	case pool != nil && pool.Paused && !s.Updated(node):
-		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name, node.Kubelet, pool.Name)
+		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name, node.Version, pool.Name)
 	case s.Updated(node):
-		return isDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Kubelet)
+		return isDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Version)
 	}
 	return goesOn("The cluster runs %s, and node %s is not updated yet", want.Version, name)
 }

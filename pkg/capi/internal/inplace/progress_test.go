@@ -14,13 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // still is a clock that a test moves.
@@ -40,7 +42,7 @@ type cluster struct {
 	failing        bool
 	wanted         string
 	kubelet        string
-	config         upgrade.NodeConfig
+	config         model.NodeConfig
 	paused         bool
 	noNode         bool
 	noNodeRef      bool
@@ -53,19 +55,19 @@ type cluster struct {
 
 const theConfig = "rendered-worker-b"
 
-func settled() upgrade.NodeConfig {
-	return upgrade.NodeConfig{Current: theConfig, Desired: theConfig, State: upgrade.ConfigDone}
+func settled() model.NodeConfig {
+	return model.NodeConfig{Current: theConfig, Desired: theConfig, State: "Done"}
 }
 
-func waiting() upgrade.NodeConfig {
-	return upgrade.NodeConfig{Current: "rendered-worker-a", Desired: "rendered-worker-a", State: upgrade.ConfigDone}
+func waiting() model.NodeConfig {
+	return model.NodeConfig{Current: "rendered-worker-a", Desired: "rendered-worker-a", State: "Done"}
 }
 
 func definition() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 }
 
-func builder(t *testing.T) *fake.ClientBuilder {
+func scheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, clusterv1.AddToScheme} {
@@ -74,7 +76,7 @@ func builder(t *testing.T) *fake.ClientBuilder {
 		}
 	}
 	scheme.AddKnownTypeWithName(definition(), &unstructured.Unstructured{})
-	return fake.NewClientBuilder().WithScheme(scheme)
+	return scheme
 }
 
 func (c *cluster) management(t *testing.T) client.Reader {
@@ -104,10 +106,10 @@ func (c *cluster) management(t *testing.T) client.Reader {
 			"spec": map[string]any{"distributionVersion": c.wanted, "config": map[string]any{"releaseImage": "quay.io/x@sha256:25"}},
 		}})
 	}
-	return builder(t).WithObjects(objects...).Build()
+	return fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build()
 }
 
-func (c *cluster) workload(t *testing.T) client.Reader {
+func (c *cluster) workload(t *testing.T) dynamic.Interface {
 	t.Helper()
 	entry := func(version, state string) any {
 		return map[string]any{"version": version, "image": "quay.io/x@sha256:" + version, "state": state, "startedTime": noon().Add(-time.Hour).Format(time.RFC3339)}
@@ -136,11 +138,13 @@ func (c *cluster) workload(t *testing.T) client.Reader {
 		prefix + "currentConfig": c.config.Current, prefix + "desiredConfig": c.config.Desired, prefix + "state": c.config.State, prefix + "reason": c.config.Reason,
 	}}}
 	node.Status.NodeInfo.KubeletVersion = c.kubelet
-	objects := []client.Object{version, pool}
+	objects := []runtime.Object{version, pool}
 	if !c.noNode {
 		objects = append(objects, node)
 	}
-	return builder(t).WithObjects(objects...).Build()
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(scheme(t), map[schema.GroupVersionResource]string{
+		{Group: "machineconfiguration.openshift.io", Version: "v1", Resource: "machineconfigpools"}: "MachineConfigPoolList",
+	}, objects...)
 }
 
 func (c *cluster) extension(t *testing.T) *Extension {
@@ -148,7 +152,7 @@ func (c *cluster) extension(t *testing.T) *Extension {
 	reader := c.workload(t)
 	return &Extension{
 		Management: c.management(t), Clock: &still{at: noon()},
-		Workload: func(context.Context, types.NamespacedName) (client.Reader, error) {
+		Workload: func(context.Context, types.NamespacedName) (dynamic.Interface, error) {
 			c.workloadsAsked++
 			return reader, c.away
 		},
@@ -170,8 +174,8 @@ func TestUpdateMachine(t *testing.T) {
 		goesOn = "goes on"
 		failed = "failed"
 	)
-	degraded := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigDegraded, Reason: "disk full"}
-	working := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigWorking}
+	degraded := model.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: configDegraded, Reason: "disk full"}
+	working := model.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: configWorking}
 	const older, newer, wanted = "v1.32.8", "v1.33.5+abc", "4.20.5"
 	for _, c := range []struct {
 		name    string
@@ -233,7 +237,7 @@ func TestUpdateMachine(t *testing.T) {
 	})
 	t.Run("a management cluster that does not answer", func(t *testing.T) {
 		e := well.extension(t)
-		e.Management = builder(t).Build()
+		e.Management = fake.NewClientBuilder().WithScheme(scheme(t)).Build()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		e.Management = refusing{e.Management}
@@ -275,7 +279,7 @@ func TestOnlyLiveUpdatesAreAnswered(t *testing.T) {
 		e := well.extension(t)
 		ask := e.Workload
 		var asked types.NamespacedName
-		e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+		e.Workload = func(ctx context.Context, key types.NamespacedName) (dynamic.Interface, error) {
 			asked = key
 			return ask(ctx, key)
 		}
@@ -311,7 +315,7 @@ func TestClustersAreReadOnceForAllTheirMachines(t *testing.T) {
 		t.Errorf("after a while it was read %d times", c.workloadsAsked)
 	}
 	ask := e.Workload
-	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (dynamic.Interface, error) {
 		watch.at = watch.at.Add(workloadTimeout) // as long as it is waited for one that is away
 		return ask(ctx, key)
 	}
@@ -344,7 +348,7 @@ func TestOneThatHangsUpDecidesNothing(t *testing.T) {
 	c := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.33.5+abc", config: settled()}
 	e := c.extension(t)
 	ask := e.Workload
-	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (dynamic.Interface, error) {
 		if until, bounded := ctx.Deadline(); !bounded || time.Until(until) > workloadTimeout {
 			t.Errorf("the cluster may take until %s", until)
 		}
@@ -377,7 +381,7 @@ func TestRequestsAreNotKeptWhileAClusterIsWaitedFor(t *testing.T) {
 	}}
 	request.Desired.Machine.ManagedFields = make([]metav1.ManagedFieldsEntry, 1000)
 	ask := e.Workload
-	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
+	e.Workload = func(ctx context.Context, key types.NamespacedName) (dynamic.Interface, error) {
 		if len(request.Desired.Machine.ManagedFields) > 0 || len(request.Desired.BootstrapConfig.Raw) > 0 {
 			t.Error("all of the request is kept")
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 const (
@@ -23,41 +25,47 @@ type question struct {
 	*State
 
 	want            *Want
-	cv              *ClusterVersion
+	cv              *clusterVersion
 	current, wanted *version.Version
 	// target is where the cluster is on its way to, nil where it is on no way.
-	target *Update
+	target *historyEntry
 }
 
 // Decide says what follows from how a cluster stands, and from what it is to run. It is pure.
-func Decide(s *State, w *Want) Decision {
-	q := question{State: s, want: w, cv: s.Version}
+func (s *State) Decide(w *Want) Decision {
+	q := question{State: s, want: w, cv: s.version}
 	d := q.decide()
-	if d.Phase == Idle || w.Version == "" {
+	if d.Verdict == "" {
 		return d
 	}
-	d.Lagging = s.lagging()
+	if d.request != nil && d.request.Update != nil {
+		to := d.request.Update
+		d.Asks = &Update{Version: to.Version, Image: cmp.Or(to.Image, s.imageOf(to.Version)), Recommended: imagesOf(q.cv.Available,
+			to.Version) != nil}
+	}
+	d.lagging = s.lagging()
 	d.Notes = append(q.notes(&d), d.Notes...)
 	return d
 }
 
 func (q *question) decide() Decision {
 	if q.want.Version == "" {
-		return Decision{Phase: Idle, Reason: ReasonNotWanted, Message: "No version is wanted"}
+		return Decision{Verdict: "", Reason: reasonNotWanted, Message: "No version is wanted"}
 	}
 	if !q.installed() {
-		return Decision{Phase: Idle, Reason: ReasonNotInstalled, Message: "The cluster is not installed: only installed clusters are upgraded"}
+		return Decision{Verdict: "", Reason: reasonNotInstalled, Message: "The cluster is not installed: only installed clusters are upgraded"}
 	}
 	var err error
 	if q.wanted, err = parse(q.want.Version); err != nil || strings.HasPrefix(q.want.Version, "v") {
-		return blocked(ReasonInvalidVersion, "distributionVersion %q is no version such as 4.20.5: write all three numbers", q.want.Version)
+		return blocked(reasonInvalidVersion, "%s is no version such as 4.20.5: write all three numbers",
+			strings.TrimPrefix(fmt.Sprintf("%s %q", q.want.Fields.Version, q.want.Version), " "))
 	}
 	last := &q.cv.History[0]
 	if q.want.names(last.Version, last.Image) && last.Completed {
 		return q.done()
 	}
 	if q.current, err = parse(q.Current()); err != nil {
-		return blocked(ReasonInvalidVersion, "The cluster runs %q, which is no version that another could be compared with", q.Current())
+		return blocked(reasonInvalidVersion, "The cluster runs %q, which is no version that another could be compared with", q.Current())
 	}
 	if !last.Completed {
 		q.target = last
@@ -72,13 +80,22 @@ func (q *question) decide() Decision {
 }
 
 func blocked(reason, format string, arguments ...any) Decision {
-	return Decision{Phase: Blocked, Reason: reason, Message: fmt.Sprintf(format, arguments...)}
+	return Decision{Verdict: model.VerdictBlocked, Reason: reason, Message: fmt.Sprintf(format, arguments...)}
+}
+
+// write says which version to write in its place, where there is a field for it.
+func (q *question) write(version string) string {
+	if q.want.Fields.Version == "" {
+		return ""
+	}
+	return ": write " + q.want.Fields.Version + ": " + version
 }
 
 func (q *question) done() Decision {
-	d := Decision{Phase: Done, Reason: ReasonDone, Message: "The cluster runs " + q.want.Version, Request: q.channel()}
+	d := Decision{Verdict: model.VerdictInstalled, Reason: reasonDone, Message: "The cluster runs " + q.want.Version, request: q.channel()}
 	if a := q.cv.Asked; a != nil && !q.want.names(a.Version, a.Image) {
-		d.Notes = append(d.Notes, fmt.Sprintf("ClusterVersion asks for %s, which is not what is wanted: oc adm upgrade --clear withdraws it", cmp.Or(a.Version, a.Image)))
+		d.Notes = append(d.Notes, fmt.Sprintf("ClusterVersion asks for %s, which is not what is wanted: oc adm upgrade --clear withdraws it",
+			cmp.Or(a.Version, a.Image)))
 	}
 	return d
 }
@@ -86,7 +103,7 @@ func (q *question) done() Decision {
 // underWay: the cluster is on its way to the wanted version.
 func (q *question) underWay() Decision {
 	percent, text := q.progress()
-	d := Decision{Phase: Progressing, Reason: ReasonInProgress, Message: text, Percent: percent}
+	d := Decision{Verdict: model.VerdictWaiting, Reason: reasonInProgress, Message: text, Percent: percent}
 	failing := q.cv.Conditions[conditionFailing]
 	if failing.Status != isTrue {
 		return d
@@ -100,8 +117,9 @@ func (q *question) underWay() Decision {
 		d.Message += "; it reports: " + told
 		return d
 	}
-	d.Phase, d.Reason = Failed, ReasonFailed
-	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster goes on trying: look at oc adm upgrade and kubectl get clusteroperators", q.want.Version, told)
+	d.Verdict, d.Reason = model.VerdictFailed, reasonFailed
+	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster goes on trying: look at oc adm upgrade and kubectl get clusteroperators",
+		q.want.Version, told)
 	return d
 }
 
@@ -112,14 +130,17 @@ func (q *question) otherWay() *Decision {
 	var d Decision
 	switch failing := q.cv.Conditions[conditionFailing]; {
 	case err == nil && compare(q.wanted, at) < 0:
-		d = blocked(ReasonDowngradeRefused, "The cluster is on its way from %s to %s, and cannot go back to %s: write distributionVersion: %s", q.Current(), to, q.want.Version, to)
+		d = blocked(reasonDowngradeRefused, "The cluster is on its way from %s to %s, and cannot go back to %s%s",
+			q.Current(), to, q.want.Version, q.write(to))
 	case failing.Status != isTrue:
 		_, text := q.progress()
-		d = blocked(ReasonOtherUpdate, "The cluster is on its way to another version (%s): %s is asked for once that is complete", text, q.want.Version)
-	case q.want.forced():
+		d = blocked(reasonOtherUpdate, "The cluster is on its way to another version (%s): %s is asked for once that is complete",
+			text, q.want.Version)
+	case q.want.Force:
 		return nil
 	default:
-		d = blocked(ReasonFailing, "The update to %s, which is under way, fails: %s. To leave it for %s all the same: oc adm upgrade --to=%s --allow-upgrade-with-warnings",
+		d = blocked(reasonFailing, "The update to %s, which is under way, fails: %s. To leave it for %s all the same: oc adm upgrade --to=%s "+
+			"--allow-upgrade-with-warnings",
 			to, oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version, q.want.Version)
 	}
 	return &d
@@ -128,7 +149,8 @@ func (q *question) otherWay() *Decision {
 // ask: the wanted version has to be asked for, or has been.
 func (q *question) ask() Decision {
 	if compare(q.wanted, q.current) < 0 {
-		return blocked(ReasonDowngradeRefused, "The cluster runs %s, which is newer than %s, and OpenShift does not go back: write distributionVersion: %s", q.Current(), q.want.Version, q.Current())
+		return blocked(reasonDowngradeRefused, "The cluster runs %s, which is newer than %s, and OpenShift does not go back%s",
+			q.Current(), q.want.Version, q.write(q.Current()))
 	}
 	a := q.cv.Asked
 	asked := a != nil && a.Mode == "" && q.want.names(a.Version, a.Image)
@@ -137,35 +159,41 @@ func (q *question) ask() Decision {
 	case asked && (request == nil || !weaker(a, request)):
 		return q.asked(obstacle)
 	case q.cv.Generation > q.cv.Observed:
-		return blocked(ReasonOperatorBehind, "The cluster version operator has not read the newest ClusterVersion yet")
+		d := blocked(reasonOperatorBehind, "The cluster version operator has not read the newest ClusterVersion yet")
+		d.Passes = true
+		return d
 	case q.evaluates(a):
-		return blocked(ReasonOtherUpdate, "The cluster looks at an update to %s that somebody has asked for: %s", cmp.Or(a.Version, a.Image), oneLine(q.cv.Conditions[conditionReleaseAccepted].Message))
+		return blocked(reasonOtherUpdate, "The cluster looks at an update to %s that somebody has asked for: %s",
+			cmp.Or(a.Version, a.Image), oneLine(q.cv.Conditions[conditionReleaseAccepted].Message))
 	}
 	if channel := q.channel(); channel != nil {
-		return Decision{Phase: Requesting, Reason: ReasonRequesting, Message: fmt.Sprintf("The cluster's channel becomes %s", channel.Channel), Request: channel}
+		return Decision{Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("The cluster's channel becomes %s",
+			channel.Channel), request: channel}
 	}
 	if obstacle != nil {
 		return *obstacle
 	}
 	return Decision{
-		Phase: Requesting, Reason: ReasonRequesting, Message: fmt.Sprintf("The cluster is asked to update from %s to %s", q.Current(), q.want.Version),
-		Request: &Request{Update: request, resourceVersion: q.cv.ResourceVersion},
+		Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("The cluster is asked to update from %s to %s",
+			q.Current(), q.want.Version),
+		request: &writeRequest{Update: request, resourceVersion: q.cv.ResourceVersion},
 	}
 }
 
 // weaker reports whether what was asked for lacks what is to be asked for.
-func weaker(a *Asked, r *UpdateRequest) bool {
+func weaker(a *desiredUpdate, r *updateRequest) bool {
 	return r.Force && !a.Force || r.Image != "" && !sameImage(a.Image, r.Image)
 }
 
 // evaluates reports whether the cluster has not decided yet on an update to something else.
-func (q *question) evaluates(a *Asked) bool {
+func (q *question) evaluates(a *desiredUpdate) bool {
 	return a != nil && !q.want.names(a.Version, a.Image) && q.cv.is(conditionReleaseAccepted, isUnknown)
 }
 
 // asked: the cluster was asked for the wanted version, and has not begun.
 func (q *question) asked(obstacle *Decision) Decision {
-	d := Decision{Phase: Requested, Reason: ReasonRequested, Message: fmt.Sprintf("The cluster was asked to update to %s, and has not begun", q.want.Version)}
+	d := Decision{Verdict: model.VerdictWaiting, Reason: reasonRequested, Message: fmt.Sprintf("The cluster was asked to update to %s, and "+
+		"has not begun", q.want.Version)}
 	if q.cv.Generation > q.cv.Observed {
 		return d
 	}
@@ -185,21 +213,23 @@ func (q *question) asked(obstacle *Decision) Decision {
 	if obstacle != nil {
 		return *obstacle // which says what to do about it
 	}
-	return blocked(ReasonRefused, "The cluster refuses the update to %s: %s. It looks again by itself; oc adm upgrade --clear withdraws the request", q.want.Version, oneLine(refusal))
+	return blocked(reasonRefused, "The cluster refuses the update to %s: %s. It looks again by itself; oc adm upgrade --clear withdraws "+
+		"the request", q.want.Version, oneLine(refusal))
 }
 
 // isAbout reports whether a refusal is of the wanted version, and not of what was asked for before.
-func (q *question) isAbout(refusal *Condition) bool {
+func (q *question) isAbout(refusal *condition) bool {
 	if strings.Contains(refusal.Message, `version="`) {
-		return strings.Contains(refusal.Message, `version="`+q.want.Version+`"`) || q.cv.Asked.Image != "" && strings.Contains(refusal.Message, q.cv.Asked.Image)
+		return strings.Contains(refusal.Message, `version="`+q.want.Version+`"`) || q.cv.Asked.Image != "" && strings.Contains(refusal.Message,
+			q.cv.Asked.Image)
 	}
 	return strings.Contains(refusal.Message, q.want.Version) || q.At.Sub(refusal.Since) >= refusalStands
 }
 
 // channel is the request for the wanted channel, nil where the cluster has it.
-func (q *question) channel() *Request {
+func (q *question) channel() *writeRequest {
 	if q.want.Channel == "" || q.want.Channel == q.cv.Channel {
 		return nil
 	}
-	return &Request{Channel: q.want.Channel, resourceVersion: q.cv.ResourceVersion}
+	return &writeRequest{Channel: q.want.Channel, resourceVersion: q.cv.ResourceVersion}
 }

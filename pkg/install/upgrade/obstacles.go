@@ -7,21 +7,23 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // choose is the update to ask for, or what stands in its way.
-func (q *question) choose() (*UpdateRequest, *Decision) {
+func (q *question) choose() (*updateRequest, *Decision) {
 	for _, look := range []func() *Decision{q.skips, q.health} {
 		if d := look(); d != nil {
 			return nil, d
 		}
 	}
 	request, unavailable := q.update()
-	if unavailable != nil && unavailable.Reason != ReasonNotRecommended {
+	if unavailable != nil && unavailable.Reason != reasonNotRecommended {
 		return nil, unavailable
 	}
-	// A gate that nobody has acknowledged, and whatever makes a cluster not upgradable, may be among
-	// the risks of an update too: what they say is plainer.
+	// A gate that is not acknowledged, and what makes a cluster not upgradable, may be among the risks of an update
+	// too: what they say is plainer.
 	if d := q.readiness(); d != nil {
 		return nil, d
 	}
@@ -38,7 +40,8 @@ func (q *question) skips() *Decision {
 		return nil
 	}
 	between := fmt.Sprintf("%d.%d", q.from().Major(), q.from().Minor()+1)
-	return refusal(ReasonMinorSkipped, "%s is more than one minor version after %s: upgrade to a version of %s first. %s", q.want.Version, q.Current(), between, q.offers())
+	return refusal(reasonMinorSkipped, "%s is more than one minor version after %s: upgrade to a version of %s first. %s",
+		q.want.Version, q.Current(), between, q.offers())
 }
 
 // from is the version that an update would lead away from.
@@ -53,16 +56,19 @@ func (q *question) from() *version.Version {
 
 // health is what is wrong with a cluster that an update should not begin on.
 func (q *question) health() *Decision {
-	available, failing, progressing := q.cv.Conditions[conditionAvailable], q.cv.Conditions[conditionFailing], q.cv.Conditions[conditionProgressing]
+	available, failing, progressing := q.cv.Conditions[conditionAvailable], q.cv.Conditions[conditionFailing],
+		q.cv.Conditions[conditionProgressing]
 	switch {
 	case q.target == nil && progressing.Status == isTrue:
-		return refusal(ReasonOtherUpdate, "The cluster is still at work: %s", oneLine(cmp.Or(progressing.Message, progressing.Reason)))
-	case q.want.forced():
+		return refusal(reasonOtherUpdate, "The cluster is still at work: %s", oneLine(cmp.Or(progressing.Message, progressing.Reason)))
+	case q.want.Force:
 		return nil
 	case available.Status != isTrue:
-		return refusal(ReasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators", oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
+		return refusal(reasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators",
+			oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
 	case failing.Status == isTrue:
-		return refusal(ReasonFailing, "The cluster fails: %s. See kubectl get clusteroperators. To update all the same: oc adm upgrade --to=%s --allow-upgrade-with-warnings",
+		return refusal(reasonFailing, "The cluster fails: %s. See kubectl get clusteroperators. To update all the same: oc adm upgrade "+
+			"--to=%s --allow-upgrade-with-warnings",
 			oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version)
 	}
 	return nil
@@ -70,12 +76,12 @@ func (q *question) health() *Decision {
 
 // readiness is what the cluster wants done before it takes another minor version.
 func (q *question) readiness() *Decision {
-	if q.want.forced() || stepOf(q.from(), q.wanted) != minor {
+	if q.want.Force || stepOf(q.from(), q.wanted) != minor {
 		return nil
 	}
 	var agreed, missing []string
 	var why []string
-	for _, g := range q.Gates {
+	for _, g := range q.gates {
 		switch {
 		case g.Acknowledged:
 		case slices.Contains(q.want.Acknowledge, g.Name):
@@ -86,16 +92,18 @@ func (q *question) readiness() *Decision {
 		}
 	}
 	if len(missing) > 0 {
-		return refusal(ReasonAdminAckRequired, "Before %s somebody has to agree to: %s. If all of that is seen to: %s", q.want.Version, strings.Join(why, " / "), acknowledge(missing))
+		return refusal(reasonAdminAckRequired, "Before %s somebody has to agree to: %s. If all of that is seen to: %s",
+			q.want.Version, strings.Join(why, " / "), acknowledge(missing))
 	}
 	if len(agreed) > 0 {
 		return &Decision{
-			Phase: Requesting, Reason: ReasonRequesting, Message: "The gates " + strings.Join(agreed, ", ") + " are acknowledged",
-			Request: &Request{Acknowledge: agreed},
+			Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: "The gates " + strings.Join(agreed, ", ") + " are acknowledged",
+			request: &writeRequest{Acknowledge: agreed},
 		}
 	}
 	if up := q.cv.Conditions[conditionUpgradeable]; up.Status == isFalse {
-		return refusal(ReasonNotUpgradeable, "The cluster cannot take another minor version now (%s): %s", cmp.Or(up.Reason, "Upgradeable=False"), oneLine(up.Message))
+		return refusal(reasonNotUpgradeable, "The cluster cannot take another minor version now (%s): %s",
+			cmp.Or(up.Reason, "Upgradeable=False"), oneLine(up.Message))
 	}
 	return nil
 }
@@ -111,37 +119,40 @@ func acknowledge(gates []string) string {
 
 // update is the update as it is to be asked for, by version where the graph recommends it, or why
 // there is none.
-func (q *question) update() (*UpdateRequest, *Decision) {
+func (q *question) update() (*updateRequest, *Decision) {
 	w := q.want
 	if w.Image != "" && !hasDigest(w.Image) {
-		return nil, refusal(ReasonImageUnavailable, "The release image %s is named without its digest: write REPOSITORY@sha256:…, as oc adm release info shows it", w.Image)
+		return nil, refusal(reasonImageUnavailable, "The release image %s is named without its digest: write REPOSITORY@sha256:…, as oc adm "+
+			"release info shows it", w.Image)
 	}
 	images := imagesOf(q.cv.Available, w.Version)
 	recommended := len(images) > 0
 	conditional := q.conditional()
 	switch {
-	case !recommended && conditional != nil && !conditional.Recommended && !w.AcceptConditional && !w.forced():
+	case !recommended && conditional != nil && !conditional.Recommended && !w.AcceptConditional && !w.Force:
 		return nil, q.notRecommended(conditional)
 	case w.Image != "":
-		return &UpdateRequest{Version: w.Version, Image: w.Image, Force: w.forced()}, nil
+		return &updateRequest{Version: w.Version, Image: w.Image, Force: w.Force}, nil
 	case !recommended && conditional != nil:
 		images = []string{conditional.Image}
 	}
 	switch {
 	case len(images) > 1:
-		return nil, refusal(ReasonImageUnavailable, "The update graph has %d images of %s: name one, by its digest, in spec.config.releaseImage: %s", len(images), w.Version, strings.Join(images, ", "))
-	case recommended && !w.forced():
-		return &UpdateRequest{Version: w.Version}, nil
+		return nil, refusal(reasonImageUnavailable, "The update graph has %d images of %s: name one, by its digest, %s: %s",
+			len(images), w.Version, w.byImage(), strings.Join(images, ", "))
+	case recommended && !w.Force:
+		return &updateRequest{Version: w.Version}, nil
 	case len(images) == 1 && images[0] != "":
-		return &UpdateRequest{Version: w.Version, Image: images[0], Force: w.forced()}, nil
-	case w.forced():
-		return nil, refusal(ReasonImageUnavailable, "The update graph does not have the image of %s: name it, by its digest, in spec.config.releaseImage", w.Version)
+		return &updateRequest{Version: w.Version, Image: images[0], Force: w.Force}, nil
+	case w.Force:
+		return nil, refusal(reasonImageUnavailable, "The update graph does not have the image of %s: name it, by its digest, %s",
+			w.Version, w.byImage())
 	}
 	return nil, q.unavailable()
 }
 
 // imagesOf are the images of a version, each once.
-func imagesOf(releases []Release, version string) []string {
+func imagesOf(releases []payload, version string) []string {
 	var images []string
 	for _, r := range releases {
 		if r.Version == version && !slices.ContainsFunc(images, func(other string) bool { return sameImage(other, r.Image) }) {
@@ -153,14 +164,14 @@ func imagesOf(releases []Release, version string) []string {
 
 // imageOf is the release image of a version that the update graph recommends; "" where it has none, or several.
 func (s *State) imageOf(version string) string {
-	if images := imagesOf(s.Version.Available, version); len(images) == 1 {
+	if images := imagesOf(s.version.Available, version); len(images) == 1 {
 		return images[0]
 	}
 	return ""
 }
 
 // conditional is the wanted version among those that are recommended to some clusters.
-func (q *question) conditional() *Conditional {
+func (q *question) conditional() *conditional {
 	for i := range q.cv.Conditional {
 		if c := &q.cv.Conditional[i]; c.Version == q.want.Version {
 			return c
@@ -169,7 +180,17 @@ func (q *question) conditional() *Conditional {
 	return nil
 }
 
-func (q *question) notRecommended(c *Conditional) *Decision {
+func (q *question) notRecommended(c *conditional) *Decision {
+	take := "oc adm upgrade --to=" + q.want.Version + " --allow-not-recommended"
+	if field := q.want.Fields.AcceptConditional; field != "" {
+		take = field + ": true, or " + take
+	}
+	return refusal(reasonNotRecommended, "The update to %s is not recommended for this cluster: %s. To take the risk: %s",
+		q.want.Version, strings.Join(c.risks(), " / "), take)
+}
+
+// risks are why the update may not be recommended.
+func (c *conditional) risks() []string {
 	var risks []string
 	for _, r := range c.Risks {
 		text := r.Name + ": " + oneLine(r.Message)
@@ -181,25 +202,43 @@ func (q *question) notRecommended(c *Conditional) *Decision {
 	if len(risks) == 0 {
 		risks = append(risks, oneLine(cmp.Or(c.Message, c.Reason)))
 	}
-	return refusal(ReasonNotRecommended, "The update to %s is not recommended for this cluster: %s. To take the risk: spec.upgrade.acceptConditional: true, or oc adm upgrade --to=%s --allow-not-recommended",
-		q.want.Version, strings.Join(risks, " / "), q.want.Version)
+	return risks
+}
+
+// byImage is how a person names the release image.
+func (w *Want) byImage() string {
+	if w.Fields.Image == "" {
+		return "with oc adm upgrade --to-image"
+	}
+	return "in " + w.Fields.Image
+}
+
+// useChannel is how a person has the cluster use a channel.
+func (w *Want) useChannel(channel string) string {
+	use := "oc adm upgrade channel " + channel
+	if w.Fields.Channel == "" {
+		return use
+	}
+	return fmt.Sprintf("set %s: %s, or %s", w.Fields.Channel, channel, use)
 }
 
 // unavailable is why the update graph has no update to the wanted version, as far as the cluster says.
 func (q *question) unavailable() *Decision {
 	v, w := q.cv, q.want
-	const byImage = "Without an update graph, name the release image, by its digest, in spec.config.releaseImage"
+	byImage := "Without an update graph, name the release image, by its digest, " + w.byImage()
 	if v.Channel == "" {
-		return refusal(ReasonChannel, "The cluster has no channel, and so no updates: set spec.upgrade.channel: stable-%s, or oc adm upgrade channel stable-%s. %s", minorText(q.wanted), minorText(q.wanted), byImage)
+		return refusal(reasonChannel, "The cluster has no channel, and so no updates: %s. %s",
+			w.useChannel("stable-"+minorText(q.wanted)), byImage)
 	}
 	if kind, of, is := channelOf(v.Channel); is && compare(of, lowest(q.wanted)) < 0 {
 		better := kind + "-" + minorText(q.wanted)
-		return refusal(ReasonChannel, "Channel %s does not lead to %s: set spec.upgrade.channel: %s, or oc adm upgrade channel %s. %s", v.Channel, w.Version, better, better, q.offers())
+		return refusal(reasonChannel, "Channel %s does not lead to %s: %s. %s", v.Channel, w.Version, w.useChannel(better), q.offers())
 	}
 	if r := v.Conditions[conditionRetrievedUpdates]; r.Status != isTrue && len(v.Available) == 0 {
-		return refusal(ReasonNotRetrieved, "The cluster has no updates: %s. %s", oneLine(cmp.Or(r.Message, r.Reason, "they were not asked for yet")), byImage)
+		return refusal(reasonNotRetrieved, "The cluster has no updates: %s. %s",
+			oneLine(cmp.Or(r.Message, r.Reason, "they were not asked for yet")), byImage)
 	}
-	return refusal(ReasonVersionUnavailable, "Channel %s has no update from %s to %s. %s", v.Channel, q.Current(), w.Version, q.offers())
+	return refusal(reasonVersionUnavailable, "Channel %s has no update from %s to %s. %s", v.Channel, q.Current(), w.Version, q.offers())
 }
 
 // channelOf reads a channel such as stable-4.20.
@@ -217,7 +256,7 @@ func lowest(v *version.Version) *version.Version { return version.MajorMinor(v.M
 // offers are the versions that can be had.
 func (q *question) offers() string {
 	const most = 10
-	list := q.Updates()
+	list := versionsOf(q.cv.Available)
 	switch {
 	case len(list) == 0:
 		return "It offers no updates"

@@ -1,6 +1,7 @@
-// Package workload connects to installed clusters, and checks the addresses of other servers that users of a namespace
-// name. The kubeconfigs of clusters are in Secrets, which these users may write: they must not have the manager call
-// what is within its own machine or network segment, nor show what another server answers.
+// Package workload makes the clients of installed clusters: [Connect] makes all of them, for every caller. Where the kubeconfig
+// is in a Secret, the users of its namespace may write it. They must not have the manager call what is within its own machine
+// or network segment, nor show what another server answers: [Connector] guards these kubeconfigs, and checks the addresses of
+// other servers that these users name.
 package workload
 
 import (
@@ -32,18 +33,18 @@ type Connector struct {
 // Check refuses a kubeconfig by which no cluster is called: one that is too large, reaches nothing, has programs or files of this machine
 // used, does not verify the server, or names a proxy.
 func Check(data []byte) error {
-	_, err := read(data, time.Minute)
+	_, err := read(data)
 	return err
 }
 
 // largest is how many bytes a kubeconfig has at most: certificates take a few thousand of them.
 const largest = 64 << 10
 
-func read(data []byte, timeout time.Duration) (*rest.Config, error) {
+func read(data []byte) (*rest.Config, error) {
 	if len(data) > largest {
 		return nil, fmt.Errorf("it has %d bytes, and may have %d: leave out what does not belong to this cluster", len(data), largest)
 	}
-	config, err := kubeconfig.Connection(data, timeout)
+	config, err := kubeconfig.Connection(data)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +59,9 @@ func read(data []byte, timeout time.Duration) (*rest.Config, error) {
 	return config, nil
 }
 
-// Config is the way to the cluster of a kubeconfig. Its requests take no longer than timeout.
-func (c Connector) Config(data []byte, timeout time.Duration) (*rest.Config, error) {
-	config, err := read(data, timeout)
+// Config is the way to the cluster of a kubeconfig.
+func (c Connector) Config(data []byte) (*rest.Config, error) {
+	config, err := read(data)
 	if err != nil {
 		return nil, err
 	}

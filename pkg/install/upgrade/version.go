@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // parse reads a semantic version, with or without a leading v.
@@ -71,7 +73,7 @@ func leavesMinor(from, to string) (out string, leads bool) {
 func minorText(v *version.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
 
 // versionsOf are the versions of releases, each once, newest first; what is no version comes last.
-func versionsOf(releases []Release) []string {
+func versionsOf(releases []payload) []string {
 	texts := make([]string, 0, len(releases))
 	for _, r := range releases {
 		if r.Version != "" {
@@ -106,22 +108,17 @@ func plainKubernetes(text string) (string, error) {
 	return "v" + v.WithBuildMetadata("").String(), nil
 }
 
-// RunsAtLeast reports whether the node's kubelet is of a version of Kubernetes, or newer.
-func (n *Node) RunsAtLeast(kubernetes string) bool {
-	kubelet, err := plainKubernetes(n.Kubelet)
-	if err != nil {
-		return false
-	}
-	wanted, err := plainKubernetes(kubernetes)
-	return err == nil && compareTexts(kubelet, wanted) >= 0
+// runsAtLeast reports whether a node's kubelet is of a version of Kubernetes, or newer.
+func runsAtLeast(n *model.Node, kubernetes string) bool {
+	kubelet, err := plainKubernetes(n.Version)
+	return err == nil && compareTexts(kubelet, kubernetes) >= 0
 }
 
-// Updated reports whether the node has the config that its pool is to have.
-func (s *State) Updated(n *Node) bool {
-	c := n.Config
-	if c.State != ConfigDone || c.Current != c.Desired || c.Current == "" {
+// Updated reports whether a node has the config that its pool is to have.
+func (s *State) Updated(n *model.Node) bool {
+	if !n.Config.Done() {
 		return false
 	}
-	p := s.Pool(n.Pool)
-	return p == nil || p.Config == "" || p.Config == c.Current
+	p := s.PoolOf(n)
+	return p == nil || p.Config == "" || p.Config == n.Config.Current
 }

@@ -1,7 +1,7 @@
 package upgrade
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // object reads an object from YAML.
@@ -35,10 +36,10 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-const clusterVersion = `
+const theVersion = `
 apiVersion: config.openshift.io/v1
 kind: ClusterVersion
-metadata: {name: version, generation: 4}
+metadata: {name: version, generation: 4, resourceVersion: "999"}
 spec:
   channel: stable-4.20
   clusterID: 5c1e2d5e-9a54-4a5c-8a60-2c8f7a5f3c11
@@ -72,61 +73,86 @@ const pools = `
 - {apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool, metadata: {name: master}, spec: {configuration: {name: rendered-master-b}, nodeSelector: {matchLabels: {node-role.kubernetes.io/master: ""}}}}
 `
 
-func node(name, kubelet string, labels ...string) *corev1.Node {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, Annotations: map[string]string{
-		configPrefix + "currentConfig": "a", configPrefix + "desiredConfig": "b", configPrefix + "state": ConfigWorking, configPrefix + "reason": "r",
+func node(name, kubelet string, roles ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels(roles...), Annotations: map[string]string{
+		configPrefix + "currentConfig": "a", configPrefix + "desiredConfig": "b", configPrefix + "state": configWorking, configPrefix + "reason": "r",
 	}}}
 	n.Status.NodeInfo.KubeletVersion = kubelet
-	for _, label := range labels {
-		n.Labels["node-role.kubernetes.io/"+label] = ""
-	}
 	return n
 }
 
 // workload is a cluster that counts what is written to it.
 type workload struct {
-	client.WithWatch
+	dynamic.Interface
 
 	writes []string
 	fault  error // of reads
 }
 
-func newWorkload(t *testing.T, objects ...client.Object) *workload {
+func labels(roles ...string) map[string]string {
+	if len(roles) == 0 {
+		return nil
+	}
+	found := map[string]string{}
+	for _, role := range roles {
+		found[rolePrefix+role] = ""
+	}
+	return found
+}
+
+// turn reads how a cluster stands, and writes what follows.
+func turn(t *testing.T, c dynamic.Interface, want *Want) (Decision, error) {
+	t.Helper()
+	s, err := Read(t.Context(), c, at(0), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Decide(want)
+	return d, d.Write(t.Context(), c)
+}
+
+func newWorkload(t *testing.T, objects ...runtime.Object) *workload {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []schema.GroupVersionKind{clusterVersionKind(), {Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfigPool"}} {
-		scheme.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
-		kind.Kind += "List"
-		scheme.AddKnownTypeWithName(kind, &unstructured.UnstructuredList{})
-	}
-	w := &workload{}
-	note := func(verb string, o client.Object) {
-		w.writes = append(w.writes, fmt.Sprintf("%s %s", verb, o.GetName()))
-	}
-	w.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			if w.fault != nil {
-				return w.fault
-			}
-			return c.Get(ctx, key, o, options...)
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-			note("patch", o)
-			return c.Patch(ctx, o, patch, options...)
-		},
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-			note("create", o)
-			return c.Create(ctx, o, options...)
-		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
-			note("update", o)
-			return c.Update(ctx, o, options...)
-		},
-	}).Build()
+	api := fake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{
+		clusterVersions: "ClusterVersionList", configPools: "MachineConfigPoolList",
+	}, objects...)
+	w := &workload{Interface: api}
+	api.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return w.fault != nil, nil, w.fault })
+	api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		switch a := a.(type) {
+		case clienttesting.PatchAction:
+			w.writes = append(w.writes, "patch "+a.GetName())
+			return w.conflict(t, api.Tracker(), a)
+		case clienttesting.CreateAction:
+			w.writes = append(w.writes, "create "+a.GetResource().Resource)
+		}
+		return false, nil, nil
+	})
 	return w
+}
+
+// conflict refuses a patch of another version of an object, as an API server does.
+func (w *workload) conflict(t *testing.T, objects clienttesting.ObjectTracker, a clienttesting.PatchAction) (bool, runtime.Object, error) {
+	t.Helper()
+	patch := &unstructured.Unstructured{}
+	if err := json.Unmarshal(a.GetPatch(), &patch.Object); err != nil {
+		t.Fatal(err)
+	}
+	if patch.GetResourceVersion() == "" {
+		return false, nil, nil
+	}
+	found, err := objects.Get(a.GetResource(), a.GetNamespace(), a.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	if is := found.(*unstructured.Unstructured).GetResourceVersion(); is != patch.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), a.GetName(), fmt.Errorf("it is %s", is))
+	}
+	return false, nil, nil
 }
 
 func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap {
@@ -134,7 +160,7 @@ func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap
 }
 
 func TestRead(t *testing.T) {
-	var list []client.Object
+	var list []runtime.Object
 	var found []unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(pools), &found); err != nil {
 		t.Fatal(err)
@@ -142,7 +168,7 @@ func TestRead(t *testing.T) {
 	for i := range found {
 		list = append(list, &found[i])
 	}
-	list = append(list, object(t, clusterVersion),
+	list = append(list, object(t, theVersion),
 		node("cp-0", "v1.32.8", "master", "control-plane", "worker"), node("w-1", "v1.32.8", "worker"), node("w-0", "v1.32.9", "worker", "infra"), node("x", "v1.32.9"),
 		configMap(gateNamespace, gateName, map[string]string{"ack-4.19-b": "Agree to b", "ack-4.19-a": "", "ack-4.18-c": "Agree to c", "ack-4.19": "no gate", "other": "no gate"}),
 		configMap(ackNamespace, ackName, map[string]string{"ack-4.19-b": "true", "ack-4.19-a": "yes"}))
@@ -150,51 +176,60 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moment := func(text string) (c Condition) { c.Since = fields{"t": text}.moment("t"); return c }
+	moment := func(text string) (c condition) { c.Since = fields{"t": text}.moment("t"); return c }
 	august := moment("2026-08-01T11:00:00Z").Since
-	config := NodeConfig{Current: "a", Desired: "b", State: ConfigWorking, Reason: "r"}
+	config := model.NodeConfig{Current: "a", Desired: "b", State: configWorking, Reason: "r"}
 	want := &State{
 		At: at(0),
-		Version: &ClusterVersion{
-			ResourceVersion: got.Version.ResourceVersion, Generation: 4, Observed: 4, Channel: "stable-4.20",
-			Asked:  &Asked{Version: "4.19.7", Image: "quay.io/x@sha256:07", Architecture: "Multi", Mode: "Preflight", Force: true},
-			Target: Release{"4.19.7", "quay.io/x@sha256:07"},
-			History: []Update{
-				{Release: Release{"4.19.7", "quay.io/x@sha256:07"}, Completed: true, Started: moment("2026-08-01T10:00:00Z").Since},
-				{Release: Release{"4.19.6", "quay.io/x@sha256:06"}, Started: moment("2026-07-01T10:00:00Z").Since},
+		version: &clusterVersion{
+			ResourceVersion: got.version.ResourceVersion, Generation: 4, Observed: 4, Channel: "stable-4.20",
+			Asked:  &desiredUpdate{Version: "4.19.7", Image: "quay.io/x@sha256:07", Architecture: "Multi", Mode: "Preflight", Force: true},
+			Target: payload{"4.19.7", "quay.io/x@sha256:07"},
+			History: []historyEntry{
+				{payload: payload{"4.19.7", "quay.io/x@sha256:07"}, Completed: true, Started: moment("2026-08-01T10:00:00Z").Since},
+				{payload: payload{"4.19.6", "quay.io/x@sha256:06"}, Started: moment("2026-07-01T10:00:00Z").Since},
 			},
-			Conditions: map[string]Condition{
+			Conditions: map[string]condition{
 				"Available": {Status: "True", Message: "Done applying 4.19.7", Since: august}, "Failing": {Status: "False", Since: august},
 				"Progressing": {Status: "False", Message: "Cluster version is 4.19.7", Since: august},
 			},
-			Available: []Release{{"4.20.5", "quay.io/x@sha256:25"}, {"4.19.9", "quay.io/x@sha256:09"}},
-			Conditional: []Conditional{{
-				Release: Release{"4.20.6", "quay.io/x@sha256:26"}, Reason: "Trouble", Message: "It may break", Risks: []Risk{{"Trouble", "It may break", "https://example.com/trouble"}},
+			Available: []payload{{"4.20.5", "quay.io/x@sha256:25"}, {"4.19.9", "quay.io/x@sha256:09"}},
+			Conditional: []conditional{{
+				payload: payload{"4.20.6", "quay.io/x@sha256:26"}, Reason: "Trouble", Message: "It may break", Risks: []conditionalRisk{{"Trouble", "It may break", "https://example.com/trouble"}},
 			}},
 		},
-		Gates: []Gate{{Name: "ack-4.19-a", Message: "ack-4.19-a"}, {Name: "ack-4.19-b", Message: "Agree to b", Acknowledged: true}},
-		Pools: []Pool{
-			{Name: "infra", Config: "rendered-infra-b"}, {Name: "master", Config: "rendered-master-b"},
-			{Name: "worker", Paused: true, Degraded: true, Message: "disk full", Config: "rendered-worker-b", Machines: 2, Updated: 1},
+		gates: []adminGate{{Name: "ack-4.19-a", Message: "ack-4.19-a"}, {Name: "ack-4.19-b", Message: "Agree to b", Acknowledged: true}},
+		Pools: []model.Pool{
+			{Name: "infra", Config: "rendered-infra-b", Labels: labels("infra")}, {Name: "master", Config: "rendered-master-b", Labels: labels("master")},
+			{Name: "worker", Paused: true, Degraded: true, Message: "disk full", Config: "rendered-worker-b", Machines: 2, Updated: 1, Labels: labels("worker")},
 		},
-		Nodes: []Node{
-			{Name: "cp-0", Kubelet: "v1.32.8", ControlPlane: true, Pool: "master", Config: config}, {Name: "w-0", Kubelet: "v1.32.9", Pool: "infra", Config: config},
-			{Name: "w-1", Kubelet: "v1.32.8", Pool: "worker", Config: config}, {Name: "x", Kubelet: "v1.32.9", Config: config},
+		Nodes: []model.Node{
+			{Name: "cp-0", Version: "v1.32.8", Config: config, Labels: labels("master", "control-plane", "worker"), Roles: []string{"control-plane", "master", "worker"}},
+			{Name: "w-0", Version: "v1.32.9", Config: config, Labels: labels("worker", "infra"), Roles: []string{"infra", "worker"}},
+			{Name: "w-1", Version: "v1.32.8", Config: config, Labels: labels("worker"), Roles: []string{"worker"}}, {Name: "x", Version: "v1.32.9", Config: config},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	for name, pool := range map[string]string{"cp-0": "master", "w-0": "infra", "w-1": "worker"} {
+		if p := got.PoolOf(got.Node(name)); p == nil || p.Name != pool {
+			t.Errorf("%s is of pool %+v", name, p)
+		}
+	}
+	if p := got.PoolOf(got.Node("x")); p != nil {
+		t.Errorf("a node without a role is of pool %s", p.Name)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{})); diff != "" {
 		t.Error(diff)
 	}
-	if got.Version.ResourceVersion == "" {
+	if got.version.ResourceVersion == "" {
 		t.Error("it has no resource version")
 	}
 	for _, version := range []string{"4.19.9", "4.19.7", "", "x"} {
 		got, err := Read(t.Context(), newWorkload(t, list...), at(0), &Want{Version: version})
-		if err != nil || got.Gates != nil {
-			t.Errorf("on the way to %q there are gates: %v, %v", version, got.Gates, err)
+		if err != nil || got.gates != nil {
+			t.Errorf("on the way to %q there are gates: %v, %v", version, got.gates, err)
 		}
 	}
-	if got, err := Read(t.Context(), newWorkload(t), at(0), &Want{Version: "4.20.5"}); err != nil || got.Version != nil || Decide(got, &Want{Version: "4.20.5"}).Phase != Idle {
+	if got, err := Read(t.Context(), newWorkload(t), at(0), &Want{Version: "4.20.5"}); err != nil || got.version != nil || got.Decide(&Want{Version: "4.20.5"}).Verdict != "" {
 		t.Errorf("of no OpenShift: %+v, %v", got, err)
 	}
 	w := newWorkload(t, list...)
@@ -206,23 +241,22 @@ func TestRead(t *testing.T) {
 
 func (w *workload) version(t *testing.T) fields {
 	t.Helper()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(clusterVersionKind())
-	if err := w.Get(t.Context(), types.NamespacedName{Name: clusterVersionName}, u); err != nil {
+	u, err := w.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return u.Object
 }
 
 func TestStepAsksOnce(t *testing.T) {
-	w := newWorkload(t, object(t, clusterVersion))
+	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
 	for range 4 {
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
+		d, err := turn(t, w, want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Phase != Requesting && d.Phase != Requested {
+		if d.Verdict != model.VerdictWorking && d.Verdict != model.VerdictWaiting {
 			t.Errorf("it is %+v", d)
 		}
 	}
@@ -238,26 +272,19 @@ func TestStepAsksOnce(t *testing.T) {
 	}
 }
 
-// TestStepConfirms has an update asked for only once its release image is found right.
-func TestStepConfirms(t *testing.T) {
-	wrong := errors.New("it is of another release")
+// TestAsks: a decision says by which release image the update is that it asks for.
+func TestAsks(t *testing.T) {
 	for image, want := range map[string]*Want{
 		"quay.io/x@sha256:25": {Version: "4.20.5"},                          // which the graph has
 		"quay.io/x@sha256:26": {Version: "4.20.6", AcceptConditional: true}, // under conditions
 		"quay.io/x@sha256:99": {Version: "4.20.9", Image: "quay.io/x@sha256:99"},
 	} {
-		w := newWorkload(t, object(t, clusterVersion))
-		answer, asked := wrong, ""
-		step := func() error {
-			_, _, err := Step(t.Context(), w, &still{at: at(0)}, want, func(_ context.Context, image string) error { asked = image; return answer })
-			return err
+		s, err := Read(t.Context(), newWorkload(t, object(t, theVersion)), at(0), want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := step(); !errors.Is(err, wrong) || asked != image || len(w.writes) != 0 {
-			t.Errorf("%s: asked about is %q, the error is %v, and written %q", want.Version, asked, err, w.writes)
-		}
-		answer = nil
-		if err := step(); err != nil || len(w.writes) != 1 {
-			t.Errorf("%s: the error is %v, and written %q", want.Version, err, w.writes)
+		if d := s.Decide(want); d.Asks == nil || d.Asks.Version != want.Version || d.Asks.Image != image || d.Asks.Recommended != (want.Version == "4.20.5") {
+			t.Errorf("%s: it asks for %+v", want.Version, d.Asks)
 		}
 	}
 }
@@ -265,8 +292,8 @@ func TestStepConfirms(t *testing.T) {
 func TestWrite(t *testing.T) {
 	update := func(t *testing.T, want Want) map[string]any {
 		t.Helper()
-		w := newWorkload(t, object(t, clusterVersion))
-		_, d, err := Step(t.Context(), w, &still{at: at(0)}, &want, nil)
+		w := newWorkload(t, object(t, theVersion))
+		d, err := turn(t, w, &want)
 		if err != nil || len(w.writes) != 1 {
 			t.Fatalf("%+v, %v: %q", d, err, w.writes)
 		}
@@ -277,13 +304,13 @@ func TestWrite(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: "4.20.6"})); diff != "" {
+	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true})); diff != "" {
 		t.Error(diff)
 	}
 	t.Run("the channel", func(t *testing.T) {
-		w := newWorkload(t, object(t, clusterVersion))
+		w := newWorkload(t, object(t, theVersion))
 		for range 3 {
-			if _, _, err := Step(t.Context(), w, &still{at: at(0)}, &Want{Version: "4.19.7", Channel: "eus-4.20"}, nil); err != nil {
+			if _, err := turn(t, w, &Want{Version: "4.19.7", Channel: "eus-4.20"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -291,45 +318,46 @@ func TestWrite(t *testing.T) {
 			t.Errorf("it is %s, by %q", got, w.writes)
 		}
 	})
-	for name, acks := range map[string][]client.Object{"gates": {configMap(ackNamespace, ackName, map[string]string{"ack-4.18-x": "true"})}, "gates, the first time": nil} {
+	for name, acks := range map[string][]runtime.Object{"gates": {configMap(ackNamespace, ackName, map[string]string{"ack-4.18-x": "true"})}, "gates, the first time": nil} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorkload(t, append(acks, object(t, clusterVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
+			w := newWorkload(t, append(acks, object(t, theVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
-			for _, phase := range []Phase{Requesting, Requesting, Requested} {
-				_, d, err := Step(t.Context(), w, &still{at: at(0)}, want, nil)
-				if err != nil || d.Phase != phase {
+			for _, phase := range []model.Verdict{model.VerdictWorking, model.VerdictWorking, model.VerdictWaiting} {
+				d, err := turn(t, w, want)
+				if err != nil || d.Verdict != phase {
 					t.Errorf("it is %+v, %v", d, err)
 				}
 			}
-			got := &corev1.ConfigMap{}
-			if err := w.Get(t.Context(), types.NamespacedName{Namespace: ackNamespace, Name: ackName}, got); err != nil || got.Data["ack-4.19-a"] != "true" || len(acks) > 0 && got.Data["ack-4.18-x"] != "true" {
-				t.Errorf("it has %v, %v", got.Data, err)
+			got, err := readData(t.Context(), w, ackNamespace, ackName)
+			if err != nil || got["ack-4.19-a"] != "true" || len(acks) > 0 && got["ack-4.18-x"] != "true" {
+				t.Errorf("it has %v, %v", got, err)
 			}
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
-		if err := Write(t.Context(), newWorkload(t), &Request{}); err != nil {
+		if err := (&Decision{}).Write(t.Context(), newWorkload(t)); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestWriteOfWhatHasChanged(t *testing.T) {
-	w := newWorkload(t, object(t, clusterVersion))
+	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
 	s, err := Read(t.Context(), w, at(0), want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Decide(s, want)
+	d := s.Decide(want)
 	u := &unstructured.Unstructured{Object: w.version(t)}
 	if err := unstructured.SetNestedField(u.Object, "4.19.9", "spec", "desiredUpdate", "version"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Update(t.Context(), u); err != nil {
+	u.SetResourceVersion("1000")
+	if _, err := w.Resource(clusterVersions).Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), w, d.Request); !errors.Is(err, ErrChanged) || !apierrors.IsConflict(err) {
+	if err := d.Write(t.Context(), w); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := w.version(t).text("spec", "desiredUpdate", "version"); got != "4.19.9" {

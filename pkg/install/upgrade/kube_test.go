@@ -3,7 +3,6 @@
 package upgrade
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -14,10 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // versionKind is ClusterVersion, with the rules of the real one that a request could break.
@@ -69,31 +69,31 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	if err := api.Apply(t.Context(), object(t, versionKind)); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(api.Config, client.Options{})
+	c, err := dynamic.NewForConfig(api.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(o client.Object) {
-		t.Helper()
-		if err := c.Create(t.Context(), o); err != nil {
-			t.Fatalf("making %s: %v", o.GetName(), err)
-		}
-	}
 	for _, name := range []string{ackNamespace, gateNamespace} {
-		if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil && !apierrors.IsAlreadyExists(err) {
+		_, err := api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
 	}
-	create(configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"}))
-	of := object(t, clusterVersion)
+	gates := configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"})
+	if _, err := api.Client.CoreV1().ConfigMaps(gateNamespace).Create(t.Context(), gates, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	of := object(t, theVersion)
+	of.SetResourceVersion("")
 	status := of.Object["status"]
 	unstructured.RemoveNestedField(of.Object, "spec", "desiredUpdate", "image") // with an architecture there is none
-	create(of)
+	if _, err := c.Resource(clusterVersions).Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	report := func(edit func(map[string]any)) {
 		t.Helper()
-		of := &unstructured.Unstructured{}
-		of.SetGroupVersionKind(clusterVersionKind())
-		if err := c.Get(t.Context(), types.NamespacedName{Name: clusterVersionName}, of); err != nil {
+		of, err := c.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if of.Object["status"] == nil {
@@ -102,51 +102,51 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		is := of.Object["status"].(map[string]any)
 		is["observedGeneration"] = of.GetGeneration()
 		edit(is)
-		if err := c.Status().Update(t.Context(), of); err != nil {
+		if _, err := c.Resource(clusterVersions).UpdateStatus(t.Context(), of, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	report(func(map[string]any) {})
 	want := &Want{Version: "4.20.5", Channel: "eus-4.20", Acknowledge: []string{"ack-4.19-kube"}}
 	revision := ""
-	step := func(phase Phase, writes bool) {
+	expect := func(phase model.Verdict, writes bool) {
 		t.Helper()
-		_, d, err := Step(t.Context(), c, &still{at: at(0)}, want, nil)
-		if err != nil || d.Phase != phase || (d.Request != nil) != writes {
+		d, err := turn(t, c, want)
+		if err != nil || d.Verdict != phase || (d.request != nil) != writes {
 			t.Fatalf("it is %+v, %v, and should be %s", d, err, phase)
 		}
 		s, err := Read(t.Context(), c, at(0), want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !writes && s.Version.ResourceVersion != revision {
+		if !writes && s.version.ResourceVersion != revision {
 			t.Errorf("%s writes, without saying so", phase)
 		}
-		revision = s.Version.ResourceVersion
+		revision = s.version.ResourceVersion
 	}
-	quiet := func(phase Phase) {
+	quiet := func(phase model.Verdict) {
 		t.Helper()
 		for range 3 {
-			step(phase, false)
+			expect(phase, false)
 		}
 	}
-	step(Requesting, true) // the channel
-	step(Blocked, false)   // which the operator has not read yet
+	expect(model.VerdictWorking, true)  // the channel
+	expect(model.VerdictBlocked, false) // which the operator has not read yet
 	report(func(map[string]any) {})
-	step(Requesting, true) // the gate
-	step(Requesting, true) // the update
-	quiet(Requested)
+	expect(model.VerdictWorking, true) // the gate
+	expect(model.VerdictWorking, true) // the update
+	quiet(model.VerdictWaiting)
 	report(func(map[string]any) {})
 	revision = ""
 	s, err := Read(t.Context(), c, at(0), want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Asked{Version: "4.20.5"}, s.Version.Asked); diff != "" {
+	if diff := cmp.Diff(&desiredUpdate{Version: "4.20.5"}, s.version.Asked); diff != "" {
 		t.Error(diff)
 	}
-	revision = s.Version.ResourceVersion
-	quiet(Requested)
+	revision = s.version.ResourceVersion
+	quiet(model.VerdictWaiting)
 	history := func(state string) func(map[string]any) {
 		return func(status map[string]any) {
 			release := map[string]any{"version": "4.20.5", "image": "quay.io/x@sha256:25"}
@@ -161,13 +161,13 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	}
 	for _, stage := range []struct {
 		state string
-		phase Phase
-	}{{"Partial", Progressing}, {"Completed", Done}} {
+		phase model.Verdict
+	}{{"Partial", model.VerdictWaiting}, {"Completed", model.VerdictInstalled}} {
 		report(history(stage.state))
 		if s, err = Read(t.Context(), c, at(0), want); err != nil {
 			t.Fatal(err)
 		}
-		revision = s.Version.ResourceVersion
+		revision = s.version.ResourceVersion
 		quiet(stage.phase)
 	}
 	t.Run("what has changed meanwhile stays", func(t *testing.T) {
@@ -176,19 +176,19 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := Decide(s, next)
-		if d.Request == nil {
+		d := s.Decide(next)
+		if d.request == nil {
 			t.Fatalf("it is %+v", d)
 		}
 		report(func(status map[string]any) { status["versionHash"] = "other" })
-		if err := Write(t.Context(), c, d.Request); !errors.Is(err, ErrChanged) {
+		if err := d.Write(t.Context(), c); !apierrors.IsConflict(err) {
 			t.Errorf("the error is %v", err)
 		}
-		if _, d, err := Step(t.Context(), c, &still{at: at(0)}, next, nil); err != nil || d.Phase != Requesting {
+		if d, err := turn(t, c, next); err != nil || d.Verdict != model.VerdictWorking {
 			t.Errorf("the next time it is %+v, %v", d, err)
 		}
-		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.Version.Asked) != fmt.Sprint(Asked{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {
-			t.Errorf("asked for is %+v, %v", s.Version.Asked, err)
+		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.version.Asked) != fmt.Sprint(desiredUpdate{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {
+			t.Errorf("asked for is %+v, %v", s.version.Asked, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package upgrade
+package versions
 
 import (
 	"context"
@@ -203,7 +203,7 @@ func TestMappingIsSafe(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 300 {
 		group.Go(func() {
-			if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: repository + strings.Repeat("a", i%290+1), Read: read}); err != nil {
+			if _, err := m.Resolve(t.Context(), Asking{Distribution: "4.20.5", Image: "quay.io/openshift-release-dev/ocp-release@sha256:" + strings.Repeat("a", i%290+1), Read: read}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -223,4 +223,28 @@ func TestFailuresInMindAreFew(t *testing.T) {
 	if len(m.failed) > mostReadings || len(m.silent) > mostReadings || m.failed[attempt{fmt.Sprint(2*mostReadings - 1), "lab"}].err == nil {
 		t.Errorf("%d failures and %d silent images are kept", len(m.failed), len(m.silent))
 	}
+}
+
+func TestAtLeast(t *testing.T) {
+	const kubelet = "v1.33.5+abc"
+	for name, is := range map[string]bool{
+		"this very kubelet":     AtLeast(kubelet, "v1.33.5"),
+		"an older one":          AtLeast(kubelet, "1.33.0"),
+		"a newer one":           !AtLeast(kubelet, "v1.33.6"),
+		"nothing to compare by": !AtLeast(kubelet, ""),
+		"nothing to compare":    !AtLeast("", "v1.33.6"),
+	} {
+		if !is {
+			t.Error(name)
+		}
+	}
+}
+
+// image is the release image of a version.
+func image(version string) string {
+	return "quay.io/openshift-release-dev/ocp-release@sha256:" + strings.Repeat("0", 64-len(version)) + version
+}
+
+func at(minutes int) time.Time {
+	return time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }

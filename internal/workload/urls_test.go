@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/internal/workload"
 )
 
 // TestURLsOfUsers reads URLs that users may have written: not from this machine, not by a redirect to another host, and without

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/internal/workload"
 )
 
 // secretText is what a server answers that is not to be shown.
@@ -58,7 +57,7 @@ clusters: [{name: a, cluster: {server: "https://192.0.2.1:6443", insecure-skip-t
 		if err := workload.Check(data); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
-		if config, err := local().Config(data, time.Second); config != nil || err == nil {
+		if config, err := local().Config(data); config != nil || err == nil {
 			t.Errorf("%s is used", says)
 		}
 	}
@@ -76,7 +75,7 @@ func TestAddresses(t *testing.T) {
 		"255.255.255.255": true, "224.0.0.1": true, "0.1.2.3": true, "[64:ff9b::a9fe:a9fe]": true, "[64:ff9b:1::a9fe:a9fe]": true, "[fd00:42::42]": true,
 	} {
 		t.Run(host, func(t *testing.T) {
-			config, err := workload.Connector{}.Config(kubeconfigOf("https://"+host+":6443", "", nil), 2*time.Second)
+			config, err := workload.Connector{}.Config(kubeconfigOf("https://"+host+":6443", "", nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +87,7 @@ func TestAddresses(t *testing.T) {
 	}
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	at := strings.TrimPrefix(server.URL, "https://")
-	config, err := local().Config(kubeconfigOf(server.URL, "", nil), time.Second)
+	config, err := local().Config(kubeconfigOf(server.URL, "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestRedirects(t *testing.T) {
 	t.Cleanup(inner.Close)
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		outer, ca := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/elsewhere", code) })
-		config, err := local().Config(kubeconfigOf(outer.URL, "", ca), 5*time.Second)
+		config, err := local().Config(kubeconfigOf(outer.URL, "", ca))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +148,7 @@ func TestEndlessAnswers(t *testing.T) {
 		_, _ = io.WriteString(packed, `"}`)
 		_ = packed.Close()
 	})
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca), time.Minute)
+	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +196,7 @@ func TestAnswersThatGrow(t *testing.T) {
 // nodesOf is a client for the nodes of a server.
 func nodesOf(t *testing.T, url string, ca []byte) client.WithWatch {
 	t.Helper()
-	config, err := local().Config(kubeconfigOf(url, "", ca), time.Minute)
+	config, err := local().Config(kubeconfigOf(url, "", ca))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +276,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ca := serve(t, test.answer)
-			config, err := local().Config(kubeconfigOf(server.URL, "", ca), 5*time.Second)
+			config, err := local().Config(kubeconfigOf(server.URL, "", ca))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +302,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 		})
 	}
 	server, ca := serve(t, body(200, "application/json", `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}}`))
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca), 5*time.Second)
+	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +322,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 func TestCertificateIsNotShown(t *testing.T) {
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	_, other := serve(t, func(http.ResponseWriter, *http.Request) {})
-	config, err := local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other), 5*time.Second)
+	config, err := local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other))
 	if err != nil {
 		t.Fatal(err)
 	}

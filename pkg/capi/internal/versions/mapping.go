@@ -1,4 +1,6 @@
-package upgrade
+// Package versions says which version of Kubernetes a release of OpenShift is made of, and whether what is wanted is of one
+// release.
+package versions
 
 import (
 	"context"
@@ -201,10 +203,10 @@ func byRule(a Asking) (Resolved, error) {
 
 // payload is what an image says, from memory where it was read before.
 func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
-	if a.Read == nil || !hasDigest(a.Image) {
+	_, digest, is := strings.Cut(a.Image, "@sha256:")
+	if a.Read == nil || !is {
 		return Payload{}, nil
 	}
-	_, digest, _ := strings.Cut(a.Image, digestMark)
 	payload, takes, err := m.remembered(attempt{digest, a.By})
 	if takes == 0 {
 		return payload, err
@@ -267,4 +269,32 @@ func (m *Mapping) remember(who attempt, payload Payload, err error, late bool) {
 	if late {
 		m.silent[who.digest] = now
 	}
+}
+
+// parse reads a semantic version, with or without a leading v.
+func parse(text string) (*version.Version, error) {
+	v, err := version.ParseSemantic(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no version such as 4.20.5", text)
+	}
+	return v, nil
+}
+
+// plainKubernetes is a version with a leading v, and without what kubelets of OpenShift say of their build.
+func plainKubernetes(text string) (string, error) {
+	v, err := version.ParseSemantic(text)
+	if err != nil {
+		return "", fmt.Errorf("%q is no version of Kubernetes such as v1.33.5", text)
+	}
+	return "v" + v.WithBuildMetadata("").String(), nil
+}
+
+// AtLeast reports whether a kubelet's version is a version of Kubernetes, or newer.
+func AtLeast(kubelet, kubernetes string) bool {
+	is, err := version.ParseSemantic(kubelet)
+	if err != nil {
+		return false
+	}
+	wanted, err := version.ParseSemantic(kubernetes)
+	return err == nil && is.AtLeast(wanted)
 }

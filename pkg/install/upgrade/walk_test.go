@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // operator plays the cluster version operator, and all others who may change a ClusterVersion.
@@ -31,7 +33,7 @@ func newOperator(seed uint64) *operator {
 	return o
 }
 
-func (o *operator) cv() *ClusterVersion { return o.s.Version }
+func (o *operator) cv() *clusterVersion { return o.s.version }
 
 func (o *operator) set(kind, status, message string) {
 	c := o.cv().Conditions[kind]
@@ -54,14 +56,14 @@ func (o *operator) publish() {
 			continue
 		}
 		if text == "4.20.5" && o.others {
-			o.cv().Conditional = append(o.cv().Conditional, Conditional{Release: release(text), Recommended: false, Risks: []Risk{{Name: "Trouble", Message: "x"}}})
+			o.cv().Conditional = append(o.cv().Conditional, conditional{payload: release(text), Recommended: false, Risks: []conditionalRisk{{Name: "Trouble", Message: "x"}}})
 			continue
 		}
 		o.cv().Available = append(o.cv().Available, release(text))
 	}
-	o.s.Gates = nil
+	o.s.gates = nil
 	if minorText(at) == "4.19" {
-		o.s.Gates = []Gate{{Name: theGate, Message: "x", Acknowledged: o.ack}}
+		o.s.gates = []adminGate{{Name: theGate, Message: "x", Acknowledged: o.ack}}
 	}
 }
 
@@ -98,7 +100,7 @@ func (o *operator) accept() {
 	}
 	o.set(conditionReleaseAccepted, isTrue, "Payload loaded")
 	v.Target = release(v.Asked.Version)
-	v.History = append([]Update{{Release: v.Target, Started: o.s.At}}, v.History...)
+	v.History = append([]historyEntry{{payload: v.Target, Started: o.s.At}}, v.History...)
 	o.set(conditionProgressing, isTrue, workingPrefix+v.Target.Version)
 	o.publish()
 }
@@ -133,7 +135,7 @@ func (o *operator) meddle() {
 		v.Asked, o.by = nil, "people"
 		v.Generation++
 	case 4:
-		v.Asked, o.by = &Asked{Version: o.graph[o.IntN(len(o.graph))], Force: o.IntN(5) == 0}, "people"
+		v.Asked, o.by = &desiredUpdate{Version: o.graph[o.IntN(len(o.graph))], Force: o.IntN(5) == 0}, "people"
 		v.Asked.Image = image(v.Asked.Version)
 		v.Generation++
 	case 5:
@@ -148,7 +150,7 @@ func (o *operator) meddle() {
 }
 
 // write is what [Write] does to the object.
-func (o *operator) write(r *Request) {
+func (o *operator) write(r *writeRequest) {
 	v := o.cv()
 	switch {
 	case r.Channel != "":
@@ -158,14 +160,14 @@ func (o *operator) write(r *Request) {
 		o.ack = slices.Contains(r.Acknowledge, theGate)
 		o.publish()
 	case r.Update != nil:
-		v.Asked, o.by = &Asked{Version: r.Update.Version, Image: r.Update.Image, Force: r.Update.Force}, "us"
+		v.Asked, o.by = &desiredUpdate{Version: r.Update.Version, Image: r.Update.Image, Force: r.Update.Force}, "us"
 		v.Generation++
 		o.asking++
 	}
 }
 
 // hold holds a decision to what must never be.
-func (o *operator) hold(w *Want, d *Decision, wrote *UpdateRequest) error {
+func (o *operator) hold(w *Want, d *Decision, wrote *updateRequest) error {
 	v := o.cv()
 	last := v.History[0]
 	wanted, _ := parse(w.Version)
@@ -177,33 +179,33 @@ func (o *operator) hold(w *Want, d *Decision, wrote *UpdateRequest) error {
 	if d.Reason == "" || d.Message == "" {
 		return complaint("it does not say why")
 	}
-	if (d.Phase == Requesting) != (d.Request != nil) && d.Phase != Done {
-		return complaint("%s and its request do not agree", d.Phase)
+	if (d.Verdict == model.VerdictWorking) != (d.request != nil) && d.Verdict != model.VerdictInstalled {
+		return complaint("%s and its request do not agree", d.Verdict)
 	}
-	switch d.Phase {
-	case Done:
+	switch {
+	case d.Verdict == model.VerdictInstalled:
 		if !last.Completed || last.Version != w.Version {
 			return complaint("done, and the history says %+v", last)
 		}
-	case Failed:
+	case d.Verdict == model.VerdictFailed:
 		if last.Completed || last.Version != w.Version || !v.is(conditionFailing, isTrue) || o.s.At.Sub(v.Conditions[conditionFailing].Since) < failureStands {
 			return complaint("failed, and it does not, or not for long, or not this update")
 		}
-	case Progressing:
+	case d.Reason == reasonInProgress:
 		if last.Completed || last.Version != w.Version {
 			return complaint("progressing, and the history says %+v", last)
 		}
-	case Requested:
+	case d.Reason == reasonRequested:
 		if v.Asked == nil || v.Asked.Version != w.Version {
 			return complaint("requested, and it is not")
 		}
 	}
-	if d.Request == nil || d.Request.Update == nil {
+	if d.request == nil || d.request.Update == nil {
 		return nil
 	}
-	r := d.Request.Update
+	r := d.request.Update
 	switch {
-	case r.Force && w.Force != w.Version:
+	case r.Force && !w.Force:
 		return complaint("force that nobody asked for")
 	case r.Version != w.Version:
 		return complaint("a request for %s", r.Version)
@@ -225,7 +227,7 @@ func (o *operator) hold(w *Want, d *Decision, wrote *UpdateRequest) error {
 
 func TestRandomWalks(t *testing.T) {
 	const walks, steps = 500, 120
-	reached := map[Phase]int{}
+	reached := map[model.Verdict]int{}
 	reasons := map[string]int{}
 	for seed := range uint64(walks) {
 		o := newOperator(seed)
@@ -233,7 +235,7 @@ func TestRandomWalks(t *testing.T) {
 		o.publish()
 		w := Want{Version: []string{"4.19.6", "4.19.8", "4.19.9", "4.20.3", "4.20.5", "4.20.6", "4.21.0"}[o.IntN(7)], AcceptConditional: o.IntN(3) == 0}
 		if o.IntN(4) == 0 {
-			w.Force = []string{w.Version, "4.20.3", "true"}[o.IntN(3)]
+			w.Force = o.IntN(3) == 0
 		}
 		if o.IntN(4) == 0 {
 			w.Image = image(w.Version)
@@ -244,24 +246,24 @@ func TestRandomWalks(t *testing.T) {
 		if o.IntN(3) == 0 {
 			w.Channel = "fast-4.20"
 		}
-		var wrote *UpdateRequest
+		var wrote *updateRequest
 		for range steps {
 			o.s.At = o.s.At.Add(time.Duration(o.IntN(300)) * time.Second)
-			d := Decide(o.s, &w)
-			if again := Decide(o.s, &w); !reflect.DeepEqual(d, again) {
+			d := o.s.Decide(&w)
+			if again := o.s.Decide(&w); !reflect.DeepEqual(d, again) {
 				t.Fatalf("walk %d: two decisions of one state: %+v and %+v", seed, d, again)
 			}
 			if err := o.hold(&w, &d, wrote); err != nil {
 				t.Fatalf("walk %d: %v", seed, err)
 			}
-			reached[d.Phase]++
+			reached[d.Verdict]++
 			reasons[d.Reason]++
-			if d.Request != nil && o.IntN(5) > 0 { // a write may fail
-				o.write(d.Request)
-				if d.Request.Update != nil {
-					wrote = d.Request.Update
+			if d.request != nil && o.IntN(5) > 0 { // a write may fail
+				o.write(d.request)
+				if d.request.Update != nil {
+					wrote = d.request.Update
 				}
-				if now := Decide(o.s, &w); now.Request != nil && reflect.DeepEqual(now.Request, d.Request) {
+				if now := o.s.Decide(&w); now.request != nil && reflect.DeepEqual(now.request, d.request) {
 					t.Fatalf("walk %d: what was written is to be written again: %+v", seed, now)
 				}
 			}
@@ -272,12 +274,12 @@ func TestRandomWalks(t *testing.T) {
 			}}[o.IntN(6)]()
 		}
 	}
-	for _, phase := range []Phase{Blocked, Requesting, Requested, Progressing, Failed, Done} {
+	for _, phase := range []model.Verdict{model.VerdictBlocked, model.VerdictWorking, model.VerdictWaiting, model.VerdictFailed, model.VerdictInstalled} {
 		if reached[phase] == 0 {
 			t.Errorf("no walk was ever %s: %v", phase, reached)
 		}
 	}
-	for _, reason := range []string{ReasonDowngradeRefused, ReasonMinorSkipped, ReasonOtherUpdate, ReasonNotAvailable, ReasonFailing, ReasonOperatorBehind, ReasonAdminAckRequired, ReasonNotUpgradeable, ReasonVersionUnavailable, ReasonChannel, ReasonNotRecommended, ReasonRefused} {
+	for _, reason := range []string{reasonDowngradeRefused, reasonMinorSkipped, reasonOtherUpdate, reasonNotAvailable, reasonFailing, reasonOperatorBehind, reasonAdminAckRequired, reasonNotUpgradeable, reasonVersionUnavailable, reasonChannel, reasonNotRecommended, reasonRefused} {
 		if reasons[reason] == 0 {
 			t.Errorf("no walk ever came to %s: %v", reason, reasons)
 		}
@@ -289,18 +291,18 @@ func TestWalksArrive(t *testing.T) {
 	for seed := range uint64(300) {
 		o := newOperator(seed)
 		w := Want{Version: []string{"4.19.8", "4.20.3", "4.20.6"}[seed%3], Acknowledge: []string{theGate}}
-		d := Decide(o.s, &w)
-		for turn := 0; d.Phase != Done; turn++ {
+		d := o.s.Decide(&w)
+		for turn := 0; d.Verdict != model.VerdictInstalled; turn++ {
 			if turn > 1000 {
 				t.Fatalf("walk %d does not arrive: %+v", seed, d)
 			}
 			o.s.At = o.s.At.Add(time.Minute)
-			if d.Request != nil {
-				o.write(d.Request)
+			if d.request != nil {
+				o.write(d.request)
 			}
 			[]func(){o.observe, o.accept, o.work}[o.IntN(3)]()
-			d = Decide(o.s, &w)
-			if d.Phase == Failed {
+			d = o.s.Decide(&w)
+			if d.Verdict == model.VerdictFailed {
 				t.Fatalf("walk %d fails: %+v", seed, d)
 			}
 		}

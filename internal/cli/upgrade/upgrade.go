@@ -1,0 +1,286 @@
+// Package upgrade has the command that brings an installed cluster to another version of OpenShift.
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/upgrade"
+)
+
+type clusterOptions struct {
+	*base.App
+	base.Target
+	ToCluster base.ToCluster
+	To        string
+	Detach    bool
+	Timeout   time.Duration
+	Every     time.Duration
+
+	found  *install.Found
+	client *install.Client
+	plane  *node.Plane
+	shown  progress.Sink
+	said   string // the last message of the update
+	warned map[string]bool
+}
+
+// NewCluster is `upgrade cluster`.
+func NewCluster(a *base.App) *cobra.Command {
+	o := &clusterOptions{App: a, warned: map[string]bool{}}
+	command := &cobra.Command{
+		Use:   "cluster NAME|ID|-f FILE [--to VERSION]",
+		Short: "Show which versions an installed cluster can be updated to, or update it",
+		RunE:  o.Then(o.run, "cluster"),
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVar(&o.To, "to", "", "ask for the update to this `VERSION`, and wait until it is complete")
+	flags.StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
+	o.ToCluster.Declare(flags)
+	flags.BoolVar(&o.Detach, "detach", false, "end once the cluster has been asked, and do not wait")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
+	flags.DurationVar(&o.Every, "poll-interval", 15*time.Second, "`TIME` between looks")
+	return command
+}
+
+func (o *clusterOptions) run(ctx context.Context) error {
+	if o.Detach && o.To == "" {
+		return base.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
+	}
+	o.To = strings.TrimPrefix(o.To, "v")
+	service, found, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	if err != nil {
+		return err
+	}
+	o.found = found
+	o.plane = o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
+	o.client = service.With(install.WithNodes(o.plane))
+	if o.To == "" {
+		return o.show(ctx)
+	}
+	o.shown = o.Progress(ctx, o.Clock)
+	state, decision, failed := o.upgrade(ctx)
+	code := int(base.CodeOf(failed))
+	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
+	if failed != nil {
+		end.Severity, end.Message, end.Next = model.SeverityError, base.PlainError(failed), model.NextOf(failed)
+	}
+	o.tell(end)
+	o.shown.Close()
+	if o.Globals.Progress == base.ProgressJSON || state == nil || failed != nil && !o.Globals.Format.Machine() {
+		return failed
+	}
+	return errors.Join(failed, o.report(document.OfUpgrade(found.FullName(), o.To, state, &decision)))
+}
+
+// reach looks at the cluster, which is checked to be the right one.
+func (o *clusterOptions) reach(ctx context.Context) (*model.Spoke, error) {
+	observed, err := o.client.Reach(ctx, "upgrade", o.found.Desired(), o.found.Observed)
+	if err != nil {
+		return nil, err
+	}
+	return observed.Spoke, nil
+}
+
+// show prints how the cluster stands, and asks it for nothing.
+func (o *clusterOptions) show(ctx context.Context) error {
+	spoke, err := o.reach(ctx)
+	if err != nil {
+		return err
+	}
+	state, decision, err := o.plane.Upgrade(ctx, &upgrade.Want{}, false)
+	if err == nil && state.Next() != "" {
+		state, decision, err = o.plane.Upgrade(ctx, &upgrade.Want{Version: state.Next()}, false)
+	}
+	if err != nil {
+		return o.unread(err)
+	}
+	u := document.OfUpgrade(o.found.FullName(), state.Next(), state, &decision)
+	for i := range spoke.Operators {
+		if operator := &spoke.Operators[i]; !operator.Well() {
+			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator), operator.Message))
+		}
+	}
+	if err := o.report(u); err != nil {
+		return err
+	}
+	next := u.To
+	if i := slices.IndexFunc(u.Updates, func(u document.Update) bool { return u.Recommended }); next == "" && i >= 0 {
+		next = u.Updates[i].Version
+	}
+	if next != "" {
+		o.Say("Next: %s", o.Hint(o.command(next)))
+	}
+	return nil
+}
+
+func illness(o *model.ClusterOperator) string {
+	if o.Degraded {
+		return "degraded"
+	}
+	return "not available"
+}
+
+// command is the one that updates the cluster to a version, or that waits until it is.
+func (o *clusterOptions) command(version string) model.Advice {
+	return model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name), "--to", names.Quoted(version))
+}
+
+// unread completes the error of a cluster that was reached and does not answer.
+func (o *clusterOptions) unread(err error) error {
+	fault, is := errors.AsType[*model.Fault](err)
+	if !is {
+		return err
+	}
+	named := *fault
+	named.On = o.found.FullName()
+	named.Next = cmp.Or(named.Next, "check that the API server of the cluster can be reached from here, and run the same command again")
+	return &named
+}
+
+// upgrade asks for the wanted version, and waits until the cluster runs it. What it has seen last stands beside the error.
+func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, decision upgrade.Decision, err error) {
+	deadline := o.Clock.Now().Add(o.Timeout)
+	for {
+		seen, decided, err := o.turn(ctx)
+		switch {
+		case err == nil:
+			state, decision = seen, decided
+			if over, err := o.follow(state, &decision); over {
+				return state, decision, err
+			}
+		case ctx.Err() != nil, state == nil, isFinal(err):
+			return state, decision, o.unread(err)
+		default: // its API servers restart in an update, one after the other
+			o.warn(base.PlainError(err))
+		}
+		if !o.Clock.Now().Before(deadline) {
+			return state, decision, o.late(&decision)
+		}
+		if err := o.Clock.Sleep(ctx, max(o.Every, 100*time.Millisecond)); err != nil {
+			return state, decision, err
+		}
+	}
+}
+
+// turn looks at the cluster once, and asks it for what follows.
+func (o *clusterOptions) turn(ctx context.Context) (*upgrade.State, upgrade.Decision, error) {
+	if _, err := o.reach(ctx); err != nil {
+		return nil, upgrade.Decision{}, err
+	}
+	return o.plane.Upgrade(ctx, &upgrade.Want{Version: o.To}, true)
+}
+
+// isFinal reports whether the next look would bring the same error.
+func isFinal(err error) bool {
+	fault, is := errors.AsType[*model.Fault](err)
+	return is && (fault.Permanent || fault.Code == model.CodeAuth || fault.Code == model.CodeInput)
+}
+
+// follow says what has changed, and whether there is nothing left to wait for.
+func (o *clusterOptions) follow(state *upgrade.State, d *upgrade.Decision) (over bool, err error) {
+	for _, note := range d.Notes {
+		o.warn(note)
+	}
+	if d.Verdict == model.VerdictInstalled {
+		return true, nil
+	}
+	if err := d.Fault(o.found.FullName()); err != nil && !d.Passes {
+		return true, o.advised(err, state)
+	}
+	if d.Message != o.said {
+		o.said = d.Message
+		o.tell(model.Event{Type: model.EventHint, Reason: d.Reason, Message: d.Message})
+	}
+	return o.Detach && (d.Asks != nil || d.Verdict == model.VerdictWaiting), nil
+}
+
+// advised completes the fault of a decision with what to type next.
+func (o *clusterOptions) advised(err error, state *upgrade.State) error {
+	fault, is := errors.AsType[*model.Fault](err)
+	if !is {
+		return err
+	}
+	switch next := state.Next(); {
+	case fault.Code == model.CodeFailed:
+		fault.Next = model.Literal(o.CommandLine())
+	case fault.Code == model.CodeFailure && next != "" && next != o.To:
+		fault.Next = o.command(next) + ", which waits for that update"
+	default:
+		fault.Next = model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name)) + ", which shows what it offers and what is in the way"
+	}
+	return fault
+}
+
+func (o *clusterOptions) late(d *upgrade.Decision) error {
+	return &model.Fault{
+		Code: model.CodeTimeout, Op: "upgrade", On: o.found.FullName(), Next: model.Literal(o.CommandLine()),
+		Err: fmt.Errorf("it has taken longer than %s, and goes on: %s", o.Timeout, cmp.Or(d.Message, "the cluster does not answer")),
+	}
+}
+
+// warn says once what a person should know.
+func (o *clusterOptions) warn(text string) {
+	if !o.warned[text] {
+		o.warned[text] = true
+		o.tell(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Message: text})
+	}
+}
+
+func (o *clusterOptions) tell(e model.Event) {
+	e.V, e.Time, e.Cluster = 1, o.Clock.Now(), o.found.Ref.Name
+	e.Severity = cmp.Or(e.Severity, model.SeverityInfo)
+	o.shown.Event(e)
+}
+
+// report prints how the cluster stands.
+func (o *clusterOptions) report(u document.Upgrade) error {
+	shown := func() string { return text(&u, o.To == "") }
+	return o.Print(printer.Result{Data: u, Names: []string{"cluster/" + o.found.Ref.Name}, Text: shown})
+}
+
+// text is how a cluster stands, with all that it can be updated to or that alone which was asked for.
+func text(u *document.Upgrade, all bool) string {
+	var text strings.Builder
+	base.Facts(&text, "", [][2]string{
+		{"Cluster", u.Cluster}, {"Version", u.Version}, {"Channel", cmp.Or(u.Channel, "none")}, {"Update", u.Message},
+	})
+	if !all {
+		return text.String()
+	}
+	var risky []document.Update
+	recommended := []string{}
+	for _, update := range u.Updates {
+		if update.Recommended {
+			recommended = append(recommended, update.Version)
+		} else {
+			risky = append(risky, update)
+		}
+	}
+	if len(recommended) == 0 {
+		recommended = append(recommended, "none")
+	}
+	base.Section(&text, "Available updates", recommended, func(version string) string { return escape.Sprintf("  %s\n", version) })
+	base.Section(&text, "Updates that are not recommended for this cluster", risky, func(u document.Update) string {
+		return escape.Sprintf("  %s  %s\n", u.Version, strings.Join(u.Risks, "; "))
+	})
+	base.Section(&text, "In the way", u.InTheWay, func(line string) string { return escape.Sprintf("  ! %s\n", line) })
+	return text.String()
+}
