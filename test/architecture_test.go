@@ -366,6 +366,39 @@ func TestStartsLight(t *testing.T) {
 	}
 }
 
+// TestLinkerDropsMethods: where the program can look a method up by a name or a number that is known only once it runs,
+// the linker keeps every exported method of every type. That is a quarter of the program. text/template does so, go-cmp
+// and Cluster API's util/patch, which uses it.
+func TestLinkerDropsMethods(t *testing.T) {
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w -dumpdep", "-o", filepath.Join(t.TempDir(), "oaictl"), "../cmd/oaictl")
+	said, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%.2000s", err, said)
+	}
+	usedBy := map[string]string{}
+	for line := range strings.Lines(string(said)) {
+		user, used, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+		name := strings.TrimSuffix(used, " <ReflectMethod>")
+		if _, known := usedBy[name]; !known {
+			usedBy[name] = strings.TrimSuffix(user, " <UsedInIface>")
+		}
+		if name == used {
+			continue
+		}
+		way := name
+		for at := usedBy[name]; at != ""; at = usedBy[at] {
+			way = at + " → " + way
+			if strings.HasPrefix(at, module) {
+				break
+			}
+		}
+		t.Fatalf("methods are looked up: %s", way)
+	}
+	if len(usedBy) < 10_000 {
+		t.Fatalf("the linker tells of %d names only", len(usedBy))
+	}
+}
+
 // dependencies are the packages that the given ones need, themselves included.
 func dependencies(t *testing.T, folders ...string) []string {
 	t.Helper()
