@@ -159,8 +159,13 @@ func walls() []wall {
 		},
 		{
 			name:    "planes and the command line ask the library for decisions",
-			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide"},
+			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide", "pkg/install/internal/decidetest"},
 			breach: [2]string{"pkg/install/hub", "pkg/install/internal/decide"},
+		},
+		{
+			name:    "the world that is decided about is for tests",
+			imports: []string{"pkg/install/internal/decidetest"}, onlyIn: []string{},
+			breach: [2]string{"pkg/install", "pkg/install/internal/decidetest"},
 		},
 		{
 			name: "the client of a hub's API server decides nothing",
@@ -303,6 +308,7 @@ func TestLibraryStaysLight(t *testing.T) {
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
 		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/pkg/install/model", module + "/internal/diskhints", module + "/internal/setting", module + "/internal/statuses", module + "/pkg/install/internal/certificates", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/quorum",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree", module + "/internal/installcfg",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

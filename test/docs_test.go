@@ -114,6 +114,7 @@ func TestSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := spec.Env{
+		Nodes: true,
 		LookupEnv: func(name string) (string, bool) {
 			value, set := map[string]string{"HOME": "/home/me", "BMC_CP0": "admin:not-a-real-password"}[name]
 			return value, set
@@ -149,7 +150,7 @@ func TestSnippets(t *testing.T) {
 				continue
 			}
 			seen++
-			if _, err := spec.ParseAny(t.Context(), "cluster.yaml", document, env); err != nil {
+			if _, err := spec.Parse(t.Context(), "cluster.yaml", document, env); err != nil {
 				t.Errorf("%s, block %d: %v\n%s", name, i+1, err, document)
 			}
 		}

@@ -154,7 +154,7 @@ func missing(h *spec.DiskHints, d *model.Disk, by Chooser) (rows []hint) {
 // multipath device stands in the place of its paths. Without any, the error says why.
 func Candidates(h spec.DiskHints, disks []model.Disk, by Chooser) ([]*model.Disk, error) {
 	if refused := h.RefusedByService(); by == Service && len(refused) > 0 {
-		return nil, fmt.Errorf("the hint %s %s; %s", refused[0].Hint, refused[0].Message, refused[0].Remedy)
+		return nil, fmt.Errorf("the hint %s %s; %s", refused[0].Field, refused[0].Message, refused[0].Remedy)
 	}
 	var fitting []*model.Disk
 	for i := range disks {

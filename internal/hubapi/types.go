@@ -54,6 +54,12 @@ func FindCondition(conditions []Condition, kind string) *Condition {
 	return nil
 }
 
+// IsTrue reports whether the condition of a type is there and true.
+func IsTrue(conditions []Condition, kind string) bool {
+	c := FindCondition(conditions, kind)
+	return c != nil && c.Status == metav1.ConditionTrue
+}
+
 // Validation is one check that the service made of a cluster or a host.
 type Validation struct {
 	ID      string `json:"id"`

@@ -273,7 +273,7 @@ func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC
 func (h *Maker) Classifications() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, one := range h.Cluster.Spec.Hub.Classifications {
-		object := h.Object(hubapi.KindAgentClassification, NamespaceOf(h.Cluster)+"-"+one.Name())
+		object := h.Object(hubapi.KindAgentClassification, h.Cluster.HubNamespace()+"-"+one.Name())
 		object.Object["spec"] = Fields{"labelKey": one.Label, "labelValue": one.Value, "query": one.Query}
 		objects = append(objects, object)
 	}

@@ -174,7 +174,7 @@ func (h *Maker) HostIgnition(host *spec.Host) string {
 // read, which chooses the disk by these fields, are refused.
 func (h *Maker) HintFields(host *spec.Host) Fields {
 	for _, r := range host.Disk.Hints.RefusedByService() {
-		h.RefuseHost(host, "disk.hints."+r.Hint, r.Message, r.Remedy)
+		h.RefuseHost(host, "disk.hints."+r.Field, r.Message, r.Remedy)
 	}
 	return hintFields(host.Disk.Hints)
 }

@@ -48,7 +48,7 @@ func (h *Maker) Object(kind, name string) *unstructured.Unstructured {
 // NamespaceObject is the namespace itself.
 func (h *Maker) NamespaceObject() *unstructured.Unstructured {
 	namespace := NewObject(hubapi.KindNamespace, h.Cluster, "", h.Namespace)
-	if h.Namespace != NamespaceOf(h.Cluster) {
+	if h.Namespace != h.Cluster.HubNamespace() {
 		namespace.SetLabels(nil)
 	}
 	return namespace
@@ -80,11 +80,6 @@ func (r *Refusals) Err() error {
 	})
 	return &spec.Problems{List: slices.Compact(r.List)}
 }
-
-// NamespaceOf is the namespace that a cluster's objects stand in where none is
-// asked for: the cluster's name, with dashes for dots, which a namespace cannot
-// have (RFC 1123 label).
-func NamespaceOf(c *spec.Cluster) string { return strings.ReplaceAll(c.Metadata.Name, ".", "-") }
 
 // PullSecretName is the Secret with the pull secret: the one referred to, else ours.
 func PullSecretName(c *spec.Cluster) string {

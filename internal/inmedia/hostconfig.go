@@ -133,7 +133,7 @@ func readHints(path string) (*spec.DiskHints, error) {
 	}
 	read := spec.DiskHints(hints)
 	for _, refused := range read.RefusedByService() {
-		return nil, badFile(path, fmt.Errorf("%s%s %s; %s", docs[0].at(refused.Hint), refused.Hint, refused.Message, refused.Remedy))
+		return nil, badFile(path, fmt.Errorf("%s%s %s; %s", docs[0].at(refused.Field), refused.Field, refused.Message, refused.Remedy))
 	}
 	if read == (spec.DiskHints{}) {
 		return nil, nil

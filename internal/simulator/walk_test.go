@@ -23,7 +23,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-var update = flag.Bool("update", false, "record the walks in pkg/install/testdata/walks anew")
+var update = flag.Bool("update", false, "record the walks in pkg/install/internal/decide/testdata/walks anew")
 
 // step is one look at a cluster and what was done upon it.
 type step struct {
@@ -89,7 +89,7 @@ func (r *recorder) Act(ctx context.Context, desired *model.Desired, action model
 // that are broken off and begun again, as states for the property test of
 // Decide. Without -update it checks that there are some.
 func TestRecordWalks(t *testing.T) {
-	folder := filepath.Join("..", "..", "pkg", "install", "testdata", "walks")
+	folder := filepath.Join("..", "..", "pkg", "install", "internal", "decide", "testdata", "walks")
 	if !*update {
 		files, err := filepath.Glob(filepath.Join(folder, "*.json.gz"))
 		if err != nil || len(files) < 5 {

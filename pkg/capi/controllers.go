@@ -105,7 +105,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), builder.WithPredicates(otherKubelet())).
 		WatchesRawSource(c.later(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
 		WatchesRawSource(c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request {
-			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, installation.ScopeState) {
+			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, model.ScopeState) {
 				return nil
 			}
 			return c.controlPlaneFor(ctx, w.cluster)
@@ -210,7 +210,7 @@ func (c *controllerManager) configsWoken(ctx context.Context, w woken) []reconci
 			if c.GetClient().Get(ctx, client.ObjectKey{Namespace: w.cluster.Namespace, Name: name}, machine) == nil {
 				requests = append(requests, configOf(machine)...)
 			}
-		case string(installation.ScopeState):
+		case string(model.ScopeState):
 			return c.configsOf(ctx, w.cluster)
 		}
 	}
@@ -219,7 +219,9 @@ func (c *controllerManager) configsWoken(ctx context.Context, w woken) []reconci
 
 // setUpInfrastructure adds the controllers of what takes machines out of a pool.
 func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
-	var hosts agent.Pool = &agent.HubPool{Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: c.options.AgentNamespace}
+	var hosts agent.Pool = &agent.HubPool{
+		Client: c.GetClient(), Live: c.GetAPIReader(), Clock: c.options.Clock, Namespace: c.options.AgentNamespace,
+	}
 	if c.options.Service != nil {
 		hosts = &agent.ServicePool{Service: c.installations.Service, Pools: c.options.Pools}
 	}

@@ -66,10 +66,10 @@ func (r *run) take(q *question, plan model.Plan) bool {
 	if q.err != nil {
 		return false
 	}
-	r.memory.Answer(q.of, q.approve)
+	r.turns.answer(q.of, q.approve)
 	for _, other := range plan.Questions { // at most one of several can be the host's
 		if q.approve && other.UID != q.of.UID && other.Host == q.of.Host && other.Kind == q.of.Kind {
-			r.memory.Answer(other, false)
+			r.turns.answer(other, false)
 		}
 	}
 	return true

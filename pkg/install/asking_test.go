@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
+	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -20,7 +22,7 @@ type growingNodes struct{ *plane }
 func (g growingNodes) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	seen := g.spoke.seen
+	seen := g.Spoke.Seen
 	seen.Requests = slices.Clone(seen.Requests)
 	return &seen, nil
 }
@@ -29,7 +31,7 @@ func (g growingNodes) Observe(context.Context, *model.Desired, *model.Observed) 
 func (g growingNodes) Act(_ context.Context, _ *model.Desired, _ *model.Observed, a model.Action) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.spoke.apply(a)
+	return g.Spoke.Apply(a)
 }
 
 // Changed is of install.Nodes.
@@ -42,22 +44,25 @@ type asked struct {
 }
 
 // asking is a run that adds a worker and asks for each approval.
-func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool, error), userTimeout time.Duration, changes ...func(*asked)) (*asked, install.Result, error) {
+func asking(
+	t *testing.T, ask func(context.Context, model.RequestVerdict) (bool, error), userTimeout time.Duration, changes ...func(*asked),
+) (*asked, install.Result, error) {
 	t.Helper()
-	p := &asked{plane: plane{world: addsOne(t)}}
-	for i := range p.spoke.seen.Requests {
-		p.spoke.seen.Requests[i].Approved = false
+	p := &asked{plane: plane{World: decidetest.AddsOne(t)}}
+	for i := range p.Spoke.Seen.Requests {
+		p.Spoke.Seen.Requests[i].Approved = false
 	}
-	p.spoke.approved = map[string]int{}
-	p.desired.Options.Approve = model.ApproveAsk
+	p.Spoke.Approved = map[string]int{}
+	p.Desired.Options.Approve = model.ApproveAsk
 	// The world's dates are its own: the run goes on from now.
-	shift := time.Since(p.observed.At)
-	for i := range p.observed.Hosts {
-		h := &p.observed.Hosts[i]
-		h.Since, h.Rebooted, h.Registered, h.CheckedIn = h.Since.Add(shift), later(h.Rebooted, shift), h.Registered.Add(shift), h.CheckedIn.Add(shift)
+	shift := time.Since(p.Observed.At)
+	for i := range p.Observed.Hosts {
+		h := &p.Observed.Hosts[i]
+		h.Since, h.Rebooted, h.Registered, h.CheckedIn = h.Since.Add(shift), later(h.Rebooted, shift), h.Registered.Add(shift),
+			h.CheckedIn.Add(shift)
 	}
-	for i := range p.spoke.seen.Requests {
-		p.spoke.seen.Requests[i].Created = p.spoke.seen.Requests[i].Created.Add(shift)
+	for i := range p.Spoke.Seen.Requests {
+		p.Spoke.Seen.Requests[i].Created = p.Spoke.Seen.Requests[i].Created.Add(shift)
 	}
 	for _, change := range changes {
 		change(p)
@@ -67,7 +72,8 @@ func asking(t *testing.T, ask func(context.Context, model.RequestVerdict) (bool,
 			p.approvedAt = append(p.approvedAt, time.Now())
 		}
 	})
-	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved, install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.desired)
+	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved,
+		install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.Desired)
 	return p, result, err
 }
 
@@ -98,8 +104,8 @@ func TestAsksBesideTheLoop(t *testing.T) {
 		if err != nil || result.Verdict != model.VerdictInstalled || !slices.Contains(result.Plan.Ready, "worker-1") {
 			t.Fatalf("%v: %+v", err, result.Plan)
 		}
-		if asked.Load() != 2 || most.Load() != 1 || len(p.spoke.approved) != 2 {
-			t.Errorf("asked %d times, %d at once; approved %v", asked.Load(), most.Load(), p.spoke.approved)
+		if asked.Load() != 2 || most.Load() != 1 || len(p.Spoke.Approved) != 2 {
+			t.Errorf("asked %d times, %d at once; approved %v", asked.Load(), most.Load(), p.Spoke.Approved)
 		}
 		for i, at := range p.approvedAt {
 			if late := at.Sub(answeredAt[i]); late > 200*time.Millisecond {
@@ -112,8 +118,8 @@ func TestAsksBesideTheLoop(t *testing.T) {
 	})
 }
 
-// TestNobodyAnswers: a question that is open keeps the run from no end, and ends with it.
-func TestNobodyAnswers(t *testing.T) {
+// TestNoAnswer: a question that is open keeps the run from no end, and ends with it.
+func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		_, _, err := asking(t, func(ctx context.Context, _ model.RequestVerdict) (bool, error) {
@@ -130,7 +136,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// TestWithdrawn: a question whose request somebody else has approved is withdrawn, and the next
+// TestWithdrawn: a question whose request a user has approved is withdrawn, and the next
 // one is put; an error is no answer.
 func TestWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +151,7 @@ func TestWithdrawn(t *testing.T) {
 		}, 0, func(p *asked) {
 			began := time.Now()
 			p.observe = func(int) error {
-				if r := &p.spoke.seen.Requests[0]; !r.Approved && time.Since(began) > 5*time.Minute {
+				if r := &p.Spoke.Seen.Requests[0]; !r.Approved && time.Since(began) > 5*time.Minute {
 					r.Approved, r.Reason = true, "KubectlApprove"
 				}
 				return nil
@@ -154,7 +160,7 @@ func TestWithdrawn(t *testing.T) {
 		if err != nil || !slices.Contains(result.Plan.Ready, "worker-1") || withdrawn.Load() != 1 {
 			t.Fatalf("%v, withdrawn %d: %+v", err, withdrawn.Load(), result.Plan)
 		}
-		if p.spoke.seen.Requests[0].Reason == model.ApprovedReason {
+		if p.Spoke.Seen.Requests[0].Reason == csr.ApprovedReason {
 			t.Error("oaictl has approved it")
 		}
 	})

@@ -34,7 +34,7 @@ func (s *labService) advance() {
 	cluster, hosts := s.seen.Cluster, s.seen.Hosts
 	switch {
 	case len(s.seen.InfraEnvs) == 0:
-	case len(hosts) == 0: // somebody boots the image
+	case len(hosts) == 0: // a user boots the image
 		s.seen.Hosts = []model.Host{{
 			ID: "6b2f", InfraEnvID: "image-1", State: "Ready", Role: "control-plane",
 			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}}},
@@ -42,7 +42,8 @@ func (s *labService) advance() {
 		cluster.State = "Ready"
 	case cluster.State == "Preparing":
 		cluster.State, hosts[0].State = "Installing", "Installing"
-		hosts[0].Progress = model.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
+		hosts[0].Progress = model.HostProgress{Stage: "Writing image to disk",
+			Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
 	case cluster.State == "Installing":
 		cluster.State, hosts[0].State, hosts[0].Progress.Stage = "Installed", "Installed", "Done"
 	}
@@ -55,7 +56,8 @@ func (s *labService) Act(_ context.Context, _ *model.Desired, a model.Action) er
 			ClusterRef: model.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: "Discovering", Settings: a.Settings,
 		}
 	case "RegisterInfraEnv":
-		s.seen.InfraEnvs = []model.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: model.Image{State: "Ready"}}}
+		s.seen.InfraEnvs = []model.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings,
+			Image: model.Image{State: "Ready"}}}
 	case "UpdateHost":
 		s.seen.Hosts[0].Settings = a.Settings
 	case "StartInstall":
@@ -146,6 +148,34 @@ func ExampleClient_Run() {
 	// - node-0 is at: Done
 	// - node-0 is Installed
 	// installed 0 <nil>
+}
+
+// A Loop looks, decides and acts in turns, and keeps between them what the next turn needs.
+func ExampleLoop() {
+	ctx, desired := context.Background(), lab()
+	loop := install.New(&labService{}).NewLoop()
+	for {
+		observed, err := loop.Observe(ctx, desired)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		look := loop.Decide(desired, observed)
+		done, err := loop.Act(ctx, look)
+		for _, action := range done {
+			fmt.Println(action.Kind, err)
+		}
+		if ended, err := look.Plan.Ended(); ended && len(done) == 0 {
+			fmt.Println(look.Plan.Verdict, err)
+			return
+		}
+	}
+	// Output:
+	// RegisterCluster <nil>
+	// RegisterInfraEnv <nil>
+	// UpdateHost <nil>
+	// StartInstall <nil>
+	// installed <nil>
 }
 
 // A loop of one's own decides once in each turn, and keeps what it has learned as JSON.

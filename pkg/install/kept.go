@@ -11,31 +11,23 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// KeptResult is a result as [NewFiles] keeps it, with whose it is.
-type KeptResult struct {
-	Path string
-	Data []byte
-	// ClusterID is the id of the cluster that it belongs to, "" where nothing says so.
-	ClusterID string
-}
-
-// ReadKept reads what is kept below dir for the cluster of a name, such as "kubeconfig". The
-// error is fs.ErrNotExist where nothing is.
-func ReadKept(dir, cluster, name string) (KeptResult, error) {
+// ReadKept reads a result that [NewFiles] keeps below dir for the cluster of a name, such as "kubeconfig". It returns the path
+// and the content of the file, and the id of the cluster that it belongs to, "" where nothing says so. The error is
+// fs.ErrNotExist where nothing is kept.
+func ReadKept(dir, cluster, name string) (path string, data []byte, clusterID string, err error) {
 	if !filepath.IsLocal(cluster) || strings.ContainsAny(cluster, `/\`) || cluster == "." {
-		return KeptResult{}, fmt.Errorf("no folder can have the name %q: %w", cluster, fs.ErrNotExist)
+		return "", nil, "", fmt.Errorf("no folder can have the name %q: %w", cluster, fs.ErrNotExist)
 	}
 	auth := directory(dir).auth(model.ClusterRef{Name: cluster})
 	if info, err := os.Stat(filepath.Join(dir, cluster)); err == nil && !info.IsDir() {
-		return KeptResult{}, fmt.Errorf("%q is no folder: %w", cluster, fs.ErrNotExist)
+		return "", nil, "", fmt.Errorf("%q is no folder: %w", cluster, fs.ErrNotExist)
 	}
-	kept := KeptResult{Path: filepath.Join(auth, name), ClusterID: ownerOf(auth)}
-	var err error
-	kept.Data, err = readRegular(kept.Path)
-	if err == nil && len(kept.Data) > largestResult {
+	path = filepath.Join(auth, name)
+	data, err = readRegular(path)
+	if err == nil && len(data) > largestResult {
 		err = fmt.Errorf("it has more than %d MiB", largestResult>>20)
 	}
-	return kept, err
+	return path, data, ownerOf(auth), err
 }
 
 // KeptClusters are the names of the clusters for which a result, such as "kubeconfig", is kept
@@ -50,7 +42,7 @@ func KeptClusters(dir, name string) ([]string, error) {
 	}
 	var all []string
 	for _, folder := range folders {
-		if _, err := ReadKept(dir, folder.Name(), name); !errors.Is(err, fs.ErrNotExist) {
+		if _, _, _, err := ReadKept(dir, folder.Name(), name); !errors.Is(err, fs.ErrNotExist) {
 			all = append(all, folder.Name())
 		}
 	}

@@ -39,17 +39,17 @@ func TestReadKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"lab": "theirs of c1", "old": "unmarked of "} {
-		kept, err := install.ReadKept(dir, name, "kubeconfig")
-		if got := string(kept.Data) + " of " + kept.ClusterID; err != nil || got != want || kept.Path != filepath.Join(dir, name, "auth", "kubeconfig") {
-			t.Errorf("%s: %q in %s, %v", name, got, kept.Path, err)
+		path, data, owner, err := install.ReadKept(dir, name, "kubeconfig")
+		if got := string(data) + " of " + owner; err != nil || got != want || path != filepath.Join(dir, name, "auth", "kubeconfig") {
+			t.Errorf("%s: %q in %s, %v", name, got, path, err)
 		}
 	}
 	for _, name := range []string{"running", "gone", "a file", "", ".", "..", "../lab", "lab/../lab", "/lab", `a\b`} {
-		if kept, err := install.ReadKept(dir, name, "kubeconfig"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q: %q, %v", name, kept.Data, err)
+		if _, data, _, err := install.ReadKept(dir, name, "kubeconfig"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %q, %v", name, data, err)
 		}
 	}
-	if _, err := install.ReadKept(dir, "odd", "kubeconfig"); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if _, _, _, err := install.ReadKept(dir, "odd", "kubeconfig"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder is a kubeconfig: %v", err)
 	}
 	names, err := install.KeptClusters(dir, "kubeconfig")

@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
@@ -72,34 +71,15 @@ func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, 
 // await pauses, until something changes, and reports whether that was in the installed cluster
 // alone, or a person's answer: then only the cluster is looked at anew. Changes come in bursts, and
 // what came together is seen together.
-func (r *run) await(ctx context.Context, observed *model.Observed, pause time.Duration) (glance bool, err error) {
-	var changed, spoke, answer <-chan struct{}
-	if r.poll == 0 {
-		changed = r.Changed(r.desired, observed)
-	}
-	if r.nodes != nil && observed.Spoke != nil {
-		spoke, answer = r.nodes.Changed(), r.answer()
-	}
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-changed:
-			cancel(errServiceChanged)
-		case <-spoke:
-			cancel(errChanged)
-		case <-answer:
-			cancel(errChanged)
-		case <-within.Done():
-		}
-	}()
+func (r *run) await(ctx context.Context, pause time.Duration) (glance bool, err error) {
+	service, nodes := r.turns.Changed()
 	began := r.clock.Now()
-	switch err := r.clock.Sleep(within, pause); {
-	case errors.Is(err, errChanged):
-		return true, r.clock.Sleep(ctx, burst)
-	case errors.Is(err, errServiceChanged):
+	switch which, err := r.turns.Await(ctx, pause, service, nodes, r.answer()); which {
+	case 0:
 		left := pause - r.clock.Now().Sub(began)
 		return false, r.clock.Sleep(ctx, min(left, max(burst, lookShare*r.took)))
+	case 1, 2:
+		return true, r.clock.Sleep(ctx, burst)
 	default:
 		return false, err
 	}
@@ -110,11 +90,6 @@ func (r *run) await(ctx context.Context, observed *model.Observed, pause time.Du
 const (
 	burst     = 100 * time.Millisecond
 	lookShare = 10
-)
-
-var (
-	errChanged        = errors.New("the installed cluster has changed")
-	errServiceChanged = errors.New("the service has changed")
 )
 
 // glance is an observation with what the installed cluster shows now. What the service shows

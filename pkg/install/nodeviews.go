@@ -43,7 +43,7 @@ func (client *Client) InspectNodes(ctx context.Context, desired *model.Desired, 
 		return nil, nil, err
 	}
 	if fault := decide.SpokeFault(opLook, &own, now); fault != nil && now.Spoke != nil {
-		now.Spoke = &model.Spoke{Trouble: fault.Error(), TroubleKind: model.SpokeUnreachable}
+		now.Spoke = &model.Spoke{Trouble: fault.Error(), TroubleKind: model.TroubleUnreachable}
 		own.Options.AddNodes = false
 	}
 	v := nodeViews{desired: &own, observed: now, plan: decide.Explain(&own, now, ""), spoke: cmp.Or(now.Spoke, &model.Spoke{})}

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // shown is a world's installed cluster as a plane that is only looked at.
-type shown struct{ *world }
+type shown struct{ *decidetest.World }
 
 // Observe is of install.Nodes.
 func (s shown) Observe(context.Context, *model.Desired, *model.Observed) (*model.Spoke, error) {
-	return &s.spoke.seen, nil
+	return &s.Spoke.Seen, nil
 }
 
 // Act is of install.Nodes.
@@ -26,10 +27,10 @@ func (shown) Act(context.Context, *model.Desired, *model.Observed, model.Action)
 // Changed is of install.Nodes.
 func (shown) Changed() <-chan struct{} { return nil }
 
-func rowsOf(t *testing.T, w *world) []install.NodeView {
+func rowsOf(t *testing.T, w *decidetest.World) []install.NodeView {
 	t.Helper()
-	observed := w.observed
-	rows, _, err := install.New(&plane{world: w}, install.WithNodes(shown{w})).InspectNodes(t.Context(), w.desired, &observed)
+	observed := w.Observed
+	rows, _, err := install.New(&plane{World: w}, install.WithNodes(shown{w})).InspectNodes(t.Context(), w.Desired, &observed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,16 +39,16 @@ func rowsOf(t *testing.T, w *world) []install.NodeView {
 
 // TestStrangers: a name that no host has is shown beside the hosts that are waited for.
 func TestStrangers(t *testing.T) {
-	w := addsOne(t)
-	w.spoke.seen.Requests = nil
-	w.spoke.seen.Nodes = []model.Node{{Name: "elsewhere", Created: start, Ready: true}}
+	w := decidetest.AddsOne(t)
+	w.Spoke.Seen.Requests = nil
+	w.Spoke.Seen.Nodes = []model.Node{{Name: "elsewhere", Created: decidetest.Start(), Ready: true}}
 	for range 2 {
-		w.spoke.ask(w.observed.At, clientRequest(), "localhost")
+		w.Spoke.Ask(w.Observed.At, decidetest.ClientRequest(), "localhost")
 	}
-	forged := clientRequest()
+	forged := decidetest.ClientRequest()
 	forged.Username = "system:serviceaccount:default:default"
-	w.spoke.ask(w.observed.At, forged, "forged")
-	w.spoke.ask(w.observed.At, servingRequest("elsewhere"), "elsewhere", "192.0.2.9")
+	w.Spoke.Ask(w.Observed.At, forged, "forged")
+	w.Spoke.Ask(w.Observed.At, decidetest.ServingRequest("elsewhere"), "elsewhere", "192.0.2.9")
 	rows := rowsOf(t, w)
 	name := func(name string) int {
 		return slices.IndexFunc(rows, func(r install.NodeView) bool { return r.Name == name })
@@ -62,11 +63,11 @@ func TestStrangers(t *testing.T) {
 	if name("forged") >= 0 || name("elsewhere") <= at || rows[name("elsewhere")].Stranger {
 		t.Errorf("rows %+v", rows)
 	}
-	if plan := w.decide(); hasKind(plan, model.ApproveRequest) {
+	if plan := w.Decide(); decidetest.HasKind(plan, model.ApproveRequest) {
 		t.Error("a stranger is approved")
 	}
 	for i := range 30 {
-		w.spoke.ask(w.observed.At, clientRequest(), "stranger-"+string(rune('a'+i%26))+strings.Repeat("x", i/26))
+		w.Spoke.Ask(w.Observed.At, decidetest.ClientRequest(), "stranger-"+string(rune('a'+i%26))+strings.Repeat("x", i/26))
 	}
 	strange := slices.DeleteFunc(rowsOf(t, w), func(r install.NodeView) bool { return !r.Stranger })
 	if len(strange) != 10 || !strings.HasSuffix(strange[9].Stuck, "; and so 21 more names") {

@@ -20,15 +20,12 @@ type ObjectCondition struct {
 	Since                         time.Time
 }
 
-// ObjectLister is a [Backend] whose clusters are made of objects, as those of a hub are.
-type ObjectLister interface {
-	// Objects are those of a cluster, by its id.
-	Objects(ctx context.Context, clusterID string) ([]Object, error)
-}
-
-// Objects are the objects that a cluster is made of, none where its service has no such.
+// Objects are the objects that a cluster is made of, none where its service has no such. A [Backend] that has them has a
+// method of this name, too.
 func (client *Client) Objects(ctx context.Context, clusterID string) ([]Object, error) {
-	lister, is := client.Backend.(ObjectLister)
+	lister, is := client.Backend.(interface {
+		Objects(ctx context.Context, clusterID string) ([]Object, error)
+	})
 	if !is {
 		return nil, nil
 	}

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// AuditLine is a line of csr-audit.jsonl: what became of a request of a kubelet for a
+// auditLine is a line of csr-audit.jsonl: what became of a request of a kubelet for a
 // certificate.
-type AuditLine struct {
+type auditLine struct {
 	Time    time.Time         `json:"time"` // on the service's clock
 	Cluster string            `json:"cluster"`
 	ID      string            `json:"clusterId"` // the service's
@@ -31,8 +32,8 @@ type AuditLine struct {
 	Key      string `json:"key,omitempty"` // fingerprint of the public key
 }
 
-// AuditFile is the name of the file that approvals and refusals are kept in, beside auth.
-const AuditFile = "csr-audit.jsonl"
+// auditFile is the name of the file that approvals and refusals are kept in, beside auth.
+const auditFile = "csr-audit.jsonl"
 
 // approvedByOther is the decision of an audit line of what somebody else approved.
 const approvedByOther = "approved-by-other"
@@ -85,7 +86,7 @@ func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan m
 		request := byUID[v.UID]
 		switch {
 		case request == nil || v.Kind == model.RequestOther || v.Kind == model.RequestRenewal:
-		case request.Approved && v.Host != "" && request.Reason != model.ApprovedReason:
+		case request.Approved && v.Host != "" && request.Reason != csr.ApprovedReason:
 			r.audit(ctx, observed, v, approvedByOther, request.Reason+": "+request.Message)
 		case request.Pending() && (v.Decision == model.RequestRefuse || v.Decision == model.RequestAsk):
 			r.audit(ctx, observed, v, string(v.Decision), "oaictl")
@@ -117,7 +118,7 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 	case r.requests.strange > mostStrange:
 		return
 	case r.requests.strange == mostStrange:
-		event.Key, event.Message = "request/more", "more requests for certificates are left pending than are told here; "+AuditFile+" has all of them"
+		event.Key, event.Message = "request/more", "more requests for certificates are left pending than are told here; "+auditFile+" has all of them"
 	default:
 		event.Message = fmt.Sprintf("the request %s%s for a %s certificate is left pending: %s", v.Name, ofNode(v), v.Kind, v.Message)
 	}
@@ -128,18 +129,18 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 }
 
 // isKept reports whether an earlier run has written down the same of a request.
-func (r *run) isKept(ctx context.Context, observed *model.Observed, line AuditLine) bool {
+func (r *run) isKept(ctx context.Context, observed *model.Observed, line auditLine) bool {
 	if r.files == nil || observed.Cluster == nil {
 		return false
 	}
 	if r.requests.kept == nil {
 		r.requests.kept = map[string]bool{}
-		data, err := r.files.Record(ctx, resultsOf(r.desired, observed.Cluster.ID), AuditFile)
+		data, err := r.files.Record(ctx, resultsOf(r.desired, observed.Cluster.ID), auditFile)
 		if err != nil {
 			return false // what cannot be read is said when it is written
 		}
 		for text := range bytes.Lines(data) {
-			var before AuditLine
+			var before auditLine
 			if json.Unmarshal(text, &before) == nil {
 				r.requests.kept[before.judgement()] = true
 			}
@@ -149,7 +150,7 @@ func (r *run) isKept(ctx context.Context, observed *model.Observed, line AuditLi
 }
 
 // keepNew keeps a line, unless an earlier run has.
-func (r *run) keepNew(ctx context.Context, observed *model.Observed, line AuditLine, kept bool) error {
+func (r *run) keepNew(ctx context.Context, observed *model.Observed, line auditLine, kept bool) error {
 	if kept {
 		return nil
 	}
@@ -157,35 +158,38 @@ func (r *run) keepNew(ctx context.Context, observed *model.Observed, line AuditL
 }
 
 // judgement is what makes a line another one.
-func (l *AuditLine) judgement() string { return l.UID + "/" + l.Decision + "/" + l.Reason }
+func (l *auditLine) judgement() string { return l.UID + "/" + l.Decision + "/" + l.Reason }
 
-// approving keeps a line of what is about to be approved: what was approved is written down
-// even where the run ends with it.
-func (r *run) approving(ctx context.Context, a model.Action) error {
+// recordApproval appends a line on what is about to be approved to the record, so that it has the line even where the loop
+// ends with the approval.
+func (l *Loop) recordApproval(ctx context.Context, look Look, a model.Action) error {
 	if a.Kind != model.ApproveRequest {
 		return nil
 	}
-	for _, v := range r.latest.Plan.Requests {
+	for _, v := range look.Plan.Requests {
 		if v.UID == a.Target {
 			by := "oaictl"
-			if r.memory.Answers[v.AnswerKey()] {
+			l.mu.Lock()
+			if l.memory.Answers[v.AnswerKey()] {
 				by = "person"
 			}
-			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(model.RequestApprove), by))
+			line := lineOf(look.Desired, v, l.now(), string(model.RequestApprove), by)
+			l.mu.Unlock()
+			return l.client.keep(ctx, look.Desired, look.Observed, line)
 		}
 	}
 	return nil
 }
 
-func lineOf(desired *model.Desired, v model.RequestVerdict, now time.Time, decision, by string) AuditLine {
-	return AuditLine{
+func lineOf(desired *model.Desired, v model.RequestVerdict, now time.Time, decision, by string) auditLine {
+	return auditLine{
 		Time: now, Cluster: desired.Spec.Metadata.Name, Request: v.Name, UID: v.UID, Kind: v.Kind, Node: v.Node, Host: v.Host,
 		Decision: decision, By: by, Reason: v.Reason, Message: v.Message, Key: v.Key,
 	}
 }
 
 // keep appends a line to the record of what was decided of requests.
-func (client *Client) keep(ctx context.Context, desired *model.Desired, observed *model.Observed, line AuditLine) error {
+func (client *Client) keep(ctx context.Context, desired *model.Desired, observed *model.Observed, line auditLine) error {
 	if client.files == nil || observed.Cluster == nil {
 		return nil
 	}
@@ -194,7 +198,7 @@ func (client *Client) keep(ctx context.Context, desired *model.Desired, observed
 	if err != nil {
 		return err
 	}
-	return client.files.Append(ctx, resultsOf(desired, observed.Cluster.ID), AuditFile, append(data, '\n'))
+	return client.files.Append(ctx, resultsOf(desired, observed.Cluster.ID), auditFile, append(data, '\n'))
 }
 
 // Requests looks at the installed cluster of an observation and judges its requests for

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +20,8 @@ type Result struct {
 	ExitCode int             // 0 for success, else the code of the error
 }
 
-// How often a run looks, and how long it waits for what it cannot change.
+// How long a run waits for what it cannot change.
 const (
-	atOnce         = 500 * time.Millisecond // what is about to change
-	soonest        = time.Second
-	seldom         = 10 * time.Second
-	hot            = 15 * time.Second // after a change the next one is likely
-	checked        = time.Minute      // within which a service has looked at what was written
 	firstContact   = 45 * time.Second // a service that has never answered
 	firstAttempts  = 8                // and as often, of one that answers with errors
 	wrongAnswers   = 10 * time.Minute // answers in a row that are not the service's: a proxy gives some while the service starts
@@ -38,15 +32,11 @@ const (
 type run struct {
 	*Client
 	desired   *model.Desired
-	memory    model.Memory
-	noting    sync.Mutex // scopes are acted on side by side
+	turns     *Loop
 	watch     *watcher
-	offset    time.Duration // service's clock minus ours
 	started   time.Time
 	latest    Result // as of the last look
 	reporting sync.Mutex
-	quiet     time.Duration // how long nothing has changed, by the looks
-	changed   time.Time     // when something last changed, or was done
 	silence   silence
 	looked    time.Time     // when all was observed last
 	took      time.Duration // how long that took, and what was decided on it
@@ -56,7 +46,11 @@ type run struct {
 }
 
 // now is the present moment on the service's clock.
-func (r *run) now() time.Time { return r.clock.Now().Add(r.offset) }
+func (r *run) now() time.Time {
+	r.turns.mu.Lock()
+	defer r.turns.mu.Unlock()
+	return r.turns.now()
+}
 
 func (r *run) report(e model.Event) {
 	r.reporting.Lock()
@@ -127,8 +121,8 @@ func (r *run) waited(plan model.Plan) (ended bool, err error) {
 }
 
 func (client *Client) newRun(desired *model.Desired) *run {
-	r := &run{Client: client, desired: client.limited(desired), started: client.clock.Now()}
-	r.watch = newWatcher(r.report)
+	r := &run{Client: client, desired: client.limited(desired), turns: client.NewLoop(), started: client.clock.Now()}
+	r.turns.report, r.watch = r.report, newWatcher(r.report)
 	return r
 }
 
@@ -158,12 +152,11 @@ func (client *Client) limited(desired *model.Desired) *model.Desired {
 
 // steps is the loop itself.
 func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Result, error) {
-	var prior *model.Observed
 	for {
 		began := r.clock.Now()
 		observed, err := first, error(nil)
 		if first = nil; observed == nil {
-			observed, err = r.observePatiently(ctx, prior)
+			observed, err = r.observePatiently(ctx)
 			r.looked = r.clock.Now()
 		}
 		if err != nil {
@@ -173,41 +166,35 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 			observed = taken(observed)
 			r.desired = r.limited(asObserved(observed))
 		}
-		r.memory.Seen(observed, r.clock.Now())
-		plan := decide.Decide(r.desired, observed, r.memory, observed.At)
-		r.memory.Decided(plan)
-		missing := r.memory.Misses > 0
-		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew
-			if prior != nil {
-				prior.Detailed = time.Time{}
-			}
+		look := r.turns.Decide(r.desired, observed)
+		if look.missing && look.Plan.Fault == nil { // nothing is told, and everything asked for anew
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
 				return r.latest, r.left(ctx, err)
 			}
 			continue
 		}
-		changed := !missing && r.watch.reportChanges(r.desired, r.latest.Observed, observed, plan)
-		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
+		plan := look.Plan
+		changed := !look.missing && r.watch.reportChanges(r.desired, r.latest.Observed, observed, plan)
+		r.latest = Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
 		r.requestsSeen(ctx, observed, plan)
 		if !detach && r.asked(ctx, observed, plan) {
 			first = observed
 			continue
 		}
-		acted, ended, err := r.proceed(ctx, plan, detach)
+		acted, ended, err := r.proceed(ctx, look, detach)
 		if ended || err != nil {
 			return r.latest, err
 		}
 		if acted { // what it led to is looked at before anything is said of it
-			r.quiet, r.changed = 0, r.clock.Now()
 			continue
 		}
 		r.stillThere(plan)
 		r.took = r.clock.Now().Sub(began)
-		pause := r.pause(changed)
+		pause := r.turns.Pause(changed)
 		if !plan.Deadline.IsZero() {
 			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
 		}
-		glance, err := r.await(ctx, observed, pause)
+		glance, err := r.await(ctx, pause)
 		if err == nil && glance && r.clock.Now().Sub(r.looked) < seldom {
 			first, err = r.glance(ctx, observed)
 		}
@@ -219,27 +206,27 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 
 // proceed carries out what is to be done. Where nothing was, it says whether that is the
 // end.
-func (r *run) proceed(ctx context.Context, plan model.Plan, detach bool) (acted, ended bool, err error) {
+func (r *run) proceed(ctx context.Context, look Look, detach bool) (acted, ended bool, err error) {
 	if r.until != nil {
-		ended, err = r.waited(plan)
+		ended, err = r.waited(look.Plan)
 		return false, ended, err
 	}
-	if r.act(ctx, plan.Actions) > 0 {
+	if done, _ := r.turns.Act(ctx, look); len(done) > 0 { // the memory and the events have the errors
 		return true, false, nil
 	}
-	if ended, err = plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
-		ended, err = r.detached(plan)
+	if ended, err = look.Plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+		ended, err = r.detached(look.Plan)
 	}
 	return false, ended, err
 }
 
 // observePatiently observes, and puts up with a service that does not answer for a while.
-func (r *run) observePatiently(ctx context.Context, prior *model.Observed) (*model.Observed, error) {
-	began := r.clock.Now()
+func (r *run) observePatiently(ctx context.Context) (*model.Observed, error) {
+	began, first := r.clock.Now(), r.turns.Last().Observed == nil
 	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
 		seen := clock.Working(r.clock) // an observation is one moment: a fast clock waits for it
-		observed, err := r.observe(ctx, r.desired, prior, r.soon())
+		observed, err := r.turns.Observe(ctx, r.desired)
 		seen()
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
@@ -250,9 +237,8 @@ func (r *run) observePatiently(ctx context.Context, prior *model.Observed) (*mod
 			}
 		}
 		if err == nil {
-			r.offset = observed.At.Sub(r.clock.Now())
 			if r.watch.silence {
-				r.memory.LastError = ""
+				r.turns.noteError("")
 			}
 			r.watch.answered()
 			return observed, nil
@@ -266,7 +252,7 @@ func (r *run) observePatiently(ctx context.Context, prior *model.Observed) (*mod
 		}
 		since := r.clock.Now().Sub(began)
 		answers := fault != nil && fault.Status != 0
-		if prior == nil && since >= firstContact && (!answers || attempts >= firstAttempts) {
+		if first && since >= firstContact && (!answers || attempts >= firstAttempts) {
 			return nil, err
 		}
 		switch now := r.clock.Now(); {
@@ -280,120 +266,11 @@ func (r *run) observePatiently(ctx context.Context, prior *model.Observed) (*mod
 		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {
 			return nil, fmt.Errorf("%w; the service does not answer: %w", r.outOfTime(), err)
 		}
-		r.memory.LastError = err.Error()
+		r.turns.noteError(err.Error())
 		r.watch.silent(err)
 		r.stillSilent(err)
 		if err := r.clock.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
-}
-
-// pause is how long to wait before looking again: soon after a change, ever
-// less often while nothing happens.
-func (r *run) pause(changed bool) time.Duration {
-	if r.poll > 0 {
-		return r.poll
-	}
-	if changed || r.changed.IsZero() {
-		r.quiet, r.changed = 0, r.clock.Now()
-	}
-	r.quiet += max(soonest, r.quiet/2)
-	if !r.looksCostNothing() {
-		return min(seldom, max(soonest, r.quiet/2))
-	}
-	switch quiet := r.clock.Now().Sub(r.changed); {
-	case r.soon():
-		return atOnce
-	case quiet < hot:
-		return soonest
-	default:
-		return min(seldom, quiet/4)
-	}
-}
-
-// looksCostNothing says whether a look asks only a service that reports no change by itself, and
-// that a plane asks only as often as it bears.
-func (r *run) looksCostNothing() bool {
-	o := r.latest.Observed
-	return r.notifier == nil && o != nil && o.Spoke == nil && len(o.Machines) == 0
-}
-
-// soon says whether the next step is the service's, and likely to come within moments: hosts were
-// made what the file says, or the install was asked for.
-func (r *run) soon() bool {
-	o := r.latest.Observed
-	if o == nil || o.Cluster == nil || !r.looksCostNothing() {
-		return false
-	}
-	if s := o.Cluster.State; !s.BeforeInstall() && s != model.ClusterPreparing || len(r.latest.Plan.Blockers) > 0 {
-		return false
-	}
-	alone := !slices.ContainsFunc(r.latest.Plan.Waits, func(w model.Wait) bool { return w.Who != model.WhoService })
-	quiet := r.clock.Now().Sub(r.changed)
-	return quiet < hot || alone && quiet < checked
-}
-
-// sideBySide is how many scopes are acted on at once.
-const sideBySide = 8
-
-// act carries out a plan's actions: those of one scope in their order, scopes
-// side by side. It returns how many succeeded.
-func (r *run) act(ctx context.Context, actions []model.Action) int {
-	var scopes []model.Scope
-	byScope := map[model.Scope][]model.Action{}
-	for _, a := range actions {
-		if byScope[a.Scope] == nil {
-			scopes = append(scopes, a.Scope)
-		}
-		byScope[a.Scope] = append(byScope[a.Scope], a)
-	}
-	var (
-		group sync.WaitGroup
-		done  int
-		mu    sync.Mutex
-		slots = make(chan struct{}, sideBySide)
-	)
-	for _, scope := range scopes {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			for _, a := range byScope[scope] {
-				err := r.one(ctx, a)
-				if err != nil {
-					return // what follows in this scope stands on it
-				}
-				mu.Lock()
-				done++
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	return done
-}
-
-// one carries out one action and tells of it.
-func (r *run) one(ctx context.Context, a model.Action) error {
-	err := r.approving(ctx, a)
-	if err == nil {
-		err = r.Client.act(ctx, r.desired, r.latest.Observed, a, r.report)
-	}
-	if context.Cause(ctx) != nil && err != nil {
-		return err // the run is being left; nothing was refused
-	}
-	event := model.Event{Type: model.EventAction, Host: a.Scope.Host(), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
-	if err != nil {
-		event.State, event.Severity = "failed", model.SeverityWarning
-		if model.ForGood(err) {
-			event.Severity = model.SeverityError
-		}
-		event.Message = fmt.Sprintf("could not %s: %v", a.Task(), err)
-		event.Next = model.NextOf(err)
-	}
-	r.noting.Lock()
-	r.memory.Note(a, err, r.now())
-	r.noting.Unlock()
-	r.report(event)
-	return err
 }

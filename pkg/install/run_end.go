@@ -18,7 +18,7 @@ import (
 // detached says whether a run that waits for nothing may leave: not while an
 // action is still to be tried again, and not without saying what it could not do.
 func (r *run) detached(plan model.Plan) (done bool, err error) {
-	retry := r.memory.RefusalOf(plan)
+	retry := r.turns.refusalOf(plan)
 	if retry == nil {
 		return !inserting(r.latest.Observed), nil
 	}
@@ -74,7 +74,7 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a model.Action) bool {
 		return a.Kind != model.SaveNoIngress && a.Kind != model.SaveKubeconfig && a.Kind != model.SavePassword
 	})
-	r.act(ctx, saves)
+	_, _ = r.turns.carryOut(ctx, Look{Desired: r.desired, Observed: r.latest.Observed, Plan: r.latest.Plan}, saves) // the events have the errors
 }
 
 // outOfTime is the end of a run that has no more time.
@@ -83,7 +83,9 @@ func (r *run) outOfTime() *model.Fault {
 }
 
 func (r *run) outOfTimeAs(text string) *model.Fault {
-	return decide.OutOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.memory, text)
+	r.turns.mu.Lock()
+	defer r.turns.mu.Unlock()
+	return decide.OutOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.turns.memory, text)
 }
 
 // notTheService is the end of a run after something else than the service has answered for that time.

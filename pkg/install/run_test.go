@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,13 +14,13 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // plane is a service plane over the model world: each look lets time pass.
 type plane struct {
-	*world
+	*decidetest.World
 	mu      sync.Mutex                 // scopes are acted on side by side
 	refuse  func(a model.Action) error // before an action has its effect
 	lose    func(a model.Action) error // after it had
@@ -36,13 +38,13 @@ func (p *plane) Observe(context.Context, model.Query, *model.Observed) (*model.O
 		}
 	}
 	if !p.still {
-		p.pass()
+		p.Pass()
 	}
-	p.observed.At = time.Now()
+	p.Observed.At = time.Now()
 	if p.ahead != nil {
-		p.observed.At = p.observed.At.Add(p.ahead(p.looks))
+		p.Observed.At = p.Observed.At.Add(p.ahead(p.looks))
 	}
-	o := p.observed
+	o := p.Observed
 	o.Hosts = slices.Clone(o.Hosts)
 	for i := range o.Hosts {
 		o.Hosts[i].Settings = maps.Clone(o.Hosts[i].Settings)
@@ -62,7 +64,7 @@ func (p *plane) Act(_ context.Context, _ *model.Desired, a model.Action) error {
 			return err
 		}
 	}
-	if err := p.apply(a); err != nil {
+	if err := p.Apply(a); err != nil {
 		return err
 	}
 	if p.lose != nil {
@@ -126,21 +128,22 @@ func TestRunEnds(t *testing.T) {
 		},
 		"a host that the file does not name": {
 			change: func(p *plane) {
-				p.observed.Hosts = append(p.observed.Hosts, machine("stranger", "52:54:00:ff:ff:ff", 90))
+				p.Observed.Hosts = append(p.Observed.Hosts, decidetest.Machine("stranger", "52:54:00:ff:ff:ff", 90))
 			},
 			code: model.CodeNeedsUser, text: "52:54:00:ff:ff:ff", state: "needs-user",
 		},
 		"hints that fit no disk": {
-			change: func(p *plane) { p.desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" },
+			change: func(p *plane) { p.Desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" },
 			code:   model.CodeBlocked, text: "no disk fits", state: "blocked",
 		},
 		"objects that a hub does not take": {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
 					if a.Kind == model.RegisterInfraEnv {
-						c := p.observed.Cluster
+						c := p.Observed.Cluster
 						p.still, c.State = true, model.ClusterBlocked
-						c.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such ClusterImageSet"}}
+						c.Validations = []model.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure",
+							Message: "no such ClusterImageSet"}}
 					}
 					return nil
 				}
@@ -148,10 +151,11 @@ func TestRunEnds(t *testing.T) {
 			code: model.CodeBlocked, text: "no such ClusterImageSet", state: "blocked",
 		},
 		"somebody else's cluster": {
-			change: func(p *plane) { p.observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}} },
+			change: func(p *plane) { p.Observed.Others = []model.ClusterRef{{ID: "theirs", Name: "lab"}} },
 			code:   model.CodeNotFound, text: "theirs", state: "blocked",
 		},
-		"nobody boots a host": {change: func(p *plane) { p.still = true }, code: model.CodeNeedsUser, text: "waited 1h0m0s for cp-0 to boot", state: "needs-user"},
+		"nobody boots a host": {change: func(p *plane) { p.still = true }, code: model.CodeNeedsUser,
+			text: "waited 1h0m0s for cp-0 to boot", state: "needs-user"},
 		"nothing ever moves": {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
@@ -161,12 +165,13 @@ func TestRunEnds(t *testing.T) {
 			},
 			code: model.CodeTimeout, text: "not done after 4h0m0s, waiting for the service to prepare the installation; the installation goes on", state: "timed-out",
 		},
-		"secrets that are sent again": {change: func(p *plane) { p.desired.Options.ResendSecrets = true }, state: "installed"},
+		"secrets that are sent again": {change: func(p *plane) { p.Desired.Options.ResendSecrets = true }, state: "installed"},
 		"failed": {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
 					if a.Kind == model.StartInstall {
-						p.observed.Cluster.State, p.observed.Cluster.StatusInfo, p.still = model.ClusterFailed, "cluster has hosts in error", true
+						p.Observed.Cluster.State, p.Observed.Cluster.StatusInfo, p.still = model.ClusterFailed,
+							"cluster has hosts in error", true
 					}
 					return nil
 				}
@@ -176,9 +181,9 @@ func TestRunEnds(t *testing.T) {
 		"a preparation that fails three times": {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
-					if c := p.observed.Cluster; a.Kind == model.StartInstall {
+					if c := p.Observed.Cluster; a.Kind == model.StartInstall {
 						c.State, c.Preparation.Reason = model.ClusterReady, "image pull"
-						c.Preparation.FailedAt = append(c.Preparation.FailedAt, p.observed.At)
+						c.Preparation.FailedAt = append(c.Preparation.FailedAt, p.Observed.At)
 					}
 					return nil
 				}
@@ -189,7 +194,7 @@ func TestRunEnds(t *testing.T) {
 			change: func(p *plane) {
 				p.lose = func(a model.Action) error {
 					if a.Kind == model.StartInstall {
-						p.observed.Cluster.StatusInfo = "Cluster is installed but degraded. Failed OLM operators: lvm"
+						p.Observed.Cluster.StatusInfo = "Cluster is installed but degraded. Failed OLM operators: lvm"
 					}
 					return nil
 				}
@@ -238,13 +243,14 @@ func TestRunEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &plane{world: newWorld(&model.Desired{Spec: sample(3, 1), Options: model.Options{Run: "run1"}})}
+				p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1), Options: model.Options{Run: "run1"}})}
 				if test.change != nil {
 					test.change(p)
 				}
 				var events []model.Event
 				dir := t.TempDir()
-				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)), install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
+				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)),
+					install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Run: %v", err)
@@ -270,7 +276,7 @@ func TestRunEnds(t *testing.T) {
 func (p *plane) onceOnly(t *testing.T) {
 	t.Helper()
 	count := map[model.Kind]int{}
-	for _, a := range p.writes {
+	for _, a := range p.Writes {
 		count[a.Kind]++
 	}
 	for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv} {
@@ -282,26 +288,26 @@ func (p *plane) onceOnly(t *testing.T) {
 
 func TestRunInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}) })
-		_, err := install.New(p).Run(ctx, p.desired)
+		_, err := install.New(p).Run(ctx, p.Desired)
 		if model.CodeOf(err) != model.CodeInterrupted || model.NextOf(err) == "" {
 			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 	})
 }
 
-// TestRunPastItsDeadline ran out of time: nobody interrupted it.
+// TestRunPastItsDeadline ran out of time: no signal interrupted it.
 func TestRunPastItsDeadline(t *testing.T) {
 	for name, cause := range map[string]error{"": nil, "with a cause": errors.New("the shift is over")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
+				p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, cause)
 				defer cancel()
 				var last model.Event
-				result, err := install.New(p, install.WithEvents(func(e model.Event) { last = e })).Run(ctx, p.desired)
+				result, err := install.New(p, install.WithEvents(func(e model.Event) { last = e })).Run(ctx, p.Desired)
 				if model.CodeOf(err) != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.NextOf(err) == "" {
 					t.Errorf("Run: %v (code %d), last %+v", err, model.CodeOf(err), last)
 				}
@@ -312,40 +318,448 @@ func TestRunPastItsDeadline(t *testing.T) {
 
 func TestDetachLeavesWhenThereIsOnlyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &plane{world: newWorld(&model.Desired{Spec: sample(1, 0)}), still: true}
-		result, err := install.New(p).Detach(t.Context(), p.desired)
-		if err != nil || len(result.Plan.Waits) == 0 || len(p.observed.InfraEnvs) != 1 {
-			t.Errorf("Detach: %v, waits %v, InfraEnvs %v", err, result.Plan.Waits, p.observed.InfraEnvs)
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
+		result, err := install.New(p).Detach(t.Context(), p.Desired)
+		if err != nil || len(result.Plan.Waits) == 0 || len(p.Observed.InfraEnvs) != 1 {
+			t.Errorf("Detach: %v, waits %v, InfraEnvs %v", err, result.Plan.Waits, p.Observed.InfraEnvs)
 		}
 	})
 }
 
-func TestOptionalWorkersDoNotHoldTheOthers(t *testing.T) {
-	c := sample(3, 2)
-	one := 1
-	c.Spec.Topology.Required = spec.Required{Workers: &one, Within: spec.Duration(30 * time.Minute)}
-	w := newWorld(&model.Desired{Spec: c})
-	started := time.Time{}
-	for range 60 {
-		if err := settle(w); err != nil {
+// TestRunAddsNodes to its ends.
+func TestRunAddsNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		absent string
+		fails  bool
+		code   model.Code
+		text   string
+	}{
+		"added":      {code: 0},
+		"never came": {absent: "worker-1", code: model.CodeNeedsUser, text: "worker-1 to boot the discovery image lab"},
+		"failed":     {fails: true, code: model.CodeFailed, text: "add nodes to lab.: not added: worker-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := decidetest.InstalledWithout(t, decidetest.Sample(3, 2), false)
+				w.Absent, w.Desired.Options.AddNodes = test.absent, true
+				p := &plane{World: w} // which lives by the bubble's clock
+				w.Observed.InfraEnvs[0].Created = time.Now().Add(-2 * time.Hour)
+				w.Observed.InfraEnvs[0].Image.Created = w.Observed.InfraEnvs[0].Created
+				w.Observed.Cluster.InstallCompleted = time.Now().Add(-time.Hour)
+				if test.fails {
+					p.lose = func(a model.Action) error {
+						if a.Kind == model.InstallHost {
+							p.Host(a.Target).State = model.HostFailed
+						}
+						return nil
+					}
+				}
+				result, _, err := runFor(t, p, false, install.WithTimeouts(12*time.Hour, time.Hour))
+				if result.ExitCode != int(test.code) ||
+					err != nil && !strings.Contains(strings.Replace(err.Error(), "lab.example.com", "lab.", 1), test.text) {
+					t.Fatalf("code %d: %v", result.ExitCode, err)
+				}
+				if test.code != 0 {
+					if model.NextOf(err) == "" {
+						t.Error("nothing says what to do next")
+					}
+					return
+				}
+				writes := len(p.Writes)
+				if _, _, err := runFor(t, p, false); err != nil || len(p.Writes) != writes {
+					t.Errorf("a second run: %v, writes %v", err, decidetest.Keys(p.Writes[writes:]))
+				}
+			})
+		})
+	}
+}
+
+// TestAdoptInstalled ends well, and has written the mark and nothing else.
+func TestAdoptInstalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), false)
+		w.Observed.Cluster.Owned, w.Observed.Cluster.MarkedAnytime = false, true
+		w.Desired.Options.Adopt = w.Observed.Cluster.ID
+		p := &plane{World: w}
+		result, err := install.New(p).Run(t.Context(), w.Desired)
+		if err != nil || result.Verdict != model.VerdictInstalled || strings.Join(decidetest.Keys(w.Writes), " ") != "cluster/adopt" ||
+			!w.Observed.Cluster.Owned {
+			t.Errorf("%v: %s, writes %v", err, result.Verdict, decidetest.Keys(w.Writes))
+		}
+	})
+}
+
+// TestResultsOfAnEarlierCluster are neither taken for those of the cluster that a
+// run registers, nor lost: the service may have forgotten a cluster that runs.
+func TestResultsOfAnEarlierCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		files := install.NewFiles(dir)
+		name := decidetest.Sample(1, 0).Metadata.Name
+		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
+			if _, err := files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
+		p.Observed.Cluster = nil
+		_, _, _ = runFor(t, p, true, install.WithFiles(files))
+		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {
+			t.Errorf("the earlier kubeconfig is taken for the new one: %q", theirs)
+		}
+		if kept, err := os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")); err != nil || string(kept) != "earlier" {
+			t.Errorf("the earlier kubeconfig is %q: %v", kept, err)
+		}
+	})
+}
+
+// deletedPlane is a service whose cluster a user deletes, or that does not
+// show it for some looks.
+type deletedPlane struct {
+	*plane
+	at     func(*model.Observed) bool // when the cluster begins to be missing
+	looks  int                        // how often it is not shown, -1: it is deleted
+	gone   bool
+	wrote  int           // as it was deleted
+	absent time.Time     // since then
+	bore   time.Duration // until the last look
+}
+
+func (p *deletedPlane) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
+	o, err := p.plane.Observe(ctx, query, prior)
+	if err != nil || o.Cluster == nil {
+		return o, err
+	}
+	if !p.gone && p.at(o) {
+		p.gone, p.absent, p.wrote = true, time.Now(), len(p.Writes)
+	}
+	if !p.gone || p.looks == 0 {
+		return o, nil
+	}
+	p.looks--
+	p.bore = time.Since(p.absent)
+	return &model.Observed{At: o.At}, nil
+}
+
+func TestClusterThatAUserDeletes(t *testing.T) {
+	always := func(*model.Observed) bool { return true }
+	inState := func(state model.ClusterState) func(*model.Observed) bool {
+		return func(o *model.Observed) bool { return o.Cluster.State == state }
+	}
+	imaged := func(o *model.Observed) bool { return len(o.InfraEnvs) > 0 }
+	for name, test := range map[string]struct {
+		at    func(*model.Observed) bool
+		looks int
+		code  model.Code // 0: installed
+	}{
+		"as soon as it is registered":           {always, -1, model.CodeNotFound},
+		"while its hosts come":                  {imaged, -1, model.CodeNotFound},
+		"while it installs":                     {inState(model.ClusterInstalling), -1, model.CodeNotFound},
+		"a list that is old right after it":     {always, 1, 0},
+		"a list that is old for some looks":     {always, 5, 0},
+		"a cluster that is missing for a look":  {imaged, 1, 0},
+		"a cluster that is missing for 2 looks": {inState(model.ClusterInstalling), 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &deletedPlane{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
+					Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
+				var events []model.Event
+				result, err := install.New(p, install.WithEvents(func(e model.Event) {
+					events = append(events,
+						e)
+				})).Run(t.Context(), p.Desired)
+				if n := p.Count(model.RegisterCluster); n != 1 {
+					t.Errorf("registered %d times", n)
+				}
+				if !p.gone {
+					t.Fatal("the cluster was never missing")
+				}
+				if test.code == 0 {
+					if err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
+					model.NextOf(err) == "" {
+					t.Errorf("Run: %v (code %d), Next %q", err, model.CodeOf(err), model.NextOf(err))
+				}
+				if len(p.Writes) != p.wrote {
+					t.Errorf("written after the cluster was deleted: %v", p.Writes[p.wrote:])
+				}
+				if result.Observed == nil || result.Observed.Cluster != nil {
+					t.Error("the result still has the cluster")
+				}
+				if p.bore > time.Minute {
+					t.Errorf("found out only after %s", p.bore)
+				}
+				for _, e := range events[1:] {
+					if e.Key == "cluster/state" && e.State == "Absent" {
+						t.Errorf("told that there is none yet: %+v", e)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A service that a controller tells of the hosts is not told to start while the
+// controller may still be at it.
+func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		passesOn bool
+		differs  bool
+		want     time.Duration // from the first look to the start
+	}{
+		"passed on":               {passesOn: true, differs: true, want: 5 * time.Second},
+		"taken at once":           {differs: true},
+		"nothing to be passed on": {passesOn: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := decidetest.ReadyHub(t, decidetest.Sample(3, 0))
+			w.Observed.Cluster.PassesOn = test.passesOn
+			if test.differs {
+				delete(w.Observed.Hosts[1].Settings, model.SettingHostname)
+			}
+			began, took := time.Now(), time.Duration(-1)
+			p := &plane{World: w, still: true, refuse: func(a model.Action) error {
+				if a.Kind == model.StartInstall {
+					took = time.Since(began)
+				}
+				return nil
+			}}
+			_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), w.Desired)
+			if took < test.want || took > 2*test.want {
+				t.Errorf("%s: started after %v (run: %v)", name, took, err)
+			}
+		})
+	}
+}
+
+// A cluster that goes on stalling is touched once a minute, and each time it is
+// told.
+func TestNudgedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := decidetest.ReadyHub(t, decidetest.Sample(3, 0))
+		var nudged []model.Event
+		p := &plane{World: w, still: true}
+		w.Observed.Cluster.Released = true
+		w.Observed.Cluster.Stalled = time.Now()
+		p.lose = func(a model.Action) error { // no touch helps
+			w.Observed.Cluster.Stalled = time.Now().Add(-time.Hour)
+			return nil
+		}
+		w.Observed.InfraEnvs[0].Image = model.Image{State: model.ImageReady}
+		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e model.Event) {
+			if e.Reason == string(model.NudgeCluster) {
+				nudged = append(nudged, e)
+			}
+		}))
+		_, err := installer.Run(t.Context(), w.Desired)
+		if model.CodeOf(err) != model.CodeTimeout {
+			t.Errorf("ended with %v", err)
+		}
+		if len(nudged) < 9 || len(nudged) > 10 || !strings.Contains(nudged[0].Message, "every host is in sync") {
+			t.Errorf("%d events: %+v", len(nudged), nudged)
+		}
+	})
+}
+
+// That an end cannot be written down makes no installed cluster a failed one.
+func TestRecordInstalled(t *testing.T) {
+	for name, refuse := range map[string]error{
+		"recorded":         nil,
+		"refused for good": &model.Fault{Permanent: true, Err: errors.New("forbidden")},
+		"refused for now":  &model.Fault{Err: errors.New("conflict")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})
+			w.Hub = true
+			var tried, told int
+			p := &plane{World: w, refuse: func(a model.Action) error {
+				if a.Kind != model.RecordInstalled {
+					return nil
+				}
+				tried++
+				return refuse
+			}}
+			installer := install.New(p, install.WithEvents(func(e model.Event) {
+				if e.Reason == string(model.RecordInstalled) {
+					told++
+				}
+			}))
+			result, err := installer.Run(t.Context(), w.Desired)
+			if err != nil || result.Verdict != model.VerdictInstalled || tried == 0 || told != tried {
+				t.Errorf("%s: %v, %s, tried %d, told %d", name, err, result.Verdict, tried, told)
+			}
+			if recorded := !w.Observed.Cluster.Unrecorded; recorded != (refuse == nil) {
+				t.Errorf("%s: recorded %v", name, recorded)
+			}
+		})
+	}
+}
+
+// telling is a service that tells of changes, at times since it began.
+type telling struct {
+	*plane
+	at    []time.Duration
+	began time.Time
+	asked []time.Duration // when it was looked at
+}
+
+func (s *telling) Changed(model.Query) <-chan struct{} {
+	given := make(chan struct{})
+	for _, at := range s.at {
+		if left := at - time.Since(s.began); left > 0 {
+			time.AfterFunc(left, func() { close(given) })
+			break
+		}
+	}
+	return given
+}
+
+// A run looks again at once when the service tells that something has changed, and not before
+// what comes together has come.
+func TestRunIsWoken(t *testing.T) {
+	for name, test := range map[string]struct {
+		at       []time.Duration
+		interval time.Duration
+		looks    int           // in the two minutes that it has
+		within   time.Duration // of a change, the next look
+	}{
+		"told of nothing": {looks: 18},
+		"told once":       {at: []time.Duration{63 * time.Second}, looks: 19, within: 100 * time.Millisecond},
+		"told twice": {at: []time.Duration{63 * time.Second, 64 * time.Second}, looks: 20,
+			within: 100 * time.Millisecond},
+		"told often, and looked at once": {at: []time.Duration{63 * time.Second, 63*time.Second + 50*time.Millisecond}, looks: 19,
+			within: 100 * time.Millisecond},
+		"told, and asked not to hurry": {at: []time.Duration{63 * time.Second}, interval: 30 * time.Second, looks: 5,
+			within: 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
+				w.Observed.Cluster.State = model.ClusterPreparing
+				s := &telling{plane: &plane{World: w, still: true}, at: test.at, began: time.Now()}
+				s.observe = func(int) error {
+					s.asked = append(s.asked, time.Since(s.began))
+					return nil
+				}
+				_, err := install.New(s, install.WithTimeouts(2*time.Minute, time.Hour),
+					install.WithPollInterval(test.interval)).Run(t.Context(), s.Desired)
+				if model.CodeOf(err) != model.CodeTimeout {
+					t.Fatal(err)
+				}
+				if len(s.asked) != test.looks {
+					t.Errorf("looks at %v, want %d", s.asked, test.looks)
+				}
+				for _, at := range test.at {
+					next := 2 * time.Minute
+					for _, look := range s.asked {
+						if look > at {
+							next = min(next, look)
+						}
+					}
+					if next-at > test.within {
+						t.Errorf("the change at %s is looked at at %s", at, next)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestReimageGoesOnByItself once the hosts came back, with one change of the
+// image and one install.
+func TestReimageGoesOnByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{World: decidetest.ReadyWorld(t, decidetest.Sample(3, 0))}
+		p.Desired.Spec.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
+		p.Desired.Options.Reimage = true
+		if _, _, err := runFor(t, p, false); err != nil {
 			t.Fatal(err)
 		}
-		w.pass()
-		// The last worker never comes.
-		w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h model.Host) bool { return h.ID == "host-worker-1" })
-		cluster := w.observed.Cluster
-		if cluster != nil && cluster.State == model.ClusterDiscovering && len(w.observed.Hosts) == 4 && w.observed.Hosts[3].State == model.HostReady {
-			cluster.State = model.ClusterReady
+		if p.Count(model.UpdateInfraEnv) != 1 || p.Count(model.StartInstall) != 1 {
+			t.Errorf("wrote %v", decidetest.Keys(p.Writes))
 		}
-		if cluster != nil && started.IsZero() {
-			started = cluster.InstallStarted
+	})
+}
+
+// forgetful is a plane whose service does not answer for some looks: it gives
+// its last picture then, which lacks what was written since.
+type forgetful struct {
+	*plane
+	last   *model.Observed
+	wrote  bool
+	silent int // looks after a write that are not answered
+	left   int
+}
+
+func (f *forgetful) Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error) {
+	if f.wrote {
+		f.wrote, f.left = false, f.silent
+	}
+	if f.left > 0 && f.last != nil {
+		f.left--
+		old := *f.last
+		old.At, old.Stale = time.Now(), "connection refused"
+		return &old, nil
+	}
+	var err error
+	f.last, err = f.plane.Observe(ctx, query, prior)
+	return f.last, err
+}
+
+func (f *forgetful) Act(ctx context.Context, desired *model.Desired, a model.Action) error {
+	f.mu.Lock()
+	f.wrote = true
+	f.mu.Unlock()
+	return f.plane.Act(ctx, desired, a)
+}
+
+// TestNothingIsWrittenOnAnOldPicture lets the service fall silent after every
+// write: an old picture would have it written again.
+func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
+	for _, silent := range []int{1, 5, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &forgetful{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1),
+				Options: model.Options{Run: "run1"}})}, silent: silent}
+			if _, err := install.New(p, install.WithTimeouts(0, 0)).Run(t.Context(), p.Desired); err != nil {
+				t.Fatalf("silent for %d looks: %v", silent, err)
+			}
+			kinds := map[model.Kind]int{}
+			for _, a := range p.Writes {
+				kinds[a.Kind]++
+			}
+			for _, kind := range []model.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.StartInstall} {
+				if kinds[kind] != 1 {
+					t.Errorf("silent for %d looks: %s was written %d times", silent, kind, kinds[kind])
+				}
+			}
+		})
+	}
+}
+
+// TestSilenceEndsAsTimedOut says of a service that fell silent for good that
+// nothing is known, not that the install failed.
+func TestSilenceEndsAsTimedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
+		p.answersOnly(3)
+		_, err := install.New(p).Run(t.Context(), p.Desired)
+		if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
-	}
-	plan := w.decide()
-	if plan.Verdict != model.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1"}) {
-		t.Errorf("verdict %s (%s), missing %v", plan.Verdict, plan.Message, plan.Missing)
-	}
-	if waited := started.Sub(start); waited < 30*time.Minute {
-		t.Errorf("the install was started after %s, without waiting for the other worker", waited)
+	})
+}
+
+// answersOnly answers so many looks and no more.
+func (p *plane) answersOnly(looks int) {
+	p.observe = func(n int) error {
+		if n > looks {
+			return &model.Fault{Err: errors.New("connection refused")}
+		}
+		return nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // TestAnotherCauseIsTold has a blocker stand with other words, and then with another
 // remedy: only that is worth a line. Its key stays, by which is known for how long
-// somebody has been waited for.
+// a person has been waited for.
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })
@@ -56,7 +56,8 @@ func TestTimeLeftOfFinalizing(t *testing.T) {
 		percent int
 		since   time.Duration // in this state
 		want    time.Duration
-	}{{80, 0, 20 * time.Minute}, {80, 5 * time.Minute, 15 * time.Minute}, {92, 5 * time.Minute, 4 * time.Minute}, {95, 12 * time.Minute, time.Minute}, {100, 40 * time.Minute, time.Minute}} {
+	}{{80, 0, 20 * time.Minute}, {80, 5 * time.Minute, 15 * time.Minute}, {92, 5 * time.Minute, 4 * time.Minute},
+		{95, 12 * time.Minute, time.Minute}, {100, 40 * time.Minute, time.Minute}} {
 		o := &model.Observed{At: now, Cluster: &model.Cluster{State: model.ClusterFinalizing, StatusSince: now.Add(-test.since)}}
 		o.Cluster.Progress = model.ClusterProgress{Percent: test.percent, FinalizingSince: now}
 		if percent, left := progress(o); percent != test.percent || left != test.want {

@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -129,7 +129,9 @@ func read(t *testing.T, path string, o convert.Options) (*spec.Cluster, error) {
 	}
 	converted, err := convert.Read(t.Context(), path, o)
 	if errors.Is(err, convert.ErrIsCluster) {
-		return spec.LoadAny(t.Context(), path, o.Env)
+		env := o.Env
+		env.Nodes = true
+		return spec.Load(t.Context(), path, env)
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +149,7 @@ func (in input) valid(t *testing.T) *spec.Cluster {
 	t.Helper()
 	c, err := in.read(t)
 	if err == nil {
-		_, err = machine.CheckNetworks(c)
+		_, err = boot.CheckNetworks(c)
 	}
 	switch {
 	case in.refused == "" && err != nil:
@@ -216,7 +218,7 @@ func TestWrittenIsValid(t *testing.T) {
 				}
 				again, err := read(t, dir, convert.Options{Version: c.Spec.OpenShift.Version, AcceptUnknownHosts: true})
 				if err == nil {
-					_, err = machine.CheckNetworks(again)
+					_, err = boot.CheckNetworks(again)
 				}
 				switch {
 				case err != nil && len(lost) == 0:

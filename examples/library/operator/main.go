@@ -32,8 +32,9 @@ func run(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	client := install.New(&rehearsal{})
 	c := controller{
-		client:  install.New(&rehearsal{}),
+		loop:    client.NewLoop(),
 		desired: &model.Desired{Spec: cluster, Options: model.Options{Run: "rehearsal"}},
 	}
 	for {
@@ -83,35 +84,31 @@ func (r *rehearsal) Credential(_ context.Context, _, name string) ([]byte, error
 
 // controller is the state of a reconciler between two calls.
 type controller struct {
-	client  *install.Client
+	loop    *install.Loop
 	desired *model.Desired
-	memory  model.Memory // in an operator: kept in the process, or as JSON in an object
-	prior   *model.Observed
 }
 
 // reconcile looks, decides, and carries out the actions of its scopes. It reports whether there was anything to do.
 func (c *controller) reconcile(ctx context.Context) (again bool, err error) {
-	observed, err := c.client.Observe(ctx, c.desired, c.prior)
+	observed, err := c.loop.Observe(ctx, c.desired)
 	if err != nil {
 		return false, err
 	}
-	c.prior = observed
-	c.memory.Seen(observed, time.Now())
-	plan := install.Decide(c.desired, observed, c.memory, observed.At)
-	c.memory.Decided(plan)
-	if len(plan.Actions) == 0 {
-		report(plan)
-		return false, nil
-	}
-	for _, action := range plan.Actions {
-		if action.Scope != model.ScopeCluster && !strings.HasPrefix(string(action.Scope), "infraenv/") {
-			continue // another reconciler's
+	look := c.loop.Decide(c.desired, observed)
+	scopes := []model.Scope{model.ScopeCluster} // those of hosts are another reconciler's
+	for _, action := range look.Plan.Actions {
+		if strings.HasPrefix(string(action.Scope), "infraenv/") {
+			scopes = append(scopes, action.Scope)
 		}
-		err := c.client.Act(ctx, c.desired, observed, action)
-		c.memory.Note(action, err, observed.At)
-		fmt.Printf("did %s: %s (%v)\n", action.Kind, action.Reason, err)
 	}
-	return true, nil
+	done, err := c.loop.Act(ctx, look, scopes...)
+	for _, action := range done {
+		fmt.Printf("did %s: %s\n", action.Kind, action.Reason)
+	}
+	if len(done) == 0 && err == nil {
+		report(look.Plan)
+	}
+	return len(done) > 0, err
 }
 
 // report prints what a reconciler would write into the status of its object.

@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -63,7 +63,7 @@ func (f *Foreign) Options() convert.Options {
 
 // LoadToInstall reads a cluster to make something of it: nothing is lost unasked.
 func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
-	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), spec.Load)
+	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), false)
 	if err == nil {
 		err = a.checkNetworks(cluster)
 	}
@@ -73,7 +73,7 @@ func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spe
 // checkNetworks refuses static networks that are wrong, or that an image cannot have that
 // oaictl makes, and warns of what is ignored.
 func (a *App) checkNetworks(c *spec.Cluster) error {
-	notes, err := machine.CheckNetworks(c)
+	notes, err := boot.CheckNetworks(c)
 	for _, note := range notes {
 		a.Warn("%s", note)
 	}
@@ -83,7 +83,7 @@ func (a *App) checkNetworks(c *spec.Cluster) error {
 // LoadAny is LoadToInstall for what takes a file of kind Nodes as well. Which cluster that
 // adds to is known once the service was asked: spec.Cluster.AddedTo.
 func (a *App) LoadAny(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
-	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), spec.LoadAny)
+	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), true)
 	if err == nil {
 		err = a.checkNetworks(cluster)
 	}
@@ -111,22 +111,19 @@ func (f *Foreign) rule() lossRule {
 	return lossRefused
 }
 
-// loader reads a file of oaictl's own format: spec.Load or spec.LoadAny.
-type loader func(ctx context.Context, file string, env spec.Env) (*spec.Cluster, error)
-
 // Load reads the cluster that a file describes, to look at it or to find it.
 func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
-	return a.look(ctx, file, spec.Load)
+	return a.look(ctx, file, false)
 }
 
 // LoadMachines is Load for what takes a file of kind Nodes as well.
 func (a *App) LoadMachines(ctx context.Context, file string) (*spec.Cluster, error) {
-	return a.look(ctx, file, spec.LoadAny)
+	return a.look(ctx, file, true)
 }
 
-func (a *App) look(ctx context.Context, file string, load loader) (*spec.Cluster, error) {
+func (a *App) look(ctx context.Context, file string, nodes bool) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, load)
+	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, nodes)
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &model.Fault{
 			Code: model.CodeInput, Permanent: true, Err: failed.Err,
@@ -136,8 +133,8 @@ func (a *App) look(ctx context.Context, file string, load loader) (*spec.Cluster
 	return cluster, err
 }
 
-func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options, load loader) (*spec.Cluster, error) {
-	source, err := a.open(ctx, file, how, load)
+func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options, nodes bool) (*spec.Cluster, error) {
+	source, err := a.open(ctx, file, how, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -191,16 +188,17 @@ type Source struct {
 
 // Open reads any known format. What none claims is read as a cluster.yaml, which explains.
 func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
-	return a.open(ctx, file, how, spec.LoadAny)
+	return a.open(ctx, file, how, true)
 }
 
 // open does not hold up an interrupt: a pipe may have no writer, and a large file takes seconds.
-func (a *App) open(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
-	return Interruptible(ctx, func() (*Source, error) { return a.read(ctx, file, how, load) })
+func (a *App) open(ctx context.Context, file string, how convert.Options, nodes bool) (*Source, error) {
+	return Interruptible(ctx, func() (*Source, error) { return a.read(ctx, file, how, nodes) })
 }
 
-func (a *App) read(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
+func (a *App) read(ctx context.Context, file string, how convert.Options, nodes bool) (*Source, error) {
 	env := a.specEnv()
+	env.Nodes = nodes
 	how.Env = env
 	if file == "-" && env.Stdin != nil {
 		data, err := io.ReadAll(io.LimitReader(env.Stdin, largestInput))
@@ -233,13 +231,13 @@ func (a *App) read(ctx context.Context, file string, how convert.Options, load l
 			}
 		}
 		if err != nil || format == convert.FormatCluster {
-			cluster, err := load(ctx, file, env)
+			cluster, err := spec.Load(ctx, file, env)
 			return &Source{Cluster: cluster}, err
 		}
 	}
 	converted, err := convert.Read(ctx, file, how)
 	if errors.Is(err, convert.ErrIsCluster) {
-		cluster, err := load(ctx, file, env)
+		cluster, err := spec.Load(ctx, file, env)
 		return &Source{Cluster: cluster}, err
 	}
 	if err != nil {
@@ -260,7 +258,7 @@ func (a *App) read(ctx context.Context, file string, how convert.Options, load l
 		}
 		return beside(path)
 	}
-	cluster, err := load(ctx, name, env)
+	cluster, err := spec.Load(ctx, name, env)
 	if err != nil {
 		return nil, err
 	}

@@ -113,19 +113,19 @@ func (a *App) ForgetImages(ctx context.Context, envs []model.InfraEnv) {
 		return // so that there is none
 	}
 	for _, env := range envs {
-		if err := boot.ForgetImage(ctx, dir, env); err != nil {
+		if err := boot.ForgetImages(ctx, dir, nil, env); err != nil {
 			a.Warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
 		}
 	}
 }
 
 // ForgetImagesOf does so for a cluster that the service does not have any more.
-func (a *App) ForgetImagesOf(c *spec.Cluster) {
+func (a *App) ForgetImagesOf(ctx context.Context, c *spec.Cluster) {
 	dir, err := a.ImageCacheDir()
 	if err != nil {
 		return
 	}
-	if err := boot.ForgetImages(dir, c); err != nil {
+	if err := boot.ForgetImages(ctx, dir, c); err != nil {
 		a.Warn("not all images of %s could be removed from %s: %v. They hold the pull secret: delete them", c.Metadata.Name, dir, err)
 	}
 }

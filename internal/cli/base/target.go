@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -191,5 +190,5 @@ func (a *App) IDOnHub(cluster *spec.Cluster) string {
 	if a.Globals.Backend != BackendHub || cluster.Existing() != "" {
 		return ""
 	}
-	return cmp.Or(a.Globals.Kube.Scope(), render.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
+	return cmp.Or(a.Globals.Kube.Scope(), cluster.HubNamespace()) + "/" + cluster.Metadata.Name
 }

@@ -194,7 +194,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if err != nil {
 		return err
 	}
-	o.ForgetImagesOf(cluster)
+	o.ForgetImagesOf(ctx, cluster)
 	seen := &install.Found{Ref: model.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
 	if len(cluster.BootedByBMC()) == 0 {
 		return gone

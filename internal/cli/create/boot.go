@@ -48,7 +48,7 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *model.Desired, ob
 
 // bootMachines is nil where no machine of the file has a BMC.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *model.Desired, log *runlog.Log) (*bootedMachines, error) {
-	if len(boot.ToBoot(desired).BootedByBMC()) == 0 {
+	if len(desired.ToBoot().BootedByBMC()) == 0 {
 		return nil, nil
 	}
 	proxy, err := base.ProxyURL(o.boot.BMCProxy)

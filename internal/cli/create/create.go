@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -243,7 +242,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, servi
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.checkHosts(o.File, boot.ToBoot(desired).BootedByBMC(), o.Detach); err != nil {
+	if err := o.boot.checkHosts(o.File, desired.ToBoot().BootedByBMC(), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {

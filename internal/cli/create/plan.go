@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -111,7 +110,7 @@ func (o *planOptions) addNodes(desired *model.Desired) {
 }
 
 func (o *runOptions) show(ctx context.Context, service *install.Client, desired *model.Desired) error {
-	booted := boot.ToBoot(desired).BootedByBMC()
+	booted := desired.ToBoot().BootedByBMC()
 	installer, err := observingClient(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err

@@ -39,14 +39,17 @@ func NewSchema(a *base.App) *cobra.Command {
 	return command
 }
 
+// schemaKinds are the kinds of files that have a schema.
+func schemaKinds() []string { return []string{spec.Kind, spec.KindNodes} }
+
 // DocumentKinds are the kinds of files that have a schema, as --kind takes them.
 func DocumentKinds() []string {
-	return document.Each(schema.Kinds(), strings.ToLower)
+	return document.Each(schemaKinds(), strings.ToLower)
 }
 
 // documentKind is the kind that --kind names, in any case.
 func documentKind(given string) (string, error) {
-	for _, kind := range schema.Kinds() {
+	for _, kind := range schemaKinds() {
 		if strings.EqualFold(given, kind) {
 			return kind, nil
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -87,7 +86,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
 	defer shown.End()
 	defer shown.wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again, Begins: iso.CheckStart}).
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: fetch.DefaultCap, Client: client, Clock: o.Clock, Again: shown.again, Begins: iso.CheckStart}).
 		Get(ctx, source, shown.Show)
 	if err != nil {
 		return nil, fetchFault(location, err)

@@ -148,18 +148,18 @@ func (o *options) kept(meant install.Target) (access, error) {
 		}
 		folder = all[0]
 	}
-	lies, err := install.ReadKept(o.Dir, folder, model.KubeconfigFile)
+	path, data, owner, err := install.ReadKept(o.Dir, folder, model.KubeconfigFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return access{}, fs.ErrNotExist
 	}
 	var out access
 	if err == nil {
-		out, err = made(lies.Path, lies.Data, meant)
+		out, err = made(path, data, meant)
 	}
 	if err != nil {
-		return access{}, o.notKept(lies.Path, folder, err)
+		return access{}, o.notKept(path, folder, err)
 	}
-	out.folder, out.ID = folder, cmp.Or(lies.ClusterID, out.ID)
+	out.folder, out.ID = folder, cmp.Or(owner, out.ID)
 	out.name = cmp.Or(out.name, folder)
 	return out, nil
 }

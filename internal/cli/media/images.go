@@ -220,12 +220,13 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 
 func (o *hostMediaOptions) notRegistered(err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
-	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
+	missing, none := errors.AsType[*boot.NoInfraEnvError](err)
+	if !is || !none {
 		return err
 	}
 	advised := *fault
 	advised.Next = model.Command("create cluster -f", names.Quoted(o.File), "--detach")
-	if errors.Is(err, boot.ErrInstalled) {
+	if missing.Installed {
 		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
 		advised.Next = model.Command("add-node -f", names.Quoted(o.File))
 	}

@@ -19,9 +19,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
-// CacheLimit is how many bytes of live images are kept: those of a few versions.
-const CacheLimit = 20 << 30
-
 // BaseError is what is wrong with a live image that machines shall boot. With no reason
 // but Err it is no live image, or cannot be read.
 type BaseError struct {
@@ -147,7 +144,7 @@ func (b *baseImage) bring() (*liveImage, error) {
 		}
 		return &liveImage{Base: base, file: file}, nil
 	}
-	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.recordProgress)
+	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: fetch.DefaultCap, Client: b.client, Again: b.again}).Get(b.ctx, source, b.recordProgress)
 	if err != nil {
 		return nil, err
 	}

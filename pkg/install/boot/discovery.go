@@ -20,13 +20,17 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
-// Why a host has no image yet.
-var (
-	// ErrInstalled is of a host that can only be added to the installed cluster.
-	ErrInstalled = errors.New("the cluster is installed, and the host is no part of it")
-	// ErrNotRegistered is of a cluster whose InfraEnv has still to be registered.
-	ErrNotRegistered = errors.New("the service has none yet that the host boots from")
-)
+// NoInfraEnvError says why a host has no discovery image: no InfraEnv is registered for it.
+type NoInfraEnvError struct {
+	Installed bool // the cluster is installed, and the host can only be added to it
+}
+
+func (e *NoInfraEnvError) Error() string {
+	if e.Installed {
+		return "the cluster is installed, and the host is no part of it"
+	}
+	return "the service has none yet that the host boots from"
+}
 
 // Service is what a service has of discovery images. [rest.Plane] and [hub.Plane] are such.
 type Service interface {
@@ -65,12 +69,12 @@ func (d *discovery) envOf(ctx context.Context, host string) (model.InfraEnv, err
 	env, known := install.NewSnapshot(d.desired, observed).InfraEnv(host)
 	if !known && observed.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
 		return model.InfraEnv{}, &model.Fault{
-			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,
+			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: &NoInfraEnvError{Installed: true},
 		}
 	}
 	if !known {
 		return model.InfraEnv{}, &model.Fault{
-			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrNotRegistered,
+			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: &NoInfraEnvError{},
 		}
 	}
 	d.observed = observed
@@ -176,17 +180,19 @@ func cachedImage(env model.InfraEnv) fetch.Source {
 	return fetch.Source{Location: "https://service/full.iso", Name: "the full image of InfraEnv " + env.ID}
 }
 
-// ForgetImage removes the image of an InfraEnv that is gone from a cache: it holds the
-// pull secret of its cluster.
-func ForgetImage(ctx context.Context, cache string, env model.InfraEnv) error {
-	_, err := fetch.New(fetch.Config{Dir: cache}).Forget(ctx, cachedImage(env))
-	return err
-}
-
-// ForgetImages does so with all images of a cluster that the service does not have any
-// more, nor its InfraEnvs.
-func ForgetImages(cache string, cluster *spec.Cluster) error {
-	return fetch.New(fetch.Config{Dir: cache}).ForgetOf(imageOwner(cluster))
+// ForgetImages removes the images of InfraEnvs that are gone from a cache: they hold the pull secret of their cluster. Where
+// cluster is given, the service has it no more, and all of its images are removed, too.
+func ForgetImages(ctx context.Context, cache string, cluster *spec.Cluster, envs ...model.InfraEnv) error {
+	images := fetch.New(fetch.Config{Dir: cache})
+	var errs []error
+	for _, env := range envs {
+		_, err := images.Forget(ctx, cachedImage(env))
+		errs = append(errs, err)
+	}
+	if cluster != nil {
+		errs = append(errs, images.ForgetOf(imageOwner(cluster)))
+	}
+	return errors.Join(errs...)
 }
 
 // fullImage is the address of an InfraEnv's full image, where that of its

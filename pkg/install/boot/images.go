@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -41,7 +40,7 @@ type Images struct {
 
 // Group are the hosts of one CPU architecture, whose images are made of one live image.
 type Group struct {
-	*machine.Images
+	*maker
 	Arch  spec.Arch
 	Hosts []spec.Host
 
@@ -49,7 +48,7 @@ type Group struct {
 }
 
 // NewImages promises the image of every host that the cluster takes now. It fails where a
-// host has no InfraEnv yet, with ErrNotRegistered or ErrInstalled.
+// host has no InfraEnv yet, with a [NoInfraEnvError].
 func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
 	all := &Images{config: config, discovery: &discovery{service: config.Service, desired: &model.Desired{Spec: config.Spec}}}
 	var err error
@@ -76,7 +75,7 @@ func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
 		}}
 		whole := *all.Cluster
 		whole.Spec.Hosts = group.Hosts
-		group.Images, err = machine.NewImages(machine.ImagesConfig{Spec: &whole, Base: group.base.open, Ignition: all.discovery.ignition, Networks: all.discovery.networks, Server: config.Server})
+		group.maker, err = newMaker(makerConfig{Spec: &whole, Base: group.base.open, Ignition: all.discovery.ignition, Networks: all.discovery.networks, Server: config.Server})
 		if err != nil {
 			all.stop()
 			return nil, err

@@ -91,7 +91,7 @@ func Start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 func start(ctx context.Context, config Config) (*Machines, error) {
-	hosts := ToBoot(config.Desired).BootedByBMC()
+	hosts := config.Desired.ToBoot().BootedByBMC()
 	if len(hosts) == 0 {
 		return nil, nil
 	}
@@ -221,22 +221,13 @@ func (m *Machines) Needed(observed *model.Observed) bool {
 		return false
 	}
 	snapshot := install.NewSnapshot(m.config.Desired, observed)
-	for _, host := range ToBoot(m.config.Desired).BootedByBMC() {
+	for _, host := range m.config.Desired.ToBoot().BootedByBMC() {
 		state := observed.Machines[host.Name]
 		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
 			return true
 		}
 	}
 	return false
-}
-
-// ToBoot is the cluster whose hosts a run may boot: an install has nothing to do with
-// those that can only be added.
-func ToBoot(desired *model.Desired) *spec.Cluster {
-	if desired.Options.AddNodes {
-		return desired.Spec
-	}
-	return desired.Spec.AtInstall()
 }
 
 // servedElsewhere are the images as another process serves them with the same key. One
@@ -294,7 +285,7 @@ func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (m
 }
 
 func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Media, error) {
-	whole := ToBoot(m.config.Desired)
+	whole := m.config.Desired.ToBoot()
 	media := mediaOf{}
 	m.baseOf = map[string]*baseImage{}
 	for arch, hosts := range hostsByArch(whole, (*spec.Cluster).BootedByBMC) {
@@ -307,7 +298,7 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 			}
 			return m.discovery.image(ctx, hosts[0].Name)
 		}}
-		images, err := machine.NewImages(machine.ImagesConfig{Spec: &part, Base: base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
+		images, err := newMaker(makerConfig{Spec: &part, Base: base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
 		if err != nil {
 			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
 		}

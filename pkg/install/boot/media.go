@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-type mediaOf map[string]*machine.Images
+type mediaOf map[string]*maker
 
 var errNoMedia = errors.New("the file has no such host that boots through a BMC")
 

@@ -63,7 +63,7 @@ func (o Options) env() spec.Env {
 // Converted is what was read.
 type Converted struct {
 	// Document is the text of cluster.yaml. Beside Files it is one that spec.Load
-	// takes, or spec.LoadAny where the format only adds machines (FormatNodes). Equal
+	// takes, or with [spec.Env] Nodes where the format only adds machines (FormatNodes). Equal
 	// inputs make equal bytes.
 	Document []byte
 	// Cluster is what Document says, read and checked already.

@@ -118,7 +118,9 @@ hosts:
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, err := spec.ParseAny(t.Context(), "nodes.yaml", c.Document, files.env())
+	env := files.env()
+	env.Nodes = true
+	nodes, err := spec.Parse(t.Context(), "nodes.yaml", c.Document, env)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c.Document)
 	}

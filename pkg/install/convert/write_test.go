@@ -255,7 +255,7 @@ spec:
 
 func TestFormatsRefuseNodes(t *testing.T) {
 	const text = "apiVersion: oaictl.io/v1alpha1\nkind: Nodes\nspec:\n  cluster: lab\n  hosts: [{name: w-5, match: {mac: \"52:54:00:00:00:15\"}}]\n"
-	c, err := spec.ParseAny(t.Context(), "nodes.yaml", []byte(text), spec.Env{})
+	c, err := spec.Parse(t.Context(), "nodes.yaml", []byte(text), spec.Env{Nodes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

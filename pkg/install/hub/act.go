@@ -30,7 +30,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Ac
 		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := cmp.Or(p.api.Namespace, render.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.api.Namespace, desired.Spec.HubNamespace())
 	switch {
 	case desired.Options.Adopt != "":
 		namespace, _ = kube.SplitID(desired.Options.Adopt, namespace)

@@ -122,7 +122,7 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	}
 	own := kube.ID(deployment.GetNamespace(), deployment.GetName())
 	for _, u := range a.Namespace.Store(kube.Agents).All() {
-		if host, err := hostOf(u, a.Now()); err != nil || host.ClusterID == own {
+		if host, err := ReadAgent(u, a.Now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}
 	}

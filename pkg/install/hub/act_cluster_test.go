@@ -3,11 +3,14 @@
 package hub
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -92,4 +95,176 @@ func twice(texts []string) string {
 		seen[text] = true
 	}
 	return ""
+}
+
+// What somebody else makes between our look and our apply is theirs, and what
+// they put into the place of ours as well: nothing is merged into it.
+func TestAppliesToWhatItLookedAt(t *testing.T) {
+	for name, test := range map[string]struct {
+		ours, theirs, again bool
+		code                model.Code
+		says                string
+	}{
+		"made by others meanwhile": {theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
+		"made anew by others":      {ours: true, theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
+		"made by another run":      {again: true, code: model.CodeFailure, says: "just now"},
+		"deleted by others":        {ours: true, code: model.CodeFailure, says: "just now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.observe()
+			w := &kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}
+			want := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"a": "ours"}})
+			want.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
+			send := func(live *unstructured.Unstructured, value string) (*unstructured.Unstructured, error) {
+				next := want.DeepCopy()
+				next.Object["data"] = map[string]any{"a": value}
+				return w.Apply(t.Context(), kube.ConfigMaps, live, next)
+			}
+			var live *unstructured.Unstructured
+			var err error
+			if test.ours {
+				if live, err = send(nil, "before"); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.client(kube.ConfigMaps).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.theirs {
+				u := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"b": "theirs"}})
+				if _, err := s.client(kube.ConfigMaps).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.again {
+				if _, err := send(nil, "another run's"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err = send(live, "ours")
+			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v", err)
+			}
+			left, err := s.client(kube.ConfigMaps).Get(t.Context(), "settings", metav1.GetOptions{})
+			if !test.theirs && !test.again {
+				if err == nil {
+					t.Errorf("made anew: %v", left.Object)
+				}
+				return
+			}
+			if data, _, _ := unstructured.NestedString(left.Object, "data", "a"); err != nil || data == "ours" || test.theirs && left.GetLabels()[hubapi.LabelCluster] != "" {
+				t.Errorf("it was merged into: %v, %v", left.Object, err)
+			}
+		})
+	}
+}
+
+// What several actions need is made by whichever comes first, and is nothing to
+// fail at for the others.
+func TestSeveralMakeTheSame(t *testing.T) {
+	s := newStage(t)
+	s.observe()
+	want := object("v1", "ConfigMap", s.namespace, s.namespace+"-mirrors", map[string]any{"data": map[string]any{"registries.conf": "x"}})
+	want.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
+	failed := make(chan error, 8)
+	for range cap(failed) {
+		go func() {
+			w := &kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}
+			_, err := w.ApplyObject(t.Context(), want)
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if writes, _ := s.calls.take(); len(writes) == 1 {
+		t.Log("they came one after the other")
+	}
+}
+
+const (
+	twoManifests = `  manifests:
+  - {name: 50-x.yaml, folder: openshift, content: "a: b\n"}
+  - {name: 60-y.yaml, content: "c: d\n"}
+`
+	start = "StartInstall"
+)
+
+// Manifests are those of the file when the install begins: what it does not name
+// any more has gone, from our ConfigMaps and from what the service looks into;
+// what others put there stays.
+func TestManifestsThatTheFileDropped(t *testing.T) {
+	for name, test := range map[string]struct {
+		manifests string // of the file, later
+		kinds     []model.Kind
+		want      map[string][]string // ConfigMap without the cluster's name: manifests
+	}{
+		"as before": {twoManifests, []model.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
+		"one less": {`  manifests: [{name: 60-y.yaml, content: "c: d\n"}]` + "\n", []model.Kind{start},
+			map[string][]string{"manifests": {"60-y.yaml", "theirs.yaml"}}},
+		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []model.Kind{model.UploadManifest},
+			map[string][]string{"manifests": {"50-x.yaml", "60-y.yaml", "theirs.yaml"}}},
+		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []model.Kind{model.UploadManifest},
+			map[string][]string{"manifests": {"70-z.yaml", "theirs.yaml"}}},
+		"none":         {"  manifests: []\n", []model.Kind{start}, map[string][]string{"manifests": {"theirs.yaml"}}},
+		"nothing said": {"", []model.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.settle()
+			theirs := []byte(`{"data":{"theirs.yaml":"e: f\n"}}`)
+			if _, err := s.client(kube.ConfigMaps).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+				t.Fatal(err)
+			}
+			s.until("the other's manifest", func(o *model.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
+			text := strings.Replace(fmt.Sprintf(clusterText, s.namespace), twoManifests, test.manifests, 1)
+			s.desired.Spec = parseCluster(t, text)
+			for _, kind := range test.kinds {
+				action := model.Action{Kind: kind, Target: s.namespace + "/" + s.namespace}
+				if files := s.desired.Spec.ManifestFiles(); kind == model.UploadManifest {
+					action.Name = string(files[0].Folder) + "/" + files[0].Name
+				}
+				if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.wantManifests(test.want)
+		})
+	}
+}
+
+// wantManifests compares ConfigMaps of manifests, and what the service is told of
+// them.
+func (s *stage) wantManifests(want map[string][]string) {
+	s.Helper()
+	list, err := s.client(kube.ConfigMaps).List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, u := range list.Items {
+		if name, ours := strings.CutPrefix(u.GetName(), s.namespace+"-"); ours {
+			data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+			for manifest := range data {
+				got[name] = append(got[name], manifest)
+			}
+			slices.Sort(got[name])
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.Errorf("there is %v, want %v", got, want)
+	}
+	refs, _, _ := unstructured.NestedSlice(s.get(kube.AgentClusterInstalls, s.namespace).Object, "spec", "manifestsConfigMapRefs")
+	for _, ref := range refs {
+		name, _ := ref.(map[string]any)["name"].(string)
+		if want[strings.TrimPrefix(name, s.namespace+"-")] == nil {
+			s.Errorf("the service is told of %s", name)
+		}
+	}
+	if len(refs) != len(want) {
+		s.Errorf("the service is told of %d, want %d", len(refs), len(want))
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -259,14 +258,11 @@ func (a *actor) bindHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	agent, err := kube.Read[agentinstall.Agent](live)
-	if err != nil {
-		return err
-	}
-	if ref := agent.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" && (ref.Name != deployment.GetName() || ref.Namespace != deployment.GetNamespace()) {
+	reference := kube.ID(deployment.GetNamespace(), deployment.GetName())
+	if cluster := kube.BoundTo(live); cluster != "" && cluster != reference {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "bind host", On: a.action.Name, Permanent: true,
-			Err: fmt.Errorf("it belongs to the cluster %s", kube.ID(ref.Namespace, ref.Name)), Next: "have it released there first",
+			Err: fmt.Errorf("it belongs to the cluster %s", cluster), Next: "have it released there first",
 		}
 	}
 	if _, skips := live.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]; skips { // of when it left another cluster
@@ -274,7 +270,6 @@ func (a *actor) bindHost(ctx context.Context) error {
 			return err
 		}
 	}
-	reference := kube.ID(deployment.GetNamespace(), deployment.GetName())
 	machine, err := a.enrolled(ctx, live)
 	if err != nil {
 		return err

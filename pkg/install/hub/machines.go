@@ -86,17 +86,12 @@ func (r *survey) referred(ctx context.Context, all map[string]*unstructured.Unst
 		return err
 	}
 	kinds := map[machines.Ref]bool{}
-	note := func(ref machines.Ref) {
-		if ref.Name != "" {
-			kinds[machines.Ref{Group: ref.Group, Kind: ref.Kind}] = true
+	for _, objects := range []map[string]*unstructured.Unstructured{all, clusters} {
+		for _, u := range objects {
+			for _, ref := range machines.Refs(u) {
+				kinds[machines.Ref{Group: ref.Group, Kind: ref.Kind}] = true
+			}
 		}
-	}
-	for _, u := range all {
-		note(machines.ConfigRef(u))
-		note(machines.InfrastructureRef(u))
-	}
-	for _, u := range clusters {
-		note(machines.ControlPlaneRef(u))
 	}
 	for kind := range kinds {
 		if _, err := r.listAllowed(ctx, kind); err != nil {
@@ -141,7 +136,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 		}
 		for _, at := range kube.Sorted(found) {
 			for _, u := range at.Store(kube.Agents).All() {
-				host, err := hostOf(u, p.api.Now())
+				host, err := ReadAgent(u, p.api.Now())
 				if err != nil {
 					return nil, err
 				}

@@ -277,7 +277,10 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 		if err != nil {
 			return err
 		}
-		host.Reserved, host.Returns = text, returnOf(at, u)
+		host.Reserved = text
+		if host.Returns == model.ReturnByHub && enrolledIn(at, u) == nil {
+			host.Returns = model.ReturnByPerson
+		}
 		if host.ClusterID == clusterID || host.ClusterID == "" {
 			observed.Hosts = append(observed.Hosts, host)
 			return nil
@@ -322,18 +325,6 @@ func leftBy(agent *unstructured.Unstructured) string {
 		return ""
 	}
 	return kube.ID(info["cluster_namespace"], info["cluster_name"])
-}
-
-// returnOf is who boots a machine into the discovery image once its Agent was unbound. The service
-// boots those itself that have no BareMetalHost.
-func returnOf(at *kube.Namespace, agent *unstructured.Unstructured) model.HostReturn {
-	switch {
-	case kube.Label(agent, hubapi.LabelAgentBMH) == "":
-		return model.ReturnByService
-	case enrolledIn(at, agent) != nil:
-		return model.ReturnByHub
-	}
-	return model.ReturnByPerson
 }
 
 // hostReportDelay is how much later than its cluster a host may be reported to have

@@ -38,14 +38,17 @@ func stageOf(u *unstructured.Unstructured, status *agentinstall.AgentStatus) str
 	return said
 }
 
-func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
+// ReadAgent is an Agent as a host at a time. A host is blocked once the service has refused the Agent's spec for some seconds.
+// Whether the BareMetalHost exists that an Agent names is not looked up for Returns. An error says that the object cannot be
+// read as an Agent.
+func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
 		return model.Host{}, err
 	}
 	status := &wire.Status
 	host := model.Host{
-		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), Day2: status.Kind == agentinstall.AgentKindAdded,
+		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), ClusterID: kube.BoundTo(u), Day2: status.Kind == agentinstall.AgentKindAdded,
 		State: statuses.Host(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  statuses.Role(wire.Spec.Role), Suggested: statuses.Role(status.Role), Bootstrap: status.Bootstrap,
@@ -59,14 +62,11 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	if status.Progress.CurrentStage == "Rebooting" { // and it is dated
 		host.Rebooted = host.Progress.Since
 	}
-	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
-		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
-		if host.State == model.HostUnbound {
-			host.State = model.HostBinding // it was asked for, and the service is still to see to it
-		}
-	}
-	if host.ClusterID == "" && (host.State == model.HostInstalled || host.State == model.HostAdded) {
-		host.State = model.HostReleasing // the same
+	switch bound := host.ClusterID != ""; { // it was asked for, and the service is still to see to it
+	case bound && host.State == model.HostUnbound:
+		host.State = model.HostBinding
+	case !bound && (host.State == model.HostInstalled || host.State == model.HostAdded):
+		host.State = model.HostReleasing
 	}
 	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
 		host.CheckedIn = c.since()
@@ -76,8 +76,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 		host.Inventory.Known = false // of the boot before, if any
 	}
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
+	host.Returns = model.ReturnByService
 	if kube.Label(u, hubapi.LabelAgentBMH) != "" { // its controller writes its choice on the Agent again and again
-		host.DiskByService = true
+		host.DiskByService, host.Returns = true, model.ReturnByHub
 	}
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)

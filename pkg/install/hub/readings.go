@@ -62,7 +62,7 @@ func (r *round[T]) end() {
 // readHost is an Agent as a host at a moment. What is said of checks is the same for most hosts, and kept once.
 func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	return hosts.read(u, u.GetResourceVersion(), func() (model.Host, bool, error) {
-		host, err := hostOf(u, now)
+		host, err := ReadAgent(u, now)
 		host.Validations = slices.Clip(host.Validations)
 		for i := range host.Validations {
 			v := &host.Validations[i]

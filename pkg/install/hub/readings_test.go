@@ -72,7 +72,7 @@ func TestDiskByService(t *testing.T) {
 		if owner != "" {
 			u.SetLabels(map[string]string{hubapi.LabelAgentBMH: owner})
 		}
-		if host, err := hostOf(u, time.Time{}); err != nil || host.DiskByService != want {
+		if host, err := ReadAgent(u, time.Time{}); err != nil || host.DiskByService != want {
 			t.Errorf("of the BareMetalHost %q: by the service: %v (%v), want %v", owner, host.DiskByService, err, want)
 		}
 	}

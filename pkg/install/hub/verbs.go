@@ -206,7 +206,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 			ref := refOf(at, u)
 			observed := &model.Observed{At: p.api.Now()}
 			for _, agent := range at.Store(kube.Agents).All() {
-				host, err := hostOf(agent, observed.At)
+				host, err := ReadAgent(agent, observed.At)
 				if err != nil {
 					return nil, err
 				}
@@ -281,7 +281,7 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]model.Host,
 	var out []model.Host
 	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.Agents).All() {
-			host, err := hostOf(u, p.api.Now())
+			host, err := ReadAgent(u, p.api.Now())
 			if err != nil {
 				return nil, err
 			}

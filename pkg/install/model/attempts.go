@@ -37,7 +37,7 @@ func (m *Memory) refused(a Action, err error, now time.Time) {
 		r = Refusal{Inputs: a.Fingerprint(), First: now}
 	}
 	r.Attempts++
-	wait := Backoff(r.Attempts)
+	wait := backoff(r.Attempts)
 	var fault *Fault
 	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
 	if errors.As(err, &fault) {
@@ -95,8 +95,11 @@ const (
 	Forgotten    = time.Hour // from then on, an action that is done again is no repetition
 )
 
-// Backoff is how long after so many attempts the next one comes.
-func Backoff(attempts int) time.Duration {
+// Backoff is how long after the last time the action is carried out again, where the service does not show what it did.
+func (s Success) Backoff() time.Duration { return backoff(s.Times) }
+
+// backoff is how long after so many attempts the next one comes.
+func backoff(attempts int) time.Duration {
 	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
 }
 

@@ -55,6 +55,9 @@ type Options struct {
 	// WatchEtcd has the members of etcd observed for as long as the installed cluster is
 	// observed. Without it they are observed while a member is added or removed.
 	WatchEtcd bool
+	// LeftAlone are hosts of the file of which it is not known what they shall be, by name, with the reason. They are
+	// observed, and nothing is done to them.
+	LeftAlone map[string]string
 	// Unattended says that no person can be asked, or can run a command again: the run ends where a person would be
 	// asked, and what was refused for good is tried again after ten minutes.
 	Unattended bool
@@ -91,9 +94,6 @@ const (
 	ApproveOff  Approve = "off"  // another approver
 )
 
-// ApprovedReason is the reason of the condition by which oaictl approves a request.
-const ApprovedReason = "ApprovedByOaictl"
-
 // Desired is what the cluster shall become.
 type Desired struct {
 	Spec    *spec.Cluster
@@ -110,3 +110,11 @@ func (d *Desired) Source() string {
 
 // FullName is the cluster's name with its domain.
 func (d *Desired) FullName() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }
+
+// ToBoot is the cluster whose hosts a run may boot. An installation does not boot hosts that can only be added afterwards.
+func (d *Desired) ToBoot() *spec.Cluster {
+	if d.Options.AddNodes {
+		return d.Spec
+	}
+	return d.Spec.AtInstall()
+}

@@ -51,7 +51,7 @@ type Memory struct {
 	Standing     map[string]time.Time `json:"standing,omitempty"`
 	// Machines is how the machines that boot get on, by the hosts' names in the file; nil:
 	// none was seen yet.
-	Machines map[string]MachineBoot `json:"machines"`
+	Machines map[string]machineBoot `json:"machines"`
 	// Rebooted is when each host was seen to reboot into its disk, by id; zero where it had still
 	// to. One that had before the loop began is not among them. Operators are
 	// those of the installed cluster were well when they were first seen.
@@ -106,9 +106,9 @@ type NodeSeen struct {
 	Silent   time.Time `json:"silent,omitzero"`
 }
 
-// MachineBoot is since when a machine is on with the discovery image, and when its BMC
+// machineBoot is since when a machine is on with the discovery image, and when its BMC
 // last read a part of it that it had not read before.
-type MachineBoot struct {
+type machineBoot struct {
 	Boots   time.Time `json:"boots,omitzero"`
 	Grew    time.Time `json:"grew,omitzero"`
 	Fetched int64     `json:"fetched,omitempty"` // bytes
@@ -299,7 +299,7 @@ func (m *Memory) machines(observed *Observed) {
 	if observed.Machines == nil {
 		return
 	}
-	boots := make(map[string]MachineBoot, len(observed.Machines))
+	boots := make(map[string]machineBoot, len(observed.Machines))
 	for name, state := range observed.Machines {
 		boots[name] = m.Machines[name].after(state, observed.At)
 	}
@@ -310,12 +310,12 @@ func (m *Memory) machines(observed *Observed) {
 }
 
 // after brings a boot forward by a look at the machine.
-func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
+func (b machineBoot) after(state MachineState, now time.Time) machineBoot {
 	switch {
 	case state.Trouble != "": // what was known does not end with it
 		return b
 	case state.Power != PowerIsOn || !state.OurMedia:
-		return MachineBoot{Fetched: state.Fetch.Bytes}
+		return machineBoot{Fetched: state.Fetch.Bytes}
 	}
 	b.Boots = cmp.Or(b.Boots, now)
 	if state.Fetch.Bytes > b.Fetched {

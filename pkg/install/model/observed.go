@@ -220,13 +220,14 @@ type Results struct {
 	KubeconfigPath string
 }
 
-// TroubleKind is what is wrong with a BMC.
+// TroubleKind is what is wrong with reaching a BMC, or the API server of an installed cluster.
 type TroubleKind string
 
-// The kinds of trouble with a BMC.
+// The kinds of trouble.
 const (
-	TroubleUnreachable    TroubleKind = "unreachable"
-	TroubleCredentials    TroubleKind = "credentials"
+	TroubleUnreachable    TroubleKind = "unreachable" // passes by itself
+	TroubleCredentials    TroubleKind = "credentials" // those that oaictl has are refused
+	TroubleNoKubeconfig   TroubleKind = "no-kubeconfig"
 	TroubleNoVirtualMedia TroubleKind = "no-virtual-media"
 	TroubleMediaRefused   TroubleKind = "media-refused"
 	TroubleBusy           TroubleKind = "busy"     // passes by itself: too many sessions, a BMC that restarts

@@ -9,8 +9,12 @@ import (
 // "infraenv/NAME", "host/NAME" or "node/NAME".
 type Scope string
 
-// ScopeCluster is the scope of the cluster as a whole.
-const ScopeCluster Scope = "cluster"
+const (
+	// ScopeCluster is the scope of the cluster as a whole.
+	ScopeCluster Scope = "cluster"
+	// ScopeState is the scope of the cluster's identity and state, which concern all machines. No action has it.
+	ScopeState Scope = "state"
+)
 
 // HostScope is the scope of one host by its name in cluster.yaml.
 func HostScope(name string) Scope { return Scope("host/" + name) }

@@ -203,38 +203,16 @@ func (s *Spoke) DrainOf(node string) *NodeDrain {
 	return nil
 }
 
-// Ill reports whether the operator says that a member is not well: it names it by its node, or by
-// an address where it has not started.
-func (e *Etcd) Ill(node string, addresses []netip.Addr) bool {
-	return slices.ContainsFunc(e.Unhealthy, func(name string) bool {
-		address, err := netip.ParseAddr(name)
-		return name == node || err == nil && slices.Contains(addresses, address.Unmap())
-	})
-}
-
 // MemberOfNode is the etcd member of a node, or nil. An address that a node of the control plane has,
 // too, is that one's.
 func (s *Spoke) MemberOfNode(n *Node) *EtcdMember {
 	addresses := n.Addresses
 	if !n.Votes() {
-		addresses = s.without(addresses, func(other *Node) bool { return other != n && other.Votes() })
+		addresses = slices.DeleteFunc(slices.Clone(addresses), func(a netip.Addr) bool {
+			return slices.ContainsFunc(s.Nodes, func(other Node) bool { return other.Votes() && slices.Contains(other.Addresses, a) })
+		})
 	}
 	return s.MemberOf(addresses)
-}
-
-// NobodysOf are those of some addresses that no node has.
-func (s *Spoke) NobodysOf(addresses []netip.Addr) []netip.Addr {
-	return s.without(addresses, func(*Node) bool { return true })
-}
-
-func (s *Spoke) without(addresses []netip.Addr, of func(*Node) bool) []netip.Addr {
-	left := slices.Clone(addresses)
-	for i := range s.Nodes {
-		if n := &s.Nodes[i]; of(n) {
-			left = slices.DeleteFunc(left, func(a netip.Addr) bool { return slices.Contains(n.Addresses, a) })
-		}
-	}
-	return left
 }
 
 // MemberOf is the etcd member at one of these addresses, or nil.

@@ -16,9 +16,10 @@ import (
 // by the cluster.yaml field it comes from.
 type Setting string
 
-// Settings of a cluster; those marked (image) are settings of an InfraEnv as
-// well, where a change makes a new image.
+// The settings.
 const (
+	// Settings of a cluster; those marked (image) are settings of an InfraEnv as
+	// well, where a change makes a new image.
 	SettingVersion                 Setting = "spec.openshift.version"       // string (image)
 	SettingReleaseImage            Setting = "spec.openshift.releaseImage"  // string
 	SettingArch                    Setting = "spec.openshift.arch"          // string (image)
@@ -49,10 +50,8 @@ const (
 	SettingIgnitionEndpoint        Setting = "spec.ignitionEndpoint"        // spec.IgnitionEndpoint
 	SettingIgnoredValidations      Setting = "spec.ignoreValidations"       // spec.IgnoreValidations
 	SettingClassifications         Setting = "spec.hub.classifications"     // []spec.Classification, sorted; of a hub only
-)
 
-// Settings of a host, relative to its entry in spec.hosts.
-const (
+	// Settings of a host, relative to its entry in spec.hosts.
 	SettingRole      Setting = "role"       // spec.Role
 	SettingHostname  Setting = "hostname"   // string
 	SettingDisk      Setting = "disk.hints" // inventory id of the installation disk
@@ -76,10 +75,8 @@ const (
 	// whose service asks for that gives it back for every host; where it is not
 	// given back it is never sent.
 	SettingApproved Setting = "approved"
-)
 
-// Settings of an InfraEnv only.
-const (
+	// Settings of an InfraEnv only.
 	SettingTrustBundle       Setting = "spec.registry.trustBundle"   // PEM
 	SettingKernelArguments   Setting = "spec.discovery.kernelArgs"   // []string
 	SettingDiscoveryIgnition Setting = "spec.discovery.ignition"     // Ignition JSON in a string

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Spoke is the installed cluster, as its own API server shows it. Its times are on the
@@ -13,7 +15,7 @@ type Spoke struct {
 	// Trouble says why the rest is not known, or is what was seen before; "" where it is as
 	// it stands. TroubleKind classes it, and Since is when it began.
 	Trouble     string
-	TroubleKind SpokeTrouble
+	TroubleKind TroubleKind
 	Since       time.Time
 	// From says where the kubeconfig is from that the cluster is reached with.
 	From string
@@ -55,26 +57,18 @@ func IdentityOf(id, api, known, fullName string) (is, means string) {
 	if known != "" {
 		return id, known
 	}
-	return APIHost(api), "api." + fullName
+	return apiHost(api), "api." + fullName
 }
 
-// APIHost is the host name in the address of an API server.
-func APIHost(api string) string {
+// APIHost is the host name in the address of the cluster's API server.
+func (s *Spoke) APIHost() string { return apiHost(s.API) }
+
+func apiHost(api string) string {
 	_, rest, _ := strings.Cut(api, "://")
 	host, _, _ := strings.Cut(rest, ":")
 	host, _, _ = strings.Cut(host, "/")
 	return host
 }
-
-// SpokeTrouble is what is wrong with reaching an installed cluster.
-type SpokeTrouble string
-
-// The kinds of trouble with an installed cluster's API server.
-const (
-	SpokeUnreachable SpokeTrouble = "unreachable" // passes by itself
-	SpokeCredentials SpokeTrouble = "credentials" // it does not take those of the kubeconfig
-	SpokeNoAccess    SpokeTrouble = "no-kubeconfig"
-)
 
 // Node is a Node of the installed cluster.
 type Node struct {
@@ -92,20 +86,13 @@ type Node struct {
 	Reason, Message string
 	Roles           []string
 	Labels          map[string]string
-	Taints          []Taint
+	Taints          []spec.Taint
 	ProviderID      string
 	Addresses       []netip.Addr
 	Version         string // of the kubelet
 	Config          NodeConfig
 	Machine         string   // that it is of, by its annotation; "" for none
 	Finalizers      []string // what has to be done before it is gone
-}
-
-// Taint is a taint of a Node.
-type Taint struct {
-	Key    string `json:"key"`
-	Value  string `json:"value,omitempty"`
-	Effect string `json:"effect"`
 }
 
 // NodeConfig is how far the machine config operator has brought a node.
@@ -225,18 +212,6 @@ func (s *Spoke) NodeByName(hostname string) *Node {
 func (s *Spoke) Pool(name string) *Pool {
 	if i := slices.IndexFunc(s.Pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
 		return &s.Pools[i]
-	}
-	return nil
-}
-
-// WellMember is a node other than the one of a name that is Ready, and whose member of etcd is well; nil for
-// none.
-func (s *Spoke) WellMember(other string) *Node {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if n.Votes() && n.Ready && n.Name != other && s.MemberOf(n.Addresses) != nil && !s.Etcd.Ill(n.Name, n.Addresses) {
-			return n
-		}
 	}
 	return nil
 }

@@ -15,7 +15,9 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // approve approves a request that is still the one that was judged: its API server refuses
@@ -29,7 +31,7 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 		}
 		err := c.sendApproval(ctx, a, known.version)
 		if err == nil {
-			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, model.ApprovedReason })
+			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, csr.ApprovedReason })
 		}
 		if !apierrors.IsConflict(err) {
 			return c.fault("approve the certificate request", a.Name, err)
@@ -66,7 +68,7 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": a.Target, "resourceVersion": version},
 		"status": map[string]any{"conditions": []certificates.CertificateSigningRequestCondition{{
-			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: model.ApprovedReason,
+			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: csr.ApprovedReason,
 			Message: "oaictl: " + a.Reason, LastUpdateTime: now, LastTransitionTime: now,
 		}}},
 	})
@@ -81,7 +83,7 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 	var (
 		labels   map[string]string
-		taints   []model.Taint
+		taints   []spec.Taint
 		provider string
 	)
 	for name, into := range map[model.Setting]any{model.SettingLabels: &labels, model.SettingTaints: &taints, model.SettingProviderID: &provider} {
@@ -125,9 +127,9 @@ func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 
 // withTaints are a node's taints with further ones: one of the same key and effect takes the
 // place of the one that is there.
-func withTaints(have []corev1.Taint, add []model.Taint) []corev1.Taint {
+func withTaints(have []corev1.Taint, add []spec.Taint) []corev1.Taint {
 	out := slices.DeleteFunc(slices.Clone(have), func(t corev1.Taint) bool {
-		return slices.ContainsFunc(add, func(n model.Taint) bool { return n.Key == t.Key && n.Effect == string(t.Effect) })
+		return slices.ContainsFunc(add, func(n spec.Taint) bool { return n.Key == t.Key && string(n.Effect) == string(t.Effect) })
 	})
 	for _, t := range add {
 		out = append(out, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})

@@ -245,9 +245,17 @@ func (s *stage) run(desired *model.Desired, within time.Duration, options ...ins
 	return install.New(s, options...).Run(ctx, desired)
 }
 
-func (s *stage) audit() []install.AuditLine {
+// auditLine is what the tests look at in a line of the record of decisions.
+type auditLine struct {
+	Cluster, Request, Node, Host, Decision, By, Reason, Message, UID, Key string
+
+	Kind model.RequestKind
+	Time time.Time
+}
+
+func (s *stage) audit() []auditLine {
 	s.t.Helper()
-	file, err := os.Open(filepath.Join(s.dir, "lab", install.AuditFile))
+	file, err := os.Open(filepath.Join(s.dir, "lab", "csr-audit.jsonl"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -258,9 +266,9 @@ func (s *stage) audit() []install.AuditLine {
 	if info, err := file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		s.t.Errorf("the audit is %v, %v", info.Mode(), err)
 	}
-	var lines []install.AuditLine
+	var lines []auditLine
 	for scanner := bufio.NewScanner(file); scanner.Scan(); {
-		var line install.AuditLine
+		var line auditLine
 		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
 			s.t.Fatalf("%s: %v", scanner.Text(), err)
 		}
@@ -373,7 +381,7 @@ func TestAway(t *testing.T) {
 			break
 		}
 	}
-	if err != nil || seen.TroubleKind != model.SpokeUnreachable || len(seen.Nodes) != 3 || seen.Since.IsZero() {
+	if err != nil || seen.TroubleKind != model.TroubleUnreachable || len(seen.Nodes) != 3 || seen.Since.IsZero() {
 		t.Errorf("away: %+v, %v", seen, err)
 	}
 	asked := s.polls()
@@ -410,13 +418,13 @@ func TestNoAccess(t *testing.T) {
 	for name, test := range map[string]struct {
 		data   []byte
 		refuse error
-		kind   model.SpokeTrouble
+		kind   model.TroubleKind
 	}{
-		"none":        {nil, errors.New("no file"), model.SpokeNoAccess},
-		"junk":        {[]byte("\x00junk"), nil, model.SpokeNoAccess},
-		"empty":       {[]byte("{}"), nil, model.SpokeNoAccess},
-		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), nil, model.SpokeCredentials},
-		"other CA":    {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "x"}), nil, model.SpokeCredentials},
+		"none":        {nil, errors.New("no file"), model.TroubleNoKubeconfig},
+		"junk":        {[]byte("\x00junk"), nil, model.TroubleNoKubeconfig},
+		"empty":       {[]byte("{}"), nil, model.TroubleNoKubeconfig},
+		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), nil, model.TroubleCredentials},
+		"other CA":    {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "x"}), nil, model.TroubleCredentials},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.data, s.refuse = test.data, test.refuse

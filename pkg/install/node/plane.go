@@ -150,7 +150,7 @@ func (p *Plane) look(ctx context.Context, observed *model.Observed, removal *mod
 	if err == nil {
 		return spoke, nil
 	}
-	if kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero() {
+	if kindOf(err) == model.TroubleCredentials || p.at.polled.IsZero() {
 		p.disconnect() // there may be another kubeconfig by now
 	}
 	if context.Cause(ctx) == nil {
@@ -208,18 +208,18 @@ func (p *Plane) troubled(err error, now time.Time) *model.Spoke {
 	return p.spoke
 }
 
-func kindOf(err error) model.SpokeTrouble {
+func kindOf(err error) model.TroubleKind {
 	var (
 		none     noAccess
 		mistrust *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.As(err, &none):
-		return model.SpokeNoAccess
+		return model.TroubleNoKubeconfig
 	case errors.As(err, &mistrust), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
-		return model.SpokeCredentials
+		return model.TroubleCredentials
 	}
-	return model.SpokeUnreachable
+	return model.TroubleUnreachable
 }
 
 // Changed is closed once a Node or a request is other than the last Observe has shown it.

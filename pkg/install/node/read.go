@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // The annotations by which the machine config operator works on a node.
@@ -45,7 +46,7 @@ func readNode(n *corev1.Node) model.Node {
 	out.Finalizers, out.SystemUUID = n.Finalizers, n.Status.NodeInfo.SystemUUID
 	out.Leaving, out.Returns = n.Annotations[removesNode] == n.Name, n.Annotations[returnsHost]
 	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+		out.Taints = append(out.Taints, spec.Taint{Key: t.Key, Value: t.Value, Effect: spec.TaintEffect(t.Effect)})
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {

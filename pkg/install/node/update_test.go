@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestUpdateKeepsLabels gives a node a provider id, or a taint, and nothing else: it keeps its labels, by which
@@ -26,7 +27,7 @@ func TestUpdateKeepsLabels(t *testing.T) {
 	}
 	for name, settings := range map[string]model.Settings{
 		"provider": {model.SettingProviderID: model.ValueOf("agent://a")},
-		"taint":    {model.SettingTaints: model.ValueOf([]model.Taint{{Key: "gpu", Effect: "NoSchedule"}})},
+		"taint":    {model.SettingTaints: model.ValueOf([]spec.Taint{{Key: "gpu", Effect: "NoSchedule"}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			labels := map[string]string{"node-role.kubernetes.io/worker": ""}

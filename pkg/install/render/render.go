@@ -103,11 +103,6 @@ type Host struct {
 	BareMetalHost *unstructured.Unstructured
 }
 
-// NamespaceOf is the namespace that a cluster's objects stand in where none is
-// asked for: the cluster's name, with dashes for dots, which a namespace cannot
-// have (RFC 1123 label).
-func NamespaceOf(c *spec.Cluster) string { return hubobjects.NamespaceOf(c) }
-
 // Hub makes the objects that describe a cluster to a hub. Whatever the file says
 // and a hub has no place for is an error, a *spec.Problems that names each field
 // with its place. What oaictl itself acts by (how hosts are recognised, which
@@ -117,7 +112,7 @@ func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 		c = c.AtInstall()
 	}
 	if o.Namespace == "" {
-		o.Namespace = hubobjects.NamespaceOf(c)
+		o.Namespace = c.HubNamespace()
 	}
 	if o.InfraEnvs == nil && c.Spec.InfraEnv.Ref == "" {
 		plans, err := install.InfraEnvPlans(c, nil)

@@ -22,7 +22,9 @@ import (
 // word about the cluster. A second run writes nothing.
 func TestAddNodesOfAFile(t *testing.T) {
 	cluster := loadExample(t, "ha-workers")
-	nodes, err := spec.LoadAny(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), spec.OSEnv())
+	env := spec.OSEnv()
+	env.Nodes = true
+	nodes, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func (k *checker) chosenByHub(i int, h *Host) {
 		return
 	}
 	for _, r := range h.Disk.Hints.RefusedByService() {
-		k.Report(hostField(i, "disk.hints."+r.Hint), r.Message, r.Remedy)
+		k.Report(hostField(i, "disk.hints."+r.Field), r.Message, r.Remedy)
 	}
 }
 

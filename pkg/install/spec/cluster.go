@@ -1,10 +1,12 @@
 package spec
 
-// APIVersion and Kind are the only values that a document may carry in its
-// apiVersion and kind fields.
+import "strings"
+
+// The values that a document may have in its fields apiVersion and kind.
 const (
 	APIVersion = "oaictl.io/v1alpha1"
 	Kind       = "Cluster"
+	KindNodes  = "Nodes" // hosts for a cluster that is installed already
 )
 
 // Cluster is one OpenShift cluster to be installed on bare metal.
@@ -360,3 +362,7 @@ type FirmwareMode string
 
 // CleaningMode is what metal3 wipes of a machine, in its words.
 type CleaningMode string
+
+// HubNamespace is the namespace in which a hub has the cluster's objects where no other is asked for: the cluster's name,
+// with dashes for dots, which a namespace cannot have (RFC 1123 label).
+func (c *Cluster) HubNamespace() string { return strings.ReplaceAll(c.Metadata.Name, ".", "-") }

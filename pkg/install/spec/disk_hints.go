@@ -6,19 +6,13 @@ import (
 	"strings"
 )
 
-// RefusedHint is a root device hint by which the Assisted Installer finds no disk.
-type RefusedHint struct {
-	Hint    string // its name: "wwn"
-	Message string // why it finds none
-	Remedy  string // what to write instead
-}
-
 // RefusedByService are the hints by which the Assisted Installer finds no disk where it chooses the disk itself: for the
 // Agent of a BareMetalHost, and on an agent-based medium. It ignores a hint that it does not read. It compares the others
-// with what the machine reports, in one spelling (GetAcceptableDisksWithHints, internal/host/hostutil of the service).
-func (h DiskHints) RefusedByService() []RefusedHint {
+// with what the machine reports, in one spelling (GetAcceptableDisksWithHints, internal/host/hostutil of the service). The
+// Field of a problem is the name of the hint.
+func (h DiskHints) RefusedByService() []Problem {
 	const service = "the Assisted Installer"
-	var all []RefusedHint
+	var all []Problem
 	for _, row := range []struct {
 		name, text string
 		never      func(text string) (why, instead string) // nil: the service does not read the hint
@@ -31,15 +25,15 @@ func (h DiskHints) RefusedByService() []RefusedHint {
 		switch {
 		case row.text == "":
 		case row.never == nil:
-			all = append(all, RefusedHint{
-				Hint:    row.name,
+			all = append(all, Problem{
+				Field:   row.name,
 				Message: fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", service),
 				Remedy:  "write wwn as the machine reports it, or serialNumber, in its place",
 			})
 		default:
 			if why, instead := row.never(row.text); why != "" {
 				message := fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", row.text, service, why)
-				all = append(all, RefusedHint{Hint: row.name, Message: message, Remedy: instead})
+				all = append(all, Problem{Field: row.name, Message: message, Remedy: instead})
 			}
 		}
 	}

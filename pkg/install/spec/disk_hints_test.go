@@ -25,7 +25,7 @@ func TestRefusedByService(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range test.hints.RefusedByService() {
-			got = append(got, r.Hint+" "+r.Message+" "+r.Remedy)
+			got = append(got, r.Field+" "+r.Message+" "+r.Remedy)
 		}
 		if !slices.EqualFunc(got, test.want, strings.Contains) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

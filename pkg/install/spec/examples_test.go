@@ -9,7 +9,9 @@ import (
 
 // The example of kind Nodes loads, and has what hosts have as nodes.
 func TestExampleOfNodesLoads(t *testing.T) {
-	c, err := spec.LoadAny(t.Context(), "../../../examples/nodes.yaml", spec.OSEnv())
+	env := spec.OSEnv()
+	env.Nodes = true
+	c, err := spec.Load(t.Context(), "../../../examples/nodes.yaml", env)
 	if err != nil {
 		t.Fatal(err)
 	}

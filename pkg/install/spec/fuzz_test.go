@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Whatever stands in a file of any kind, LoadAny ends with a cluster or with problems that
+// Whatever stands in a file of any kind, Parse ends with a cluster or with problems that
 // have a place, and Load with a cluster only where that is the file's kind.
 func FuzzLoad(f *testing.F) {
 	many, err := os.ReadFile("testdata/many-problems.yaml")
@@ -25,7 +25,8 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		env := world(map[string]string{"pull-secret.json": goodPullSecret})
-		c, err := ParseAny(t.Context(), "cluster.yaml", []byte(text), env)
+		env.Nodes = true
+		c, err := Parse(t.Context(), "cluster.yaml", []byte(text), env)
 		_, strict := Parse(t.Context(), "cluster.yaml", []byte(text), world(map[string]string{"pull-secret.json": goodPullSecret}))
 		if (strict == nil) != (err == nil && c.Kind == Kind) {
 			t.Errorf("of any kind: %v; a Cluster: %v", err, strict)

@@ -7,15 +7,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Controller is a system of a BMC, however its address is written.
-type Controller struct {
-	Endpoint string // scheme, host and port
-	System   string // its id, "" for the only one
-}
-
-// ControllerOf reads the address of a BMC, and the system that is named beside it.
-func ControllerOf(address, system string) Controller {
-	return Controller(values.ControllerOf(address, system))
+// Controller reads the address of a BMC, and the system that is named beside it: the scheme, host and port of the BMC, and
+// the id of the system, "" for the only one. It is the same for all spellings of the address.
+func Controller(address, system string) (endpoint, id string) {
+	c := values.ControllerOf(address, system)
+	return c.Endpoint, c.System
 }
 
 // MACsOf are the MAC addresses that the document gives a host, each once, in lower case with

@@ -32,19 +32,6 @@ import (
 // refers to. The error is a *Problems with everything that is wrong, or says that ctx
 // was done.
 func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
-	return load(ctx, path, env, Parse)
-}
-
-// LoadAny is Load for what takes a document of kind Nodes as well: such a one becomes a
-// cluster that [Cluster.OnlyAdds] and whose name is not known before
-// [Cluster.AddedTo].
-func LoadAny(ctx context.Context, path string, env Env) (*Cluster, error) {
-	return load(ctx, path, env, ParseAny)
-}
-
-type parser func(ctx context.Context, name string, data []byte, env Env) (*Cluster, error)
-
-func load(ctx context.Context, path string, env Env, parse parser) (*Cluster, error) {
 	read := env.ReadFile
 	if path == "-" {
 		if env.Stdin == nil {
@@ -59,22 +46,16 @@ func load(ctx context.Context, path string, env Env, parse parser) (*Cluster, er
 	if err != nil {
 		return nil, fileProblem(path, "cannot be read: "+reason(err))
 	}
-	return parse(ctx, path, data, env)
+	return Parse(ctx, path, data, env)
 }
 
 // Parse reads the cluster in data. Messages call it name, to which paths are relative;
 // "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
-	return parseKinds(ctx, name, data, env, Kind)
-}
-
-// ParseAny is Parse for what takes a document of kind Nodes as well, see [LoadAny].
-func ParseAny(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
-	return parseKinds(ctx, name, data, env, Kind, KindNodes)
-}
-
-// parseKinds reads a document of one of the kinds.
-func parseKinds(ctx context.Context, name string, data []byte, env Env, kinds ...string) (*Cluster, error) {
+	kinds := []string{Kind}
+	if env.Nodes {
+		kinds = append(kinds, KindNodes)
+	}
 	problems := &Problems{}
 	root, syntax := parseTree(data)
 	for _, p := range syntax {

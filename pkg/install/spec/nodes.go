@@ -12,9 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// KindNodes is the kind of a document with hosts for a cluster that is installed already.
-const KindNodes = "Nodes"
-
 // Nodes are hosts that are added to a cluster that is installed already. Its fields mean
 // what they mean in a Cluster, and have the same paths.
 type Nodes struct {
@@ -78,7 +75,7 @@ func (n *Nodes) cluster() *Cluster {
 	}}
 }
 
-// Resolve makes of nodes that were put together in Go what [LoadAny] makes of a document
+// Resolve makes of nodes that were put together in Go what [Load] makes of a document
 // of that kind, apiVersion and kind left out or not: it fills in, reads, relative to dir,
 // and checks them. The nodes are not for use afterwards.
 //

@@ -34,7 +34,9 @@ spec:
 
 func parseAny(t *testing.T, text string) (*Cluster, error) {
 	t.Helper()
-	return ParseAny(t.Context(), "nodes.yaml", []byte(text), world(map[string]string{"pull-secret.json": goodPullSecret, "p": "hunter2"}))
+	env := world(map[string]string{"pull-secret.json": goodPullSecret, "p": "hunter2"})
+	env.Nodes = true
+	return Parse(t.Context(), "nodes.yaml", []byte(text), env)
 }
 
 // TestNodes: a document of kind Nodes becomes a cluster of which nothing is known but
@@ -233,9 +235,11 @@ func TestKindsWanted(t *testing.T) {
 		t.Errorf("a Cluster without its kind: %v", err)
 	}
 	env := world(map[string]string{"nodes.yaml": nodes})
-	if c, err := LoadAny(t.Context(), "nodes.yaml", env); err != nil || c.Existing() != "lab.example.com" || c.File() != "nodes.yaml" {
+	env.Nodes = true
+	if c, err := Load(t.Context(), "nodes.yaml", env); err != nil || c.Existing() != "lab.example.com" || c.File() != "nodes.yaml" {
 		t.Errorf("from a file: %v", err)
 	}
+	env.Nodes = false
 	if _, err := Load(t.Context(), "nodes.yaml", env); err == nil || !strings.Contains(err.Error(), "`oaictl add-node -f nodes.yaml`") {
 		t.Errorf("from a file: %v", err)
 	}

@@ -280,6 +280,9 @@ type Env struct {
 	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
 	// Stdin is standard input.
 	Stdin io.Reader
+	// Nodes has documents of kind Nodes read, too: such a one becomes a cluster that [Cluster.OnlyAdds] and whose name is
+	// not known before [Cluster.AddedTo].
+	Nodes bool
 }
 
 // OSEnv is the process's own environment, files, programs and standard input.

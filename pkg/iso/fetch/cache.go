@@ -38,6 +38,9 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
+// DefaultCap is a Cap of 20 GiB, which holds the live images of a few versions.
+const DefaultCap = 20 << 30
+
 // Config says how a Cache works.
 type Config struct {
 	// Dir holds the cache; it is made, for its owner alone, when first needed.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -254,7 +255,7 @@ func TestCapacityOfNoPoolIsNotTold(t *testing.T) {
 	host.Status.DebugInfo.State, host.Status.Inventory.Hostname = "known-unbound", "h"
 	conditionsOf(host, true, false)
 	c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, template, toUnstructured(t, host)).WithStatusSubresource(template).Build()
-	r := &agent.TemplateReconciler{Client: c, Pool: &agent.HubPool{Client: c, Live: c}}
+	r := &agent.TemplateReconciler{Client: c, Pool: &agent.HubPool{Client: c, Live: c, Clock: clock.Real()}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(template)}); err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func TestFailedWritesAreTriedAgain(t *testing.T) {
 			},
 		})
 		r := &agent.MachineReconciler{
-			Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c}, Recorder: events.NewFakeRecorder(100),
+			Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c, Clock: clock.Real()}, Recorder: events.NewFakeRecorder(100),
 			Installations: installation.New(installation.Config{
 				Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
 				Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
@@ -163,7 +163,7 @@ func TestReasonsOfLostHostsAreTold(t *testing.T) {
 			return broken
 		},
 	})
-	m.Pool = &agent.HubPool{Client: m.client, Live: m.client}
+	m.Pool = &agent.HubPool{Client: m.client, Live: m.client, Clock: clock.Real()}
 	if _, err := m.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.infra)}); !errors.Is(err, broken) {
 		t.Errorf("the reconcile says %v", err)
 	}

@@ -178,7 +178,7 @@ func (s *scope) attach(ctx context.Context, hub *HubPool, data bootstrapData) er
 			return err
 		}
 		var err error
-		now, err = hostOfAgent(u)
+		now, err = hub.hostOf(u)
 		return err
 	})
 	if err != nil {

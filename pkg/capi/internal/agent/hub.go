@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
 // HubPool is the Agents of a hub. An Agent carries the name of the AgentMachine that has it, so that
@@ -25,6 +25,8 @@ type HubPool struct {
 	Client client.Client
 	// Live reads past the cache.
 	Live client.Reader
+	// Clock says since when a spec is refused.
+	Clock clock.Clock
 	// Namespace is where Agents are taken from; "" for the namespace of each AgentMachine.
 	Namespace string
 }
@@ -88,13 +90,13 @@ func Cached(options *cache.Options, namespace string) {
 	options.ByObject[newAgent()] = cache.ByObject{Namespaces: map[string]cache.Config{namespace: {}}}
 }
 
-// hostOfAgent is an Agent as a host.
-func hostOfAgent(u *unstructured.Unstructured) (pool.Host, error) {
-	agent := &agentinstall.Agent{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, agent); err != nil {
-		return pool.Host{}, fmt.Errorf("read Agent %s: %w", u.GetName(), err)
+// hostOf is an Agent as a host.
+func (p *HubPool) hostOf(u *unstructured.Unstructured) (pool.Host, error) {
+	host, err := hub.ReadAgent(u, p.Clock.Now())
+	if err != nil {
+		return pool.Host{}, err
 	}
-	return pool.OfAgent(agent), nil
+	return pool.OfAgent(u, &host)
 }
 
 // Hosts are the Agents of the namespace that is watched for them, of the InfraEnvs that the
@@ -109,7 +111,7 @@ func (p *HubPool) Hosts(ctx context.Context, namespace string, cluster *agentv1.
 		if !isOfPool(list.Items[i].GetLabels()[hubapi.LabelAgentInfraEnv], cluster) {
 			continue
 		}
-		host, err := hostOfAgent(&list.Items[i])
+		host, err := p.hostOf(&list.Items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +145,7 @@ func (p *HubPool) get(ctx context.Context, reader client.Reader, namespace strin
 	if u == nil || err != nil {
 		return nil, err
 	}
-	host, err := hostOfAgent(u)
+	host, err := p.hostOf(u)
 	return &host, err
 }
 
@@ -224,7 +226,7 @@ func (p *HubPool) change(ctx context.Context, name types.NamespacedName, change 
 		if now, err = read(ctx, p.Live, name); now == nil || err != nil {
 			return false, err
 		}
-		host, unreadable := hostOfAgent(now)
+		host, unreadable := p.hostOf(now)
 		if unreadable != nil {
 			return false, unreadable
 		}

@@ -25,6 +25,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -123,7 +124,7 @@ func shown(plan model.Plan) *scope {
 		MachineReconciler: &MachineReconciler{Pool: &HubPool{}, Recorder: events.NewFakeRecorder(100)},
 		object:            &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "infra"}},
 		machine:           &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}},
-		view:              &installation.View{Plan: plan},
+		view:              &installation.View{Look: install.Look{Plan: plan}},
 		host: &pool.Host{
 			NamespacedName: types.NamespacedName{Namespace: "ns", Name: "agent"}, State: model.HostInstalled, Installed: true, Hostname: "host-1",
 			Addresses: []string{"192.0.2.1", "2001:db8::1"},
@@ -241,7 +242,8 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithObjects(u).Build()
-	p, host, me := &HubPool{Client: c, Live: c}, types.NamespacedName{Namespace: "ns", Name: "agent"}, types.NamespacedName{Namespace: "ns", Name: "m"}
+	p := &HubPool{Client: c, Live: c, Clock: clock.Real()}
+	host, me := types.NamespacedName{Namespace: "ns", Name: "agent"}, types.NamespacedName{Namespace: "ns", Name: "m"}
 	is := func(cluster string) func(*pool.Host) bool {
 		return func(h *pool.Host) bool { return h.Cluster == cluster }
 	}
@@ -269,7 +271,7 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithObjects(u).Build()
-	hub, s := &HubPool{Client: c, Live: c}, shown(model.Plan{})
+	hub, s := &HubPool{Client: c, Live: c, Clock: clock.Real()}, shown(model.Plan{})
 	s.infra = &agentv1.AgentCluster{Status: agentv1.AgentClusterStatus{ClusterDeploymentRef: agentv1.ClusterDeploymentReference{Namespace: "ns", Name: "hc"}}}
 	if err := s.attach(t.Context(), hub, bootstrapData{pool: "new"}); err != nil {
 		t.Fatal(err)
@@ -311,7 +313,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(infra, deployment).WithStatusSubresource(infra).Build()
-	r := &ClusterReconciler{Client: c, Live: c, Pool: &HubPool{Client: c, Live: c}}
+	r := &ClusterReconciler{Client: c, Live: c, Pool: &HubPool{Client: c, Live: c, Clock: clock.Real()}}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
 	if err != nil || result.RequeueAfter == 0 {
 		t.Fatalf("%+v, %v", result, err)

@@ -281,7 +281,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 		},
 	})
 	x.sets = append(x.sets, set)
-	var of agent.Pool = &agent.HubPool{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: s.agentsNamespace(x)}
+	var of agent.Pool = &agent.HubPool{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: s.clock, Namespace: s.agentsNamespace(x)}
 	if s.rest {
 		of = &agent.ServicePool{Service: set.Service, Pools: s.pools(x)}
 	}

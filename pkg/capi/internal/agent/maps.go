@@ -22,20 +22,21 @@ import (
 
 // agentChanges lets changes of an Agent pass that say something new to who chooses or shows it. Its
 // service writes to it much more often.
-func agentChanges() predicate.Predicate {
+func agentChanges(of Pool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := agentOf(e.ObjectOld), agentOf(e.ObjectNew)
+		was, is := agentOf(of, e.ObjectOld), agentOf(of, e.ObjectNew)
 		return was == nil || is == nil || !pool.Same(was, is)
 	}}
 }
 
 // agentOf is an Agent that is watched as a host; nil for what cannot be read.
-func agentOf(object client.Object) *pool.Host {
+func agentOf(of Pool, object client.Object) *pool.Host {
 	u, is := object.(*unstructured.Unstructured)
-	if !is {
+	hub, onHub := of.(*HubPool)
+	if !is || !onHub {
 		return nil
 	}
-	host, err := hostOfAgent(u)
+	host, err := hub.hostOf(u)
 	if err != nil {
 		return nil
 	}
@@ -54,7 +55,7 @@ func list[L client.ObjectList](ctx context.Context, c client.Reader, into L, opt
 // OfAgent are the AgentMachines that an Agent concerns: the one that has it, and, where it is free or
 // carries a name, those that have none yet. An Agent of somebody else concerns nobody.
 func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) []reconcile.Request {
-	host := agentOf(object)
+	host := agentOf(r.Pool, object)
 	if host == nil {
 		return nil
 	}
@@ -77,7 +78,7 @@ func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) [
 func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []model.Scope) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, scope := range scopes {
-		if scope == installation.ScopeState {
+		if scope == model.ScopeState {
 			return r.ofCluster(ctx, cluster)
 		}
 		name := scope.Host()

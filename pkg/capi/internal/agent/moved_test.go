@@ -155,7 +155,7 @@ func TestMachinesThatWereMovedStay(t *testing.T) {
 			conditionsOf(free, true, false)
 			pooled := toUnstructured(t, free)
 			m := newMoved(t, "ns", pooled)
-			m.Pool = &agent.HubPool{Client: m.client, Live: m.client}
+			m.Pool = &agent.HubPool{Client: m.client, Live: m.client, Clock: clock.Real()}
 			if overREST {
 				m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 			}
@@ -232,7 +232,7 @@ func TestHostsOutOfReachAreKept(t *testing.T) {
 			conditionsOf(host, true, false)
 			bound := toUnstructured(t, host)
 			m := newMoved(t, test.reserved, bound)
-			m.Pool = &agent.HubPool{Client: m.client, Live: m.client, Namespace: test.agents}
+			m.Pool = &agent.HubPool{Client: m.client, Live: m.client, Clock: clock.Real(), Namespace: test.agents}
 			if test.handedOver {
 				m.infra.Status.AgentRef = &agentv1.AgentReference{Namespace: test.reserved, Name: "moved"}
 				m.infra.Status.Initialization.Provisioned = ptr.To(true)

@@ -277,7 +277,8 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		return false, again, s.returnHost(ctx)
 	case host.Status == statusByHand && host.Returns != model.ReturnByHub:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, s.byHand())
-	case host.Status == statusByHand || host.State == model.HostUnbound || host.State == model.HostUnknown || host.Status == "":
+	case host.Status == statusByHand, host.State == model.HostUnbound, host.State == model.HostUnknown,
+		len(host.Conditions) == 0: // no service knows it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host is given back to its pool")
 	default: // the service has still to see to it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the service boots the host into the discovery image")

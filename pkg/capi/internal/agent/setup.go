@@ -68,7 +68,7 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges())).
 		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), predicate.GenerationChangedPredicate{}))
 	if r.Pool.Notes() {
-		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
+		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	b = b.Watches(&clusterv1.Cluster{}, handler.Funcs{DeleteFunc: r.forgetCluster})
 	if w.Woken != nil {
@@ -93,7 +93,7 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), specOrAnnotations()))
 	if r.Pool.Notes() {
-		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
+		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	return b.Complete(r)
 }
@@ -108,7 +108,7 @@ func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Mana
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges()))
 	if r.Pool.Notes() {
-		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
+		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	return b.Complete(r)
 }

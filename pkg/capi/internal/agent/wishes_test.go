@@ -82,7 +82,8 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(all...).WithStatusSubresource(infra).Build()
 			source := &desired.Source{Client: c, Live: c, Hub: true}
 			r := &agent.MachineReconciler{
-				Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c}, Recorder: events.NewFakeRecorder(100), Source: source,
+				Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c, Clock: clock.Real()},
+				Recorder: events.NewFakeRecorder(100), Source: source,
 				Installations: installation.New(installation.Config{
 					Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {}, Desire: source.Desire,
 				}),

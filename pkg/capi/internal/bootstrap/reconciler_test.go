@@ -279,7 +279,7 @@ func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
 		b := start(t)
 		b.options = options
 		b.service.observed.Cluster.State, b.service.observed.InfraEnvs = model.ClusterAddingHosts, nil
-		b.service.observed.Spoke = &model.Spoke{Trouble: "Unauthorized", TroubleKind: model.SpokeCredentials, From: "Secret lab-kubeconfig"}
+		b.service.observed.Spoke = &model.Spoke{Trouble: "Unauthorized", TroubleKind: model.TroubleCredentials, From: "Secret lab-kubeconfig"}
 		result, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
 		if err != nil || result.RequeueAfter != time.Minute {
 			t.Errorf("%+v, %v", result, err)

@@ -103,7 +103,7 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	kept := have.Data[secret.KubeconfigDataName]
 	known, id, now := s.known.examine(s.key(), kept), cluster.ID+"/"+which, s.Clock.Now()
 	spoke := s.view.Observed.Spoke
-	taken := spoke == nil || spoke.TroubleKind != model.SpokeCredentials
+	taken := spoke == nil || spoke.TroubleKind != model.TroubleCredentials
 	if known.problem == nil && taken && known.copyOf == id && now.Sub(known.compared) < copyAgain {
 		return kept, nil
 	}

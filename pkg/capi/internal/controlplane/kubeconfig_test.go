@@ -405,7 +405,7 @@ func TestIdentityIsKept(t *testing.T) {
 	s := deleting(t, service, true)
 	s.annotate("oaictl.io/openshift-id", "this")
 	s.annotate("oaictl.io/cluster-id", "ns/lab")
-	view := &installation.View{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}
+	view := &installation.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}}
 	if err := s.isAnother(view); !installation.IsRefusal(err) {
 		t.Errorf("it says %v", err)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/workload"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -50,7 +51,7 @@ func observed() (*scope, *model.Spoke) {
 		Nodes:     []model.Node{node("a", "master", "v1.34.1+abc"), node("b", "control-plane", "v1.33.9"), node("c", "master", "v1.34.1+abc"), node("w", "worker", "v1.32.1")},
 		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
 	}
-	view := &installation.View{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}
+	view := &installation.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}}
 	return &scope{
 		Reconciler: &Reconciler{}, plane: plane, view: view,
 		cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},

@@ -258,8 +258,8 @@ func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 }
 
 // Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose
-// fields are those of the objects. Of one that is installed, what is wrong with single Machines is an
-// *installation.Partial beside the desired state: the others are looked after.
+// fields are those of the objects. Of one that is installed, Machines with which something is wrong are left alone:
+// see [model.Options].
 func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (*model.Desired, error) {
 	if observed != nil && observed.Cluster != nil {
 		if err := CheckIdentity(c.ControlPlane, observed.Cluster); err != nil {
@@ -280,13 +280,13 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 	if err != nil {
 		return nil, err
 	}
-	known, ownNames, left := hostsOf(c, observed), map[int]bool{}, map[string]error{}
+	known, ownNames, left := hostsOf(c, observed), map[int]bool{}, map[string]string{}
 	for i, m := range part.machines {
 		host, ownName, err := s.host(ctx, c, &out.Spec, m, known[m.Name])
 		switch {
 		case err == nil:
 		case part.installed && ctx.Err() == nil:
-			host, ownName, left[m.Name] = knownHost(c, m), true, err
+			host, ownName, left[m.Name] = knownHost(c, m), true, err.Error()
 		default:
 			return nil, err
 		}
@@ -309,9 +309,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 		}
 	}
 	of := &model.Desired{Spec: out, Options: s.options(c, part, observed)}
-	if len(left) > 0 {
-		return of, &installation.Partial{Hosts: left}
-	}
+	of.Options.LeftAlone = left
 	return of, nil
 }
 

@@ -235,12 +235,11 @@ func TestOneMachineIsNotAll(t *testing.T) {
 	observed := &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge"}, State: model.ClusterAddingHosts}}
 	for name, seen := range map[string]*model.Observed{"seen": observed, "not seen yet": nil} {
 		d, err := sourceOf(t, list).Desire(t.Context(), lab, seen)
-		left, is := errors.AsType[*installation.Partial](err)
-		if !is || len(left.Hosts) != 1 || !strings.Contains(left.Hosts["w-0"].Error(), "selects 0 NMStateConfigs") {
-			t.Fatalf("%s: got %v", name, err)
+		if err != nil || d == nil || len(d.Spec.Spec.Hosts) != 4 {
+			t.Fatalf("%s: %+v, %v", name, d, err)
 		}
-		if d == nil || len(d.Spec.Spec.Hosts) != 4 {
-			t.Fatalf("%s: %+v", name, d)
+		if left := d.Options.LeftAlone; len(left) != 1 || !strings.Contains(left["w-0"], "selects 0 NMStateConfigs") {
+			t.Fatalf("%s: left alone are %v", name, left)
 		}
 		if w := d.Spec.Host("w-0"); w == nil || w.Match.InfraEnv != "w-0-config" || d.Spec.Host("cp-0").Discovery == nil {
 			t.Errorf("%s: the hosts are %+v", name, d.Spec.Spec.Hosts)

@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +30,8 @@ type Config struct {
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
-	// beside it that there is no such Cluster any more: it is forgotten then. A desired state beside a
-	// *Partial is whole but for some hosts; beside another error it is only enough to observe by.
+	// beside it that there is no such Cluster any more: it is forgotten then. A desired state beside an
+	// error is only enough to observe by.
 	Desire func(ctx context.Context, cluster Key, observed *model.Observed) (*model.Desired, error)
 	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
 	// Desire asked each time.
@@ -70,18 +68,6 @@ func IsRefusal(err error) bool {
 	return is
 }
 
-// Partial says that some hosts could not be made out of the objects of a Cluster, by their names, and why: they
-// are known for what they are, and nothing is done to them.
-type Partial struct{ Hosts map[string]error }
-
-func (p *Partial) Error() string {
-	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(p.Hosts)) {
-		texts = append(texts, name+": "+p.Hosts[name].Error())
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Set is the installations of all Clusters. It is safe for concurrent use.
 type Set struct {
 	config Config
@@ -112,8 +98,7 @@ type installation struct {
 	nodes install.Nodes
 	stop  context.CancelFunc // ends its loop; nil while it has none
 
-	client  *install.Client
-	brief   *install.Client // the same, that does not look at the installed cluster itself
+	loop    *install.Loop
 	service install.Backend
 	used    time.Time // last asked for; set.mu is held for it
 
@@ -121,7 +106,6 @@ type installation struct {
 
 	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
 	view    *View
-	memory  model.Memory
 	changed uint64 // how often something was written, or has changed
 	seen    uint64 // how often it had when the view was made
 	mark    uint64 // of the objects that the view's desired state is of
@@ -200,8 +184,7 @@ func (s *Set) get(cluster Key) (*installation, error) {
 				options = append(options, install.WithNodes(i.nodes))
 			}
 		}
-		i.client = install.New(service, options...)
-		i.brief = install.New(service, install.WithClock(s.config.Clock), install.WithTimeouts(0, 0))
+		i.loop = install.New(service, options...).NewLoop()
 		s.of[cluster] = i
 		s.begin(i)
 	}

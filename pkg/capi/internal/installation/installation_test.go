@@ -254,7 +254,7 @@ func TestFailedActionsAreTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		backoff := 2*time.Second + 4*time.Second + 8*time.Second + 16*time.Second
-		time.Sleep(backoff + 4*seldom)
+		time.Sleep(backoff + 4*again)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -289,7 +289,7 @@ func TestWakes(t *testing.T) {
 	s.cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterDiscovering}
 	s.mu.Unlock()
 	s.tells()
-	if second := <-told; !slices.Contains(second, ScopeState) {
+	if second := <-told; !slices.Contains(second, model.ScopeState) {
 		t.Errorf("second %v", second)
 	}
 	stop()
@@ -340,7 +340,7 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 		v, observed := *view, *view.Observed
 		observed.Spoke = &model.Spoke{Nodes: []model.Node{{Name: "cp-0", Ready: ready, Created: since.Add(-time.Minute), ReadySince: since}}}
 		v.Observed = &observed
-		return v.fingerprints()
+		return v.Fingerprints()
 	}
 	first := marks(true, at)
 	if later := marks(true, at.Add(time.Microsecond)); !maps.Equal(first, later) {
@@ -447,33 +447,6 @@ type still struct {
 
 func (c *still) Now() time.Time { return c.now }
 
-// TestLasts: an installed cluster is looked at more seldom, but not while hosts are added to it; so is one that is being
-// installed by a service that tells of it.
-func TestLasts(t *testing.T) {
-	for _, c := range []struct {
-		state   model.ClusterState
-		verdict model.Verdict
-		told    bool
-		spoke   *model.Spoke
-		want    time.Duration
-	}{
-		{model.ClusterInstalled, model.VerdictInstalled, false, nil, rarely},
-		{model.ClusterInstalled, model.VerdictInstalled, true, nil, idly},
-		{model.ClusterInstalled, model.VerdictWaiting, true, nil, seldom},
-		{model.ClusterFinalizing, model.VerdictWaiting, false, nil, seldom},
-		{model.ClusterFinalizing, model.VerdictWaiting, true, nil, rarely},
-		{model.ClusterInstalling, model.VerdictWaiting, true, nil, rarely},
-		{model.ClusterInstalling, model.VerdictWaiting, true, &model.Spoke{}, seldom},
-		{model.ClusterPreparing, model.VerdictWaiting, true, nil, seldom},
-		{model.ClusterReady, model.VerdictWaiting, true, nil, seldom},
-	} {
-		v := View{Observed: &model.Observed{Cluster: &model.Cluster{State: c.state}, Spoke: c.spoke}, Plan: model.Plan{Verdict: c.verdict}}
-		if lasts := v.lasts(c.told); lasts != c.want {
-			t.Errorf("%s, %s, told %v: %s", c.state, c.verdict, c.told, lasts)
-		}
-	}
-}
-
 // TestWaitsEndWithTheirContext: a reconcile that waits for another one, or for the loop, to be done with the same Cluster
 // ends with its time. What they wait for goes as slowly as the servers that a tenant names.
 func TestWaitsEndWithTheirContext(t *testing.T) {
@@ -561,7 +534,7 @@ func TestPanicsEndNoLoop(t *testing.T) {
 		if _, err := set.get(lab); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(seldom + time.Second)
+		time.Sleep(again + time.Second)
 		if set.Last(lab) == nil {
 			t.Error("it is not looked at again")
 		}
@@ -650,13 +623,13 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 	if again, err := set.View(t.Context(), lab); again == nil || !errors.Is(err, trouble) {
 		t.Errorf("a moment later: %+v, %v", again, err)
 	}
-	blind := view.fingerprints()[model.ScopeCluster]
+	blind := view.Fingerprints()[model.ScopeCluster]
 	set.config.Desire = desire
 	set.Changed(lab)
 	if view, err = set.View(t.Context(), lab); err != nil || view.NoPlan != nil {
 		t.Errorf("afterwards: %+v, %v", view, err)
 	}
-	if view.fingerprints()[model.ScopeCluster] == blind {
+	if view.Fingerprints()[model.ScopeCluster] == blind {
 		t.Error("nobody hears that it is known again")
 	}
 }
@@ -704,8 +677,9 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 	set := newSet(t, s, nil)
 	desire := set.config.Desire
 	set.config.Desire = func(ctx context.Context, key Key, o *model.Observed) (*model.Desired, error) {
-		d, _ := desire(ctx, key, o)
-		return d, &Partial{Hosts: map[string]error{"cp-1": errors.New("its selector selects 0 NMStateConfigs")}}
+		d, err := desire(ctx, key, o)
+		d.Options.LeftAlone = map[string]string{"cp-1": "its selector selects 0 NMStateConfigs"}
+		return d, err
 	}
 	view, _, err := set.Act(t.Context(), lab, model.ScopeCluster, model.InfraEnvScope("cp-0"), model.InfraEnvScope("cp-1"))
 	if err != nil {
@@ -740,7 +714,7 @@ func (a *away) Observe(ctx context.Context, _ *model.Desired, observed *model.Ob
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &model.Spoke{Trouble: "i/o timeout", TroubleKind: model.SpokeUnreachable, Since: observed.At}, nil
+	return &model.Spoke{Trouble: "i/o timeout", TroubleKind: model.TroubleUnreachable, Since: observed.At}, nil
 }
 
 func (a *away) Changed() <-chan struct{} { return nil }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -49,7 +48,7 @@ func (i *installation) isAway() bool {
 		return false
 	}
 	spoke := i.view.Observed.Spoke
-	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.SpokeUnreachable
+	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.TroubleUnreachable
 }
 
 // known is the view, where it is taken for the present by the mark of the objects; else nil.
@@ -84,50 +83,33 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 			return nil, err
 		}
 	}
-	desired, left, err := i.desire(ctx, prior)
+	desired, err := i.set.config.Desire(ctx, i.key, prior)
 	if desired == nil {
 		return nil, err
 	}
-	now := i.set.config.Clock.Now()
 	if fresh && err == nil && view.NoPlan == nil && reflect.DeepEqual(desired, view.Desired) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.mark = mark
 		return view, nil
 	}
-	client := i.client
+	observe := i.loop.Observe
 	if away {
-		client = i.brief
+		observe = i.loop.ObserveService
 	}
-	observed, failed := client.Observe(ctx, desired, prior)
+	observed, failed := observe(ctx, desired)
 	if failed != nil {
 		return nil, errors.Join(err, failed)
 	}
-	if away {
-		observed.Spoke = prior.Spoke
-	}
 	if prior == nil || err != nil || differs(prior, observed) { // what is desired depends on how far it is
-		if desired, left, err = i.desire(ctx, observed); desired == nil {
+		if desired, err = i.set.config.Desire(ctx, i.key, observed); desired == nil {
 			return nil, err
 		}
 	}
+	view = &View{Look: i.decide(desired, observed, err), NoPlan: err}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.memory.Seen(observed, now)
-	view = &View{Desired: desired, Observed: observed, NoPlan: err, leftOut: i.stillOut(observed)}
-	if err == nil {
-		view.Plan = install.Decide(desired, observed, i.memory, observed.At)
-		if desired.Spec.Imported() && view.Deleted() {
-			// Its record was deleted, and not the cluster: it is taken in, as by providers that have just started.
-			i.memory = model.Memory{}
-			i.memory.Seen(observed, now)
-			view.Plan = install.Decide(desired, observed, i.memory, observed.At)
-		}
-		left.leaveAlone(view)
-		i.memory.Decided(view.Plan)
-		refused := i.memory.RefusalOf(view.Plan)
-		view.tried, view.retries = i.triedOf(view.Plan), refused != nil && !refused.Permanent // which is not tried soon
-	}
+	view.leftOut = i.stillOut(observed)
 	i.view, i.seen, i.mark, i.looked = view, changed, mark, clock.Real().Now()
 	if !away {
 		i.waited = i.set.config.Clock.Now()
@@ -135,52 +117,18 @@ func (i *installation) observe(ctx context.Context, patient bool) (*View, error)
 	return view, err
 }
 
-// desire is what a Cluster shall become, and which hosts are left alone. Beside an error it is enough to observe by,
-// or nil.
-func (i *installation) desire(ctx context.Context, observed *model.Observed) (*model.Desired, *Partial, error) {
-	desired, err := i.set.config.Desire(ctx, i.key, observed)
-	if left, is := errors.AsType[*Partial](err); is && desired != nil {
-		return desired, left, nil
+// decide makes the plan that follows from an observation, and none where it is not known what is desired.
+func (i *installation) decide(desired *model.Desired, observed *model.Observed, unknown error) install.Look {
+	if unknown != nil {
+		return i.loop.Remember(desired, observed)
 	}
-	return desired, nil, err
-}
-
-// leaveAlone takes out of a plan what it would do to the hosts that could not be made out, and says why.
-func (p *Partial) leaveAlone(v *View) {
-	if p == nil {
-		return
+	look := i.loop.Decide(desired, observed)
+	if desired.Spec.Imported() && isDeleted(&look) {
+		// Its record was deleted, and not the cluster: it is taken in, as by providers that have just started.
+		i.loop.Forget()
+		look = i.loop.Decide(desired, observed)
 	}
-	alone := map[model.Scope]bool{}
-	for name := range p.Hosts {
-		alone[model.HostScope(name)] = true
-		if want := v.Desired.Spec.Host(name); want != nil && want.Match.InfraEnv != "" {
-			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
-		}
-	}
-	v.Plan.Actions = slices.DeleteFunc(v.Plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
-	v.Plan.Blockers = slices.DeleteFunc(v.Plan.Blockers, func(b model.Blocker) bool { return alone[b.Scope] })
-	for _, name := range slices.Sorted(maps.Keys(p.Hosts)) {
-		if host := v.Host(name); host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
-			continue // it runs, and needs nothing of that any more
-		}
-		v.Plan.Blockers = append(v.Plan.Blockers, model.Blocker{
-			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
-			Message: p.Hosts[name].Error(), Hosts: []string{name},
-		})
-	}
-}
-
-// triedOf is what is remembered of the actions of a plan.
-func (i *installation) triedOf(plan model.Plan) map[string]tried {
-	of := map[string]tried{}
-	for _, a := range plan.Actions {
-		refused, failed := i.memory.Refused[a.Key]
-		done, succeeded := i.memory.Done[a.Key]
-		if failed || succeeded {
-			of[a.Key] = tried{Refused: refused, Done: done}
-		}
-	}
-	return of
+	return look
 }
 
 // stillOut are the hosts that were taken out of the cluster and are not back. i.mu is held.

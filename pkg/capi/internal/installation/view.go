@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -8,18 +9,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// View is what is known of an installation at one moment, and what follows from it. It is not to be
-// changed.
+// View is the last look at an installation. It is not to be changed.
 type View struct {
-	Desired  *model.Desired
-	Observed *model.Observed
-	Plan     model.Plan
+	install.Look
 	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
 	// empty then, and what is desired says no more than what was observed.
 	NoPlan error
 
-	tried   map[string]tried // what is remembered of the plan's actions, by their keys
-	retries bool             // an action that failed is to be tried again
 	leftOut map[string]leftOut
 }
 
@@ -43,12 +39,6 @@ func (l *leftOut) isBack(host *model.Host) bool {
 	return host.Registered.After(l.at)
 }
 
-// tried is what is remembered of an action when it is decided on.
-type tried struct {
-	Refused model.Refusal
-	Done    model.Success
-}
-
 // Host is the observed host of a Machine, by its name among those that are desired; nil where it has
 // not registered.
 func (v *View) Host(name string) *model.Host {
@@ -63,6 +53,17 @@ func (v *View) Host(name string) *model.Host {
 // LeftOut is why the host of a Machine was taken out of the cluster by this process, and has not registered since, or, where
 // it is one of a pool, was not bound again; "" where that is not so.
 func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
+
+// Fingerprints are those of the look. That of the cluster is another one with why there is no plan.
+func (v *View) Fingerprints() map[model.Scope]uint64 {
+	all := v.Look.Fingerprints()
+	if v.NoPlan != nil {
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(v.NoPlan.Error())) // it never fails
+		all[model.ScopeCluster] += sum.Sum64()
+	}
+	return all
+}
 
 // InfraEnv is the observed InfraEnv of a name; nil where there is none.
 func (v *View) InfraEnv(name string) *model.InfraEnv {
@@ -79,9 +80,11 @@ func (v *View) Installed() bool {
 	return v.Observed.Cluster != nil && v.Observed.Cluster.State.Installed()
 }
 
-// Deleted reports whether the cluster's record was there and somebody has deleted it.
-func (v *View) Deleted() bool {
-	return v.Observed.Cluster == nil && slices.ContainsFunc(v.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
+// Deleted reports whether the service has had the cluster's record, and has it no more.
+func (v *View) Deleted() bool { return isDeleted(&v.Look) }
+
+func isDeleted(look *install.Look) bool {
+	return look.Observed.Cluster == nil && slices.ContainsFunc(look.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // BeforeInstall reports whether the installation has not begun.

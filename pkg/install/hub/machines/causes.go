@@ -124,11 +124,6 @@ const (
 	conditionAvailable = "Available"
 )
 
-func isTrue(conditions []hubapi.Condition, kind string) bool {
-	c := hubapi.FindCondition(conditions, kind)
-	return c != nil && c.Status == metav1.ConditionTrue
-}
-
 const reasonPaused = "Paused"
 
 const annotationPaused = "cluster.x-k8s.io/paused"
@@ -152,7 +147,7 @@ func (o *object) causes() []Cause {
 	if len(conditions) == 0 {
 		return []Cause{o.cause("NoConditions", "nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces")}
 	}
-	if o.who == theInfrastructure && isTrue(conditions, conditionReady) {
+	if o.who == theInfrastructure && hubapi.IsTrue(conditions, conditionReady) {
 		return nil // what it says besides is not up to it
 	}
 	conditions = slices.DeleteFunc(conditions, func(c hubapi.Condition) bool { return !o.hinders(c) })

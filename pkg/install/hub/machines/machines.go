@@ -56,19 +56,21 @@ type Host struct {
 // Ref names an object of the namespace of the one that refers to it, in whichever version is served.
 type Ref struct{ Group, Kind, Name string }
 
-// ConfigRef and InfrastructureRef are the objects that a Machine refers to, ControlPlaneRef is a Cluster's; without
-// a name where there is none.
-func ConfigRef(machine *unstructured.Unstructured) Ref {
+// Refs are the objects that a Machine or a Cluster refers to: the bootstrap config and the infrastructure of a Machine, the
+// control plane of a Cluster.
+func Refs(object *unstructured.Unstructured) []Ref {
+	return slices.DeleteFunc([]Ref{configRef(object), infrastructureRef(object), controlPlaneRef(object)}, func(r Ref) bool { return r.Name == "" })
+}
+
+func configRef(machine *unstructured.Unstructured) Ref {
 	return refAt(machine, "spec", "bootstrap", "configRef")
 }
 
-// InfrastructureRef is a Machine's.
-func InfrastructureRef(machine *unstructured.Unstructured) Ref {
+func infrastructureRef(machine *unstructured.Unstructured) Ref {
 	return refAt(machine, "spec", "infrastructureRef")
 }
 
-// ControlPlaneRef is a Cluster's.
-func ControlPlaneRef(cluster *unstructured.Unstructured) Ref {
+func controlPlaneRef(cluster *unstructured.Unstructured) Ref {
 	return refAt(cluster, "spec", "controlPlaneRef")
 }
 
@@ -86,12 +88,11 @@ func text(u *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// Find is the object that something of a namespace refers to, nil where it is not there. Read is false where that is
-// not known.
-type Find func(namespace string, ref Ref) (found *unstructured.Unstructured, read bool)
-
-// Of is what objects tell of a Machine.
-func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
+// Of is what objects tell of a Machine. find returns the object of a namespace that a Ref names, nil where it is not there;
+// read is false where that is not known.
+func Of(
+	machine *unstructured.Unstructured, find func(namespace string, ref Ref) (found *unstructured.Unstructured, read bool), hosts []Host,
+) Machine {
 	namespace := machine.GetNamespace()
 	cluster := Ref{Group: Group, Kind: KindCluster, Name: text(machine, "spec", "clusterName")}
 	m := Machine{
@@ -109,14 +110,14 @@ func Of(machine *unstructured.Unstructured, find Find, hosts []Host) Machine {
 		return u
 	}
 	if c := add(theCluster, cluster); c != nil {
-		add(theControlPlane, ControlPlaneRef(c))
+		add(theControlPlane, controlPlaneRef(c))
 	}
-	config, infrastructure := add(theConfig, ConfigRef(machine)), add(theInfrastructure, InfrastructureRef(machine))
+	config, infrastructure := add(theConfig, configRef(machine)), add(theInfrastructure, infrastructureRef(machine))
 	m.objects = append(m.objects, object{who: theMachine, Ref: Ref{Group, KindMachine, m.Name}, namespace: namespace, u: machine})
-	m.ready = machine.GetDeletionTimestamp() == nil && isTrue(conditionsOf(machine), conditionReady)
+	m.ready = machine.GetDeletionTimestamp() == nil && hubapi.IsTrue(conditionsOf(machine), conditionReady)
 	m.readConfig(config)
 	m.readInfrastructure(machine, infrastructure)
-	m.takeHost(InfrastructureRef(machine), text(config, "status", "agentRef", "name"), hosts)
+	m.takeHost(infrastructureRef(machine), text(config, "status", "agentRef", "name"), hosts)
 	return m
 }
 
@@ -142,7 +143,7 @@ func (m *Machine) readConfig(config *unstructured.Unstructured) {
 }
 
 func (m *Machine) readInfrastructure(machine, infrastructure *unstructured.Unstructured) {
-	m.Infrastructure = InfrastructureRef(machine).Kind
+	m.Infrastructure = infrastructureRef(machine).Kind
 	if infrastructure == nil {
 		return
 	}

@@ -18,6 +18,9 @@ import (
 	"time"
 )
 
+// ApprovedReason is the reason of the condition by which oaictl approves a request.
+const ApprovedReason = "ApprovedByOaictl"
+
 // Host is a host of the cluster, as the service records it.
 type Host struct {
 	// Name is what the file calls it; it is shown, and nothing is compared with it.

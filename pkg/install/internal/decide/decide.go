@@ -6,6 +6,7 @@ package decide
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +26,33 @@ func Decide(desired *model.Desired, observed *model.Observed, memory model.Memor
 		p.decide()
 	}
 	p.finish()
+	p.leaveAlone()
 	return p.plan
+}
+
+// leaveAlone takes out of the plan what it would do to hosts of which it is not known what they shall be, and says why.
+func (p *planner) leaveAlone() {
+	if len(p.desired.Options.LeftAlone) == 0 {
+		return
+	}
+	alone := map[model.Scope]bool{}
+	for name := range p.desired.Options.LeftAlone {
+		alone[model.HostScope(name)] = true
+		if want := p.spec.Host(name); want != nil && want.Match.InfraEnv != "" {
+			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
+		}
+	}
+	p.plan.Actions = slices.DeleteFunc(p.plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
+	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b model.Blocker) bool { return alone[b.Scope] })
+	for _, name := range slices.Sorted(maps.Keys(p.desired.Options.LeftAlone)) {
+		if host := p.matches.ByName[name]; host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
+			continue // it runs, and needs nothing of that any more
+		}
+		p.plan.Blockers = append(p.plan.Blockers, model.Blocker{
+			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
+			Message: p.desired.Options.LeftAlone[name], Hosts: []string{name},
+		})
+	}
 }
 
 // decide goes by the state of the cluster.

@@ -13,8 +13,10 @@ import (
 func disks() []model.Disk {
 	const gib = 1 << 30
 	return []model.Disk{
-		{ID: "id-a", Path: "/dev/sda", Name: "sda", ByID: "/dev/disk/by-id/wwn-0x5000a", ByPath: "/dev/disk/by-path/pci-1", HCTL: "0:0:0:0", Model: "PERC H755", Vendor: "DELL", Serial: "A1", WWN: "0x5000a", Type: "HDD", SizeBytes: 200 * gib, Eligible: true},
-		{ID: "id-b", Path: "/dev/sdb", Name: "sdb", ByID: "/dev/disk/by-id/wwn-0x5000b", HCTL: "0:0:1:0", Model: "PERC H755", Vendor: "DELL", Serial: "B1", WWN: "0x5000b", Type: "SSD", SizeBytes: 900 * gib, Eligible: true},
+		{ID: "id-a", Path: "/dev/sda", Name: "sda", ByID: "/dev/disk/by-id/wwn-0x5000a", ByPath: "/dev/disk/by-path/pci-1", HCTL: "0:0:0:0",
+			Model: "PERC H755", Vendor: "DELL", Serial: "A1", WWN: "0x5000a", Type: "HDD", SizeBytes: 200 * gib, Eligible: true},
+		{ID: "id-b", Path: "/dev/sdb", Name: "sdb", ByID: "/dev/disk/by-id/wwn-0x5000b", HCTL: "0:0:1:0", Model: "PERC H755",
+			Vendor: "DELL", Serial: "B1", WWN: "0x5000b", Type: "SSD", SizeBytes: 900 * gib, Eligible: true},
 		{ID: "id-c", Path: "/dev/sdc", Name: "sdc", Serial: "C1", Type: "SSD", SizeBytes: 8 * gib, Reasons: []string{"Disk is too small"}},
 		{ID: "id-m", Path: "/dev/sr0", Name: "sr0", Serial: "M1", Media: true},
 	}
@@ -69,7 +71,8 @@ func TestResolveKeep(t *testing.T) {
 // TestKeepsAllOfAMultipathDisk, by whichever of its names it is kept.
 func TestKeepsAllOfAMultipathDisk(t *testing.T) {
 	lun := append(disks(), model.Disk{ID: "p1", Path: "/dev/sdp", Name: "sdp", Type: "FC", Holders: []string{"dm-0"}},
-		model.Disk{ID: "p2", Path: "/dev/sdq", Name: "sdq", Type: "FC", Holders: []string{"dm-0"}}, model.Disk{ID: "dm", Path: "/dev/dm-0", Name: "dm-0", Type: "Multipath"})
+		model.Disk{ID: "p2", Path: "/dev/sdq", Name: "sdq", Type: "FC", Holders: []string{"dm-0"}},
+		model.Disk{ID: "dm", Path: "/dev/dm-0", Name: "dm-0", Type: "Multipath"})
 	for _, name := range []string{"/dev/sdp", "/dev/dm-0"} {
 		if ids, err := resolveKeep([]string{name}, lun); err != nil || !slices.Equal(ids, []string{"dm", "p1", "p2"}) {
 			t.Errorf("%s: ids %v (%v)", name, ids, err)

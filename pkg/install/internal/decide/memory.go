@@ -60,7 +60,7 @@ func (p *planner) repeated(a model.Action) bool {
 	if !known || a.Kind.Paced() || s.Inputs != a.Fingerprint() || p.now.Sub(s.Last) > model.Forgotten {
 		return false
 	}
-	again := model.Backoff(s.Times)
+	again := s.Backoff()
 	if a.Kind == model.NudgeCluster {
 		again = touchAgain
 	}

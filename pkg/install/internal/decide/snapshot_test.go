@@ -1,17 +1,154 @@
-package decide
+package decide_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// TestThenOfAnImport promises no install: hosts are added.
+func TestThenOfAnImport(t *testing.T) {
+	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
+	plan, lines := follow(w)
+	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") ||
+		!strings.Contains(text, "install each of worker-0, worker-1 once it is ready") ||
+		!strings.Contains(text, "register the InfraEnv lab") {
+		t.Errorf("follows:\n%s", text)
+	}
+	if len(plan.Actions) != 1 || plan.Actions[0].Kind != model.ImportCluster || plan.Message != "about to import the installed cluster" {
+		t.Errorf("actions %v: %s", decidetest.Keys(plan.Actions), plan.Message)
+	}
+	w.Desired.Options.AddNodes = false
+	if _, lines := follow(w); len(lines) > 0 {
+		t.Errorf("nothing is done, and follows: %q", lines)
+	}
+}
+
+// TestThenBoots says before a first run what will be done to machines.
+func TestThenBoots(t *testing.T) {
+	r := decidetest.NewRack(&model.Desired{Spec: decidetest.Sample(1, 0)})
+	plan, observed, err := r.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, step := range decide.NewSnapshot(r.Desired, observed).Then(plan) {
+		found = found || step.Kind == model.InsertMedia && strings.Contains(step.Message, "boot cp-0 through its BMC")
+	}
+	if !found {
+		t.Errorf("steps %+v", decide.NewSnapshot(r.Desired, observed).Then(plan))
+	}
+}
+
+// TestReading names the hosts that a run must not be left for without care.
+func TestReading(t *testing.T) {
+	r := decidetest.ReadyRack(t, 3, 0)
+	for _, name := range []string{"cp-0", "cp-1"} {
+		r.Boxes[name].Power, r.Boxes[name].Media = model.PowerIsOn, decidetest.ImageOf(name)
+	}
+	_, observed, err := r.Plan()
+	if got := strings.Join(decide.NewSnapshot(r.Desired, observed).Reading(), " "); err != nil || got != "cp-0 cp-1" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestThenOfNothing(t *testing.T) {
+	c := decidetest.Sample(3, 0)
+	c.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
+	w := decidetest.NewWorld(&model.Desired{Spec: c})
+	_, got := follow(w)
+	want := []string{
+		"IgnoreValidations set the ignored validations", "RegisterInfraEnv register the InfraEnv lab",
+		"wait for cp-0, cp-1, cp-2 to boot the discovery image and register", "UpdateHost configure cp-0, cp-1, cp-2 as the file says",
+		"StartInstall start the installation once every host is ready; which disks it writes over is known when they have registered",
+		"wait for the installation to end", "SaveKubeconfig save the kubeconfig and the kubeadmin password",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if w.Observed.Cluster != nil || len(w.Writes) > 0 {
+		t.Error("looking ahead changed the world")
+	}
+	c.Spec.InfraEnv.Bind = spec.BindLate
+	if _, got = follow(w); !slices.Contains(got, "BindHost bind cp-0, cp-1, cp-2 to the cluster") {
+		t.Errorf("bound late: %q", got)
+	}
+}
+
+// TestThenShrinks as an install goes on, until nothing follows. What the plan
+// does is not told a second time.
+func TestThenShrinks(t *testing.T) {
+	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1)})
+	most := 100
+	for range 40 {
+		plan, lines := follow(w)
+		if len(lines) > most {
+			t.Errorf("more follows than before: %q", lines)
+		}
+		most = len(lines)
+		for _, a := range plan.Actions {
+			for _, line := range lines {
+				if strings.HasPrefix(line, string(a.Kind)+" ") {
+					t.Errorf("%s stands in the plan and after it", a.Kind)
+				}
+			}
+			w.Do(t, a)
+		}
+		if plan.Verdict == model.VerdictInstalled {
+			if most > 0 {
+				t.Errorf("after the end: %q", lines)
+			}
+			return
+		}
+		w.Pass()
+	}
+	t.Error("it was never installed")
+}
+
+// TestThenOfHostsToReboot: a change of cluster and image at once is shown as
+// such, and so is which host has to boot again.
+func TestThenOfHostsToReboot(t *testing.T) {
+	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
+	w.Desired.Spec.Spec.Proxy.HTTP = "http://proxy.example.com:3128"
+	plan := w.Decide()
+	if !decidetest.HasKind(plan, model.UpdateCluster) || !decidetest.HasReason(plan, "NewImageNeeded") {
+		t.Errorf("without --reimage: %v, %+v", decidetest.Keys(plan.Actions), plan.Blockers)
+	}
+	w.Desired.Options.Reimage = true
+	plan, lines := follow(w)
+	if !decidetest.HasKind(plan, model.UpdateCluster) || !decidetest.HasKind(plan, model.UpdateInfraEnv) {
+		t.Errorf("the plan does %v", decidetest.Keys(plan.Actions))
+	}
+	if !slices.Contains(lines, "wait for cp-0, cp-1, cp-2 to be rebooted into the new image") {
+		t.Errorf("then: %q", lines)
+	}
+}
+
+func TestNothingFollows(t *testing.T) {
+	for name, change := range map[string]func(*decidetest.World){
+		"somebody else's cluster": func(w *decidetest.World) { w.Observed.Cluster.Owned = false },
+		"failed":                  func(w *decidetest.World) { w.Observed.Cluster.State = model.ClusterFailed },
+		"unknown":                 func(w *decidetest.World) { w.Observed.Cluster.State = model.ClusterUnknown },
+	} {
+		w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
+		change(w)
+		if plan, lines := follow(w); lines != nil {
+			t.Errorf("%s (%s): %q", name, plan.Verdict, lines)
+		}
+	}
+}
+
 func TestMatchNamesHosts(t *testing.T) {
 	machine := func(id, hostname, mac string) model.Host {
-		return model.Host{ID: id, Hostname: hostname, ClusterID: "c1", State: model.HostReady, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: mac}}}}
+		return model.Host{ID: id, Hostname: hostname, ClusterID: "c1", State: model.HostReady,
+			Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: mac}}}}
 	}
 	cluster := &spec.Cluster{Spec: spec.ClusterSpec{Hosts: []spec.Host{
 		{Name: "cp-0", Role: spec.ControlPlane, Match: spec.Match{MAC: "52:54:00:00:00:01"}},
@@ -32,7 +169,7 @@ func TestMatchNamesHosts(t *testing.T) {
 		Role     spec.Role
 	}
 	var got []line
-	for _, h := range NewSnapshot(&model.Desired{Spec: cluster}, observed).Hosts() {
+	for _, h := range decide.NewSnapshot(&model.Desired{Spec: cluster}, observed).Hosts() {
 		l := line{Name: h.Name, Role: h.Role}
 		if h.Host != nil {
 			l.ID = h.Host.ID

@@ -35,10 +35,13 @@ func asksAnew(t *testing.T, node string, often int) []model.CertificateRequest {
 		}
 		name := fmt.Sprint("csr-", often-i)
 		all = append(all, model.CertificateRequest{
-			Name: name, UID: name, Created: now.Add(time.Duration(i-often) * 15 * time.Minute), Signer: "kubernetes.io/kube-apiserver-client-kubelet",
-			Username: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper", Usages: []string{"digital signature", "client auth"},
-			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
-			PEM:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			Name: name, UID: name, Created: now.Add(time.Duration(i-often) * 15 * time.Minute),
+			Signer:   "kubernetes.io/kube-apiserver-client-kubelet",
+			Username: "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
+			Usages:   []string{"digital signature", "client auth"},
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator",
+				"system:authenticated"},
+			PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 		})
 	}
 	return all
@@ -126,7 +129,9 @@ func TestOtherHostname(t *testing.T) {
 		"with a letter of Unicode": {"\uff57-1", "w-1", true},
 	} {
 		for kind, request := range map[model.RequestKind]func(*Question) model.CertificateRequest{
-			model.RequestClient: func(*Question) model.CertificateRequest { return asksAnew(t, "w-1", 1)[0] }, model.RequestServing: serving,
+			model.RequestClient: func(*Question) model.CertificateRequest {
+				return asksAnew(t, "w-1", 1)[0]
+			}, model.RequestServing: serving,
 		} {
 			t.Run(name+"/"+string(kind), func(t *testing.T) {
 				answer := Join(asked(func(q *Question) {

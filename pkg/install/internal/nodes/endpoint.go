@@ -62,7 +62,7 @@ func (a *asker) serverName() string {
 // unserved is why nothing is served at an address, "" where something may be. Of an address
 // elsewhere nothing is known: that is only told.
 func (a *asker) unserved(at *url.URL) string {
-	host, outer := strings.TrimSuffix(strings.ToLower(at.Hostname()), "."), strings.ToLower(model.APIHost(a.spoke.API))
+	host, outer := strings.TrimSuffix(strings.ToLower(at.Hostname()), "."), strings.ToLower(a.spoke.APIHost())
 	own := slices.ContainsFunc(a.spoke.ConfigServer.Hosts, func(name string) bool { return sameAddress(name, host) })
 	switch {
 	case len(a.spoke.ConfigServer.Hosts) == 0:

@@ -24,7 +24,8 @@ func authority(t *testing.T, name string, from time.Time) (text string, read mod
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, NotBefore: from, NotAfter: from.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, NotBefore: from,
+		NotAfter: from.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -58,31 +59,42 @@ func TestEndpoint(t *testing.T) {
 		"several CAs":            {inner, other + old + own, nil, ""},
 		"no CA, as a hub has it": {inner, "", nil, ""},
 		"without TLS":            {"http://api.lab.example.com:22624/config", "", nil, ""},
-		"another CA":             {inner, other, nil, cannot + inner + ", which the service sends them to: its CA is not the one that signs the cluster's machine config server ("},
-		"expired":                {inner, old, nil, cannot + inner + ", which the service sends them to: its CA (CN=old) has expired at 2026-11-23T11:00:00Z"},
-		"not yet":                {inner, early, nil, cannot + inner + ", which the service sends them to: its CA (CN=early) is valid from 2026-11-23T12:01:00Z only"},
-		"no certificate":         {inner, "nonsense", nil, cannot + inner + ", which the service sends them to: its CA cannot be used: there is no certificate (PEM) in it"},
+		"another CA": {inner, other, nil, cannot + inner +
+			", which the service sends them to: its CA is not the one that signs the cluster's machine config server ("},
+		"expired": {inner, old, nil, cannot + inner +
+			", which the service sends them to: its CA (CN=old) has expired at 2026-11-23T11:00:00Z"},
+		"not yet": {inner, early, nil, cannot + inner +
+			", which the service sends them to: its CA (CN=early) is valid from 2026-11-23T12:01:00Z only"},
+		"no certificate": {inner, "nonsense", nil, cannot + inner +
+			", which the service sends them to: its CA cannot be used: there is no certificate (PEM) in it"},
 		"outer name, with TLS": {"https://api.lab.example.com:22623/config", own, nil,
 			cannot + "https://api.lab.example.com:22623/config, which the service sends them to: the certificate of the machine config server is for api-int.lab.example.com, 192.0.2.100, and not for api.lab.example.com"},
-		"wrong port":   {"https://api-int.lab.example.com:22624/config", own, nil, cannot + "https://api-int.lab.example.com:22624/config, which the service sends them to: the port 22623 is for https, 22624 for http"},
-		"without path": {"https://api-int.lab.example.com:22623", own, nil, cannot + "https://api-int.lab.example.com:22623, which the service sends them to: a pool's config is at /config/POOL"},
-		"elsewhere":    {"https://ignition.example.com/lab", other, nil, "warn OtherIgnitionEndpoint: hosts fetch their config from ignition.example.com, and the cluster's own machine config server is api-int.lab.example.com, 192.0.2.100"},
+		"wrong port": {"https://api-int.lab.example.com:22624/config", own, nil, cannot +
+			"https://api-int.lab.example.com:22624/config, which the service sends them to: the port 22623 is for https, 22624 for http"},
+		"without path": {"https://api-int.lab.example.com:22623", own, nil, cannot +
+			"https://api-int.lab.example.com:22623, which the service sends them to: a pool's config is at /config/POOL"},
+		"elsewhere": {"https://ignition.example.com/lab", other, nil,
+			"warn OtherIgnitionEndpoint: hosts fetch their config from ignition.example.com, and the cluster's own machine config server is api-int.lab.example.com, 192.0.2.100"},
 		"elsewhere, old": {"https://ignition.example.com/lab", old, nil,
 			cannot + "https://ignition.example.com/lab, which the service sends them to: its CA (CN=old) has expired"},
-		"a balancer's port":    {"https://api-int.lab.example.com/config", own, nil, ""},
-		"CA of the host":       {inner, other, func(q *Question) { q.Hosts[0].Want.Ignition = withCA(t) }, ""},
-		"CA not known":         {inner, other, func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = nil }, ""},
-		"nothing known":        {"https://api.lab.example.com:22623", other, func(q *Question) { q.Observed.Spoke.ConfigServer = model.ConfigServer{} }, ""},
-		"installing":           {inner, old, func(q *Question) { q.Observed.Hosts[0].State = model.HostInstalling }, ""},
-		"no endpoint":          {"", "", nil, ""},
-		"no endpoint, old CA":  {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired} }, "warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is in force until 2026-11-23T11:00:00Z"},
+		"a balancer's port": {"https://api-int.lab.example.com/config", own, nil, ""},
+		"CA of the host":    {inner, other, func(q *Question) { q.Hosts[0].Want.Ignition = withCA(t) }, ""},
+		"CA not known":      {inner, other, func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = nil }, ""},
+		"nothing known": {"https://api.lab.example.com:22623", other, func(q *Question) {
+			q.Observed.Spoke.ConfigServer = model.ConfigServer{}
+		}, ""},
+		"installing":  {inner, old, func(q *Question) { q.Observed.Hosts[0].State = model.HostInstalling }, ""},
+		"no endpoint": {"", "", nil, ""},
+		"no endpoint, old CA": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired} },
+			"warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is in force until 2026-11-23T11:00:00Z"},
 		"no endpoint, renewed": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired, read} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := Ahead(asked(func(q *Question) {
 				q.Observed.Hosts[0].State, q.Observed.Hosts[0].Progress = model.HostReady, model.HostProgress{}
 				q.Observed.Spoke.ConfigServer = model.ConfigServer{
-					Hosts: []string{"api-int.lab.example.com", "192.0.2.100"}, CAs: []model.Certificate{read}, CAFrom: "kube-system/root-ca", CAKey: "ca.crt",
+					Hosts: []string{"api-int.lab.example.com", "192.0.2.100"}, CAs: []model.Certificate{read},
+					CAFrom: "kube-system/root-ca", CAKey: "ca.crt",
 				}
 				endpoint := spec.IgnitionEndpoint{URL: test.url}
 				if test.ca != "" {
@@ -110,7 +122,8 @@ func TestEndpoint(t *testing.T) {
 
 // TestEndpointAdvice: where the right CA is.
 func TestEndpointAdvice(t *testing.T) {
-	a := asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca", CAKey: "ca-bundle.crt"}}}
+	a := asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
+		CAKey: "ca-bundle.crt"}}}
 	if got := a.whereCA().String(); got != `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'` {
 		t.Error(got)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -232,38 +233,17 @@ func (t *leaving) findMember() *model.EtcdMember {
 	if t.replaced || t.spoke.Etcd == nil {
 		return nil
 	}
-	var m *model.EtcdMember
-	if t.node != nil {
-		m = t.spoke.MemberOfNode(t.node)
-	} else {
-		m = t.spoke.MemberOf(t.spoke.NobodysOf(t.addresses()))
-	}
-	if m != nil {
+	if m := quorum.Member(t.spoke, t.node, t.addresses()); m != nil {
 		return m
 	}
 	id := t.seen().Member
 	if i := slices.IndexFunc(t.spoke.Etcd.Members, func(m model.EtcdMember) bool { return id != "" && m.ID == id }); i >= 0 {
 		return &t.spoke.Etcd.Members[i]
 	}
-	if orphans := t.orphans(); t.node == nil && len(orphans) == 1 && t.spoke.Etcd.Ill(t.nodeName, nil) {
+	if orphans := quorum.Orphans(t.spoke); t.node == nil && len(orphans) == 1 && quorum.IsIll(t.spoke.Etcd, t.nodeName, nil) {
 		return orphans[0] // the only one that can have that name
 	}
 	return nil
-}
-
-// orphans are the members of etcd that no node goes with.
-func (a *asker) orphans() []*model.EtcdMember {
-	var all []*model.EtcdMember
-	if a.spoke.Etcd == nil {
-		return nil
-	}
-	for i := range a.spoke.Etcd.Members {
-		m := &a.spoke.Etcd.Members[i]
-		if !slices.ContainsFunc(a.spoke.Nodes, func(n model.Node) bool { return slices.Contains(n.Addresses, m.Address) }) {
-			all = append(all, m)
-		}
-	}
-	return all
 }
 
 // sameAsBefore holds node and Machine against those that somebody has agreed to remove: what was

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Marks answers what the nodes of hosts lack of what the file says of them, and nothing else.
@@ -74,9 +75,8 @@ func (a *asker) mark(h Host, node *model.Node) {
 }
 
 // missingTaints are those of the file that the node has not, and how each is written.
-func missingTaints(h Host, node *model.Node) (missing []model.Taint, texts []string) {
-	for _, want := range h.Want.Taints {
-		taint := model.Taint{Key: want.Key, Value: want.Value, Effect: string(want.Effect)}
+func missingTaints(h Host, node *model.Node) (missing []spec.Taint, texts []string) {
+	for _, taint := range h.Want.Taints {
 		if slices.Contains(node.Taints, taint) {
 			continue
 		}
@@ -85,7 +85,7 @@ func missingTaints(h Host, node *model.Node) (missing []model.Taint, texts []str
 		if taint.Value != "" {
 			text += "=" + taint.Value
 		}
-		texts = append(texts, text+":"+taint.Effect)
+		texts = append(texts, text+":"+string(taint.Effect))
 	}
 	return missing, texts
 }

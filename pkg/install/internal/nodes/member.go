@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -35,9 +36,9 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	switch {
 	case etcd.Trouble != "":
 		return wait("the members of etcd to be known: " + etcd.Trouble)
-	case member != nil && !etcd.Ill(node.Name, node.Addresses) && etcd.Rolling == "":
+	case member != nil && !quorum.IsIll(etcd, node.Name, node.Addresses) && etcd.Rolling == "":
 		return true
-	case member != nil && !etcd.Ill(node.Name, node.Addresses):
+	case member != nil && !quorum.IsIll(etcd, node.Name, node.Addresses):
 		return wait("etcd to be rolled out with its new member: " + etcd.Rolling)
 	}
 	waits, long := len(a.answer.Waits), a.Now.Sub(node.ReadySince)

@@ -82,13 +82,13 @@ func (a *asker) reached() {
 	name := a.Desired.Spec.Metadata.Name
 	const key = "spoke/reached"
 	switch s := a.spoke; {
-	case s.TroubleKind == model.SpokeNoAccess:
+	case s.TroubleKind == model.TroubleNoKubeconfig:
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "NoClusterKubeconfig", Cure: model.CureNow,
 			Message: "what becomes of the nodes of " + name + " cannot be seen: " + s.Trouble,
 			Remedy:  a.otherwise("give the installed cluster's own kubeconfig, --cluster-kubeconfig FILE"),
 		})
-	case s.TroubleKind == model.SpokeCredentials:
+	case s.TroubleKind == model.TroubleCredentials:
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "ClusterAccess", Cure: model.CureAuth,
 			Message: fmt.Sprintf("the API server of %s does not take the credentials of %s: %s", name, s.From, s.Trouble),

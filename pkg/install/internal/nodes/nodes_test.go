@@ -21,8 +21,9 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // control plane node; change makes it another one.
 func asked(change func(*Question)) Question {
 	q := Question{
-		Now:     now,
-		Desired: &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
+		Now: now,
+		Desired: &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"},
+			Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
 		Observed: &model.Observed{
 			At:      now,
 			Cluster: &model.Cluster{OpenShiftID: "1111", ClusterRef: model.ClusterRef{Name: "lab"}},
@@ -84,27 +85,29 @@ func TestReached(t *testing.T) {
 		change func(*Question)
 		want   string
 	}{
-		"it is":          {nil, ""},
-		"by its name":    {func(q *Question) { q.Observed.Cluster.OpenShiftID = "" }, ""},
-		"nobody says so": {func(q *Question) { q.Observed.Spoke.ID, q.Observed.Spoke.API = "", "" }, "blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself nothing that can be told from others, and lab is 1111"},
-		"another id":     {func(q *Question) { q.Observed.Spoke.ID = "2222" }, "blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself 2222, and lab is 1111"},
+		"it is":       {nil, ""},
+		"by its name": {func(q *Question) { q.Observed.Cluster.OpenShiftID = "" }, ""},
+		"nobody says so": {func(q *Question) { q.Observed.Spoke.ID, q.Observed.Spoke.API = "", "" },
+			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself nothing that can be told from others, and lab is 1111"},
+		"another id": {func(q *Question) { q.Observed.Spoke.ID = "2222" },
+			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself 2222, and lab is 1111"},
 		"another name": {func(q *Question) {
 			q.Observed.Cluster.OpenShiftID, q.Observed.Spoke.API = "", "https://api.other.example.com:6443"
 		},
 			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself api.other.example.com, and lab is api.lab.example.com"},
 		"away": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "refused", model.SpokeUnreachable
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "refused", model.TroubleUnreachable
 		},
 			"wait (service) for the API server of lab to answer: refused"},
 		"away for long": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind, q.Observed.Spoke.Since = "refused", model.SpokeUnreachable, now.Add(-time.Hour)
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind, q.Observed.Spoke.Since = "refused", model.TroubleUnreachable, now.Add(-time.Hour)
 		}, "blocked (person): ClusterUnreachable: the API server of lab has not answered for 1h0m0s: refused"},
 		"credentials": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "no", model.SpokeCredentials
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "no", model.TroubleCredentials
 		},
 			"blocked (auth): ClusterAccess: the API server of lab does not take the credentials of kubeconfig: no"},
 		"no kubeconfig": {func(q *Question) {
-			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "none", model.SpokeNoAccess
+			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "none", model.TroubleNoKubeconfig
 		},
 			"blocked (now): NoClusterKubeconfig: what becomes of the nodes of lab cannot be seen: none"},
 	} {
@@ -168,10 +171,11 @@ func TestJoin(t *testing.T) {
 		change func(*Question)
 		want   string
 	}{
-		"boots":          {nil, "wait (machine) for w-1 to boot from its disk and join the cluster"},
-		"boots for long": {func(q *Question) { q.Observed.Hosts[0].Rebooted = now.Add(-time.Hour) }, "blocked (person): NodeNotJoined: w-1 rebooted 1h0m0s ago and has not asked for a certificate"},
-		"ready":          {joined(nil), "ready w-1"},
-		"another case":   {joined(func(q *Question, n *model.Node) { q.Observed.Hosts[0].Hostname = "W-1" }), "ready w-1"},
+		"boots": {nil, "wait (machine) for w-1 to boot from its disk and join the cluster"},
+		"boots for long": {func(q *Question) { q.Observed.Hosts[0].Rebooted = now.Add(-time.Hour) },
+			"blocked (person): NodeNotJoined: w-1 rebooted 1h0m0s ago and has not asked for a certificate"},
+		"ready":        {joined(nil), "ready w-1"},
+		"another case": {joined(func(q *Question, n *model.Node) { q.Observed.Hosts[0].Hostname = "W-1" }), "ready w-1"},
 		"not ready": {joined(func(_ *Question, n *model.Node) {
 			n.Ready, n.Message, n.ReadySince = false, "container runtime network not ready", now.Add(-time.Minute)
 		}), "wait (machine) for the node w-1 to be Ready: container runtime network not ready"},
@@ -182,7 +186,9 @@ func TestJoin(t *testing.T) {
 		}), "wait (machine) for the kubelet of w-1 to ask for its serving certificate"},
 		"config not begun": {joined(func(_ *Question, n *model.Node) { n.Config = model.NodeConfig{} }),
 			"wait (service) for the machine config of w-1 to be in place (not begun)"},
-		"config of before": {joined(func(_ *Question, n *model.Node) { n.Config.Current, n.Config.Desired = "rendered-old", "rendered-old" }),
+		"config of before": {joined(func(_ *Question, n *model.Node) {
+			n.Config.Current, n.Config.Desired = "rendered-old", "rendered-old"
+		}),
 			"wait (service) for the machine config of w-1 to be in place (Done)"},
 		"pool paused": {joined(func(q *Question, n *model.Node) { n.Config.State, q.Observed.Spoke.Pools[1].Paused = "Working", true }),
 			"warn PoolPaused: the machine config of w-1 is not waited for: its pool worker is paused\nready w-1"},
@@ -198,9 +204,13 @@ func TestJoin(t *testing.T) {
 			q.Observed.Hosts[0].State, q.Observed.Hosts[0].Status = model.HostInstalling, "installing-in-progress"
 		}),
 			"blocked (person): ServiceUnaware: the node w-1 is Ready for 1h0m0s, and the service has not noticed: it has the host as installing-in-progress\nready w-1"},
-		"etcd has it":        {voting(func(*Question, *model.Node) {}), "ready w-1"},
-		"etcd rolls out":     {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Rolling = "2 nodes are at revision 7" }), "wait (service) for etcd to be rolled out with its new member: 2 nodes are at revision 7"},
-		"etcd does not tell": {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Trouble = "timed out" }), "wait (service) for the members of etcd to be known: timed out"},
+		"etcd has it": {voting(func(*Question, *model.Node) {}), "ready w-1"},
+		"etcd rolls out": {voting(func(q *Question, _ *model.Node) {
+			q.Observed.Spoke.Etcd.Rolling = "2 nodes are at revision 7"
+		}), "wait (service) for etcd to be rolled out with its new member: 2 nodes are at revision 7"},
+		"etcd does not tell": {voting(func(q *Question, _ *model.Node) {
+			q.Observed.Spoke.Etcd.Trouble = "timed out"
+		}), "wait (service) for the members of etcd to be known: timed out"},
 		"no member yet": {voting(func(q *Question, n *model.Node) {
 			q.Observed.Spoke.Etcd.Members, n.ReadySince = nil, now.Add(-time.Minute)
 		}),
@@ -211,7 +221,9 @@ func TestJoin(t *testing.T) {
 			q.Observed.Spoke.Etcd.Members, q.Observed.Spoke.Etcd.Unhealthy = nil, []string{"cp-0"}
 		}), "blocked (person): NoEtcdMember: w-1 does not become a member of etcd while another one is not well: cp-0"},
 		"no BareMetalHost": {voting(linking(nil)), "do CreateMetalHost w-1"},
-		"no Machine": {voting(linking(func(s *model.Spoke) { s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}} })),
+		"no Machine": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}}
+		})),
 			"do CreateMachine w-1"},
 		"a BareMetalHost that nobody has seen": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1"}}
@@ -222,12 +234,14 @@ func TestJoin(t *testing.T) {
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
 		})), "do ReportHardware w-1"},
 		"addresses on their way": {voting(linking(func(s *model.Spoke) {
-			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged",
+				Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
 		})), "wait (service) for the Machine of w-1 to have its addresses"},
 		"addresses that never come": {voting(func(q *Question, n *model.Node) {
 			linking(func(s *model.Spoke) {
-				s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
+				s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged",
+					Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
 				s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
 			})(q, n)
 			n.ReadySince = now.Add(-time.Hour)
@@ -237,11 +251,13 @@ func TestJoin(t *testing.T) {
 		})), "blocked (person): NoMachine: the BareMetalHost w-1, which would be that of w-1, is available, for nobody: a Machine on it could have the machine installed anew"},
 		"a Machine that has failed": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Consumer: "w-1"}}
-			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1", Phase: "Failed", Error: "can't find created instance"})
+			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1", Phase: "Failed",
+				Error: "can't find created instance"})
 		})), "blocked (person): NoMachine: the Machine w-1, which would be that of w-1, is Failed: can't find created instance"},
 		"Machines of another platform": {voting(linking(func(s *model.Spoke) { s.Machines[0].BareMetalHost = "" })),
 			"blocked (person): NoMachine: the etcd operator goes by Machines, and none has the address of w-1"},
-		"deleting": {joined(func(_ *Question, n *model.Node) { n.Deleting = true }), "wait (service) for the node w-1, which is being deleted, to be gone"},
+		"deleting": {joined(func(_ *Question, n *model.Node) { n.Deleting = true }),
+			"wait (service) for the node w-1, which is being deleted, to be gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, said(Join(asked(test.change)))); diff != "" {
@@ -257,7 +273,7 @@ func TestMark(t *testing.T) {
 	answer := Join(asked(joined(func(q *Question, n *model.Node) {
 		n.Ready = false
 		n.Labels = map[string]string{"rack": "1", "zone": "a"}
-		n.Taints = []model.Taint{{Key: "gpu", Value: "no", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
+		n.Taints = []spec.Taint{{Key: "gpu", Value: "no", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
 		q.Hosts[0].Want.Labels = map[string]string{"zone": "a", "rack": "2", "gpu": ""}
 		q.Hosts[0].Want.Taints = []spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}, {Key: "mine", Effect: "NoExecute"}}
 		q.Hosts[0].Want.ProviderID = "metal3://x"
@@ -268,7 +284,7 @@ func TestMark(t *testing.T) {
 	a := answer.Actions[0]
 	want := model.Settings{
 		model.SettingLabels:     model.ValueOf(map[string]string{"rack": "2", "gpu": ""}),
-		model.SettingTaints:     model.ValueOf([]model.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
+		model.SettingTaints:     model.ValueOf([]spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
 		model.SettingProviderID: model.ValueOf("metal3://x"),
 	}
 	if diff := cmp.Diff(want, a.Settings); diff != "" {
@@ -291,14 +307,17 @@ func TestSettle(t *testing.T) {
 		want   string
 		worse  []string
 	}{
-		"well before":       {map[string]bool{"dns": true, "etcd": true}, time.Minute, "wait (service) for the cluster's operators to be as well as before: dns (not now)", nil},
-		"in trouble before": {map[string]bool{"dns": false, "etcd": true}, time.Minute, "warn OperatorDegraded: the operator dns is in trouble, was so before as far as is known, and is not waited for: not now", nil},
-		"for too long":      {map[string]bool{"dns": true, "etcd": true}, time.Hour, "", []string{"dns"}},
+		"well before": {map[string]bool{"dns": true, "etcd": true}, time.Minute,
+			"wait (service) for the cluster's operators to be as well as before: dns (not now)", nil},
+		"in trouble before": {map[string]bool{"dns": false, "etcd": true}, time.Minute,
+			"warn OperatorDegraded: the operator dns is in trouble, was so before as far as is known, and is not waited for: not now", nil},
+		"for too long": {map[string]bool{"dns": true, "etcd": true}, time.Hour, "", []string{"dns"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, worse := Settle(asked(func(q *Question) {
 				q.Memory.Operators = test.before
-				q.Observed.Spoke.Operators = []model.ClusterOperator{{Name: "dns", Available: true, Degraded: true, Message: "not now"}, {Name: "etcd", Available: true}}
+				q.Observed.Spoke.Operators = []model.ClusterOperator{{Name: "dns", Available: true, Degraded: true, Message: "not now"},
+					{Name: "etcd", Available: true}}
 				q.Observed.Spoke.Nodes = []model.Node{{Name: "w-0", Ready: true, ReadySince: now.Add(-test.since)}}
 				q.Hosts = []Host{{Name: "w-0", Have: &model.Host{Hostname: "w-0"}}}
 			}))

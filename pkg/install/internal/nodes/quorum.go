@@ -2,10 +2,10 @@ package nodes
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -25,13 +25,12 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 		b.Cure = model.CurePerson
 	}
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
-	case len(others) == 0 && len(r.targets) > 1:
-		b.Reason = "LastControlPlane"
-		b.Message, b.Remedy, b.Cure = "no node of the control plane would be left: without it there is no cluster", model.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
 	case len(others) == 0:
-		b.Reason = "LastControlPlane"
-		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", model.Command("delete cluster", r.Desired.Spec.Metadata.Name)
-		b.Cure = model.CureNow
+		b.Reason, b.Remedy, b.Cure = "LastControlPlane", model.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
+		b.Message = t.nodeName + " is the only node of the control plane: without it there is no cluster"
+		if len(r.targets) > 1 {
+			b.Message = "no node of the control plane would be left: without it there is no cluster"
+		}
 	case t.node != nil && t.node.Arbiter() && !t.isReplaced() && !slices.ContainsFunc(others, (*model.Node).Arbiter):
 		b.Reason = "LastArbiter"
 		b.Message = t.nodeName + " is the arbiter, without which etcd cannot lose a node"
@@ -98,10 +97,8 @@ func (t *leaving) needed(etcd *model.Etcd) int {
 	if t.member == nil {
 		return 1 // etcd loses nothing
 	}
-	if t.isDead() && (t.isReplaced() || t.node == nil) {
-		return len(etcd.Members)/2 + 1
-	}
-	return fewestMembers
+	givenUp := t.isDead() && (t.isReplaced() || t.node == nil)
+	return quorum.Leave{Members: len(etcd.Members), Ill: givenUp, Fewest: fewestMembers}.Needs()
 }
 
 // isReplaced reports whether another host takes the place of the node.
@@ -115,7 +112,7 @@ func (t *leaving) isDead() bool {
 	case e == nil || e.Trouble != "":
 		return false
 	case t.member != nil:
-		return e.Ill(t.nodeName, t.addresses())
+		return quorum.IsIll(e, t.nodeName, t.addresses())
 	}
 	return t.node == nil || !t.node.Ready
 }
@@ -123,20 +120,12 @@ func (t *leaving) isDead() bool {
 // illOthers is what is not well of the rest of the control plane.
 func (r *removal) illOthers(t *leaving, etcd *model.Etcd, others []*model.Node) []string {
 	var ill []string
-	for _, name := range etcd.Unhealthy {
-		address, _ := netip.ParseAddr(name)
-		if name != t.nodeName && !slices.Contains(t.addresses(), address) {
-			ill = append(ill, "the etcd member "+name+" is not healthy")
-		}
+	for _, name := range quorum.IllBeside(etcd, t.nodeName, t.addresses()) {
+		ill = append(ill, "the etcd member "+name+" is not healthy")
 	}
 	for _, n := range others {
-		switch {
-		case n.Deleting:
-			ill = append(ill, n.Name+" is being deleted")
-		case !n.Ready:
-			ill = append(ill, n.Name+" is not Ready")
-		case n.Cordoned:
-			ill = append(ill, n.Name+" is cordoned")
+		if trouble := quorum.Trouble(n); trouble != "" {
+			ill = append(ill, n.Name+" "+trouble)
 		}
 	}
 	for i := range r.spoke.Machines {
@@ -174,21 +163,13 @@ func (r *removal) namesOfVoters() string {
 // One that is not well it takes away as soon as its Machine goes, or it has neither Machine nor node.
 func (t *leaving) operatorTakesMember() bool {
 	e := t.spoke.Etcd
-	if e == nil || !e.ByMachines || e.Desired == 0 {
-		return false
+	if e == nil || t.machine == nil {
+		return t.node == nil && t.isDead() && quorum.ByOperator(e, e.Desired)
 	}
-	switch {
-	case !t.isDead():
-	case t.machine != nil:
-		return len(e.Members) >= e.Desired
-	case t.node == nil:
-		return true
+	if t.isDead() || t.goesLast() {
+		return quorum.ByOperator(e, len(e.Members))
 	}
-	others := len(e.Members) - 1
-	if t.goesLast() {
-		others++
-	}
-	return t.machine != nil && others >= e.Desired
+	return quorum.ByOperator(e, len(e.Members)-1)
 }
 
 // goesLast reports whether the host that takes the node's place joins before it goes, since its
@@ -203,24 +184,8 @@ func (t *leaving) memberText() string {
 	case t.operatorTakesMember():
 		return "wait for the etcd operator to take the member of " + t.nodeName + " away"
 	}
-	return "wait for somebody to take the member of " + t.nodeName + " out of etcd: " + t.memberCommand().String()
-}
-
-// memberCommand takes the node's member out of etcd, in the pod of another one. oaictl does not:
-// a mistake in it ends the cluster.
-func (t *leaving) memberCommand() model.Advice {
-	return model.Advicef("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", t.aMember(), names.Quoted(t.member.ID))
-}
-
-// aMember is another node whose member of etcd is well.
-func (t *leaving) aMember() string {
-	for i := range t.spoke.Nodes {
-		n := &t.spoke.Nodes[i]
-		if n.Votes() && n.Ready && n.Name != t.nodeName && t.spoke.MemberOf(n.Addresses) != nil && !t.spoke.Etcd.Ill(n.Name, n.Addresses) {
-			return names.Quoted(n.Name)
-		}
-	}
-	return "NODE"
+	command := quorum.Remove(t.spoke, t.nodeName, t.member.ID)
+	return "wait for somebody to take the member of " + t.nodeName + " out of etcd: " + command.String()
 }
 
 // awaitMember waits for the node's member to be taken out of etcd.
@@ -233,7 +198,7 @@ func (t *leaving) awaitMember() {
 		return
 	}
 	t.wait(model.Wait{
-		Key: t.key("member"), Scope: t.scope(), Who: model.WhoUser, Next: t.memberCommand(),
+		Key: t.key("member"), Scope: t.scope(), Who: model.WhoUser, Next: quorum.Remove(t.spoke, t.nodeName, t.member.ID),
 		For: fmt.Sprintf("somebody to take the member %s of %s (%s) out of etcd", t.member.ID, t.nodeName, t.member.Address),
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -84,7 +85,7 @@ func (r *removal) named(n *model.Node) bool {
 // orphansOfNobody are the members of etcd whose nodes are gone, and that are of none that is to go.
 func (r *removal) orphansOfNobody() []string {
 	var all []string
-	for _, m := range r.orphans() {
+	for _, m := range quorum.Orphans(r.spoke) {
 		if !slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.member != nil && o.member.ID == m.ID }) {
 			all = append(all, fmt.Sprintf("%s (%s)", m.ID, m.Address))
 		}
@@ -149,7 +150,7 @@ func (r *removal) taken(t *leaving) *model.Blocker {
 
 // backupCommand takes a backup of etcd, on a node that is well.
 func (t *leaving) backupCommand() model.Advice {
-	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", t.aMember())
+	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", quorum.Beside(t.spoke, t.nodeName))
 }
 
 // dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.

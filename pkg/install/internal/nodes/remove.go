@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -195,7 +196,7 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), InFile: r.inFile(t), Comes: t.comes(), Returned: t.wasReturned(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), InFile: r.inFile(t), Comes: t.comes(), Returned: t.wasReturned(), Beside: quorum.Beside(t.spoke, t.nodeName), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}

@@ -66,10 +66,10 @@ func (a *asker) sameMachine(h Host, m *model.BareMetalHost) (field, what string)
 				return macField(h.Want, mac), "the MAC address " + mac
 			}
 		}
-		if bmc := h.Want.BMC; bmc != nil && bmc.Address != "" && a.sameBMC(m, spec.ControllerOf(bmc.Address, bmc.System)) {
+		if bmc := h.Want.BMC; bmc != nil && bmc.Address != "" && a.sameBMC(m, bmc.Address, bmc.System) {
 			return "bmc.address", "the BMC " + bmc.Address
 		}
-		if bmc := h.Want.Match.BMC; bmc != "" && a.sameBMC(m, spec.ControllerOf(bmc, "")) {
+		if bmc := h.Want.Match.BMC; bmc != "" && a.sameBMC(m, bmc, "") {
 			return "match.bmc", "the BMC " + bmc
 		}
 	}
@@ -104,19 +104,20 @@ func (a *asker) isCardOf(m *model.BareMetalHost, mac string) bool {
 
 // sameBMC reports whether a BMC, and the system behind it, are those of a BareMetalHost. Where
 // one of them names no system, the BMC has to be of that machine alone.
-func (a *asker) sameBMC(m *model.BareMetalHost, mine spec.Controller) bool {
+func (a *asker) sameBMC(m *model.BareMetalHost, address, system string) bool {
 	if m.BMC == "" {
 		return false
 	}
-	other := spec.ControllerOf(m.BMC, "")
-	switch {
-	case other.Endpoint != mine.Endpoint:
+	endpoint, id := spec.Controller(address, system)
+	switch other, otherID := spec.Controller(m.BMC, ""); {
+	case other != endpoint:
 		return false
-	case other.System != "" && mine.System != "":
-		return other.System == mine.System
+	case otherID != "" && id != "":
+		return otherID == id
 	}
 	return !slices.ContainsFunc(a.spoke.BareMetalHosts, func(o model.BareMetalHost) bool {
-		return o.Name != m.Name && o.BMC != "" && spec.ControllerOf(o.BMC, "").Endpoint == mine.Endpoint
+		at, _ := spec.Controller(o.BMC, "")
+		return o.Name != m.Name && o.BMC != "" && at == endpoint
 	})
 }
 

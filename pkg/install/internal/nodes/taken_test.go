@@ -22,8 +22,10 @@ func metal(change func(*Question, *spec.Host)) Question {
 		s.Networks = []netip.Prefix{netip.MustParsePrefix("10.128.0.0/14")}
 		s.Machines = []model.Machine{{Name: "m-0", Node: "w-0", BareMetalHost: "rack-0"}, {Name: "m-1", BareMetalHost: "rack-1"}}
 		s.BareMetalHosts = []model.BareMetalHost{
-			{Name: "rack-0", MAC: "52:54:00:00:00:10", BMC: "redfish-virtualmedia://10.0.0.10/redfish/v1/Systems/1", Consumer: "m-0", MACs: []string{"52:54:00:00:00:10", "52:54:00:00:01:10", "02:00:00:00:00:01"}},
-			{Name: "rack-1", MAC: "52:54:00:00:00:11", BMC: "redfish-virtualmedia+http://10.0.0.1:8000/redfish/v1/Systems/a", Consumer: "m-1", MACs: []string{"02:00:00:00:00:01"}, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.11")}},
+			{Name: "rack-0", MAC: "52:54:00:00:00:10", BMC: "redfish-virtualmedia://10.0.0.10/redfish/v1/Systems/1", Consumer: "m-0",
+				MACs: []string{"52:54:00:00:00:10", "52:54:00:00:01:10", "02:00:00:00:00:01"}},
+			{Name: "rack-1", MAC: "52:54:00:00:00:11", BMC: "redfish-virtualmedia+http://10.0.0.1:8000/redfish/v1/Systems/a",
+				Consumer: "m-1", MACs: []string{"02:00:00:00:00:01"}, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.11")}},
 			{Name: "w-9", BMC: "redfish-virtualmedia+http://10.0.0.1:8000/redfish/v1/Systems/b"},
 		}
 		change(q, want)
@@ -51,8 +53,14 @@ func TestTaken(t *testing.T) {
 			h.Net = &spec.HostNet{IP: "192.0.2.19/24", Interface: "a", MAC: "52:54:00:00:01:10"}
 		}, blocked("the MAC address 52:54:00:00:01:10, ") + node},
 		"a card that several have": {func(q *Question, h *spec.Host) { fresh(q); h.Match.MAC = "02:00:00:00:00:01" }, ""},
-		"its BMC":                  {func(q *Question, h *spec.Host) { fresh(q); h.BMC = &spec.BMC{Address: "10.0.0.10"} }, blocked("the BMC 10.0.0.10, ") + node},
-		"its BMC, as recognised":   {func(q *Question, h *spec.Host) { fresh(q); h.Match = spec.Match{BMC: "10.0.0.10"} }, blocked("the BMC 10.0.0.10, ") + node},
+		"its BMC": {func(q *Question, h *spec.Host) {
+			fresh(q)
+			h.BMC = &spec.BMC{Address: "10.0.0.10"}
+		}, blocked("the BMC 10.0.0.10, ") + node},
+		"its BMC, as recognised": {func(q *Question, h *spec.Host) {
+			fresh(q)
+			h.Match = spec.Match{BMC: "10.0.0.10"}
+		}, blocked("the BMC 10.0.0.10, ") + node},
 		"another system of a BMC": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000/redfish/v1/Systems/c"}
@@ -65,15 +73,19 @@ func TestTaken(t *testing.T) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000/redfish/v1/Systems/b"}
 		}, ""},
-		"a BMC of several, without a system": {func(q *Question, h *spec.Host) { fresh(q); h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000"} }, ""},
+		"a BMC of several, without a system": {func(q *Question, h *spec.Host) {
+			fresh(q)
+			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000"}
+		}, ""},
 		"being deleted": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.Match.MAC, q.Observed.Spoke.BareMetalHosts[1].Deleting = "52:54:00:00:00:11", true
 		}, "blocked (person): MachineTaken: w-9 has the MAC address 52:54:00:00:00:11, which is that of the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine"},
 		"registered": {func(q *Question, h *spec.Host) {
 			h.Match = spec.Match{Serial: "7"}
-			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "localhost", Day2: true, State: model.HostReady, Inventory: model.Inventory{Known: true,
-				Interfaces: []model.Interface{{MAC: "02:00:00:00:00:01"}, {MAC: "52:54:00:00:00:10"}}}}
+			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "localhost", Day2: true, State: model.HostReady,
+				Inventory: model.Inventory{Known: true,
+					Interfaces: []model.Interface{{MAC: "02:00:00:00:00:01"}, {MAC: "52:54:00:00:00:10"}}}}
 		}, blocked("the MAC address 52:54:00:00:00:10, ") + node},
 		"installing": {func(q *Question, h *spec.Host) { // a hub has told the cluster of it
 			h.Match.MAC = "52:54:00:00:00:11"
@@ -81,11 +93,13 @@ func TestTaken(t *testing.T) {
 		}, ""},
 		"recorded as another": {func(q *Question, h *spec.Host) {
 			q.Hosts[0].Have = nil
-			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostInstalled, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
+			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostInstalled,
+				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
 		}, "blocked (now): MachineTaken: what the file says of w-9 fits cp-7 (MAC 52:54:00:00:09:09), a machine that was installed for this cluster already"},
 		"recorded, and lost": {func(q *Question, h *spec.Host) {
 			q.Hosts[0].Have = nil
-			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostFailed, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
+			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostFailed,
+				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
 		}, ""},
 		"address of a node": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.10/24"} },
 			"blocked (now): AddressTaken: w-9 is given the address 192.0.2.10, which is that of the node w-0"},
@@ -115,9 +129,11 @@ func TestTakenAdvice(t *testing.T) {
 		answer := Ahead(metal(func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.Match.MAC = mac
-			q.Observed.Spoke.BareMetalHosts = append(q.Observed.Spoke.BareMetalHosts, model.BareMetalHost{Name: "spare;1", MAC: "52:54:00:00:00:12"})
+			q.Observed.Spoke.BareMetalHosts = append(q.Observed.Spoke.BareMetalHosts,
+				model.BareMetalHost{Name: "spare;1", MAC: "52:54:00:00:00:12"})
 		}))
-		if len(answer.Blockers) != 1 || answer.Blockers[0].Remedy.String() != want || answer.Blockers[0].Field != "spec.hosts[w-9].match.mac" {
+		if len(answer.Blockers) != 1 || answer.Blockers[0].Remedy.String() != want ||
+			answer.Blockers[0].Field != "spec.hosts[w-9].match.mac" {
 			t.Errorf("%s: %+v", mac, answer.Blockers)
 		}
 	}

@@ -22,11 +22,7 @@ var clusterSchema string
 //go:embed nodes.json
 var nodesSchema string
 
-// Kinds are the kinds of documents that have a schema.
-func Kinds() []string { return []string{spec.Kind, spec.KindNodes} }
-
-// JSON is the schema (draft 2020-12) of documents of a kind; nil for another than one of
-// [Kinds].
+// JSON is the schema (draft 2020-12) of documents of a kind; nil where a kind has none.
 func JSON(kind string) []byte {
 	switch kind {
 	case spec.Kind:
@@ -69,7 +65,7 @@ func Explain(kind, path string) (Doc, error) {
 	if first == nil {
 		return doc, nil
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range []string{spec.Kind, spec.KindNodes} {
 		if doc, err := explain(kind, path); err == nil {
 			return doc, nil
 		}

@@ -3,6 +3,8 @@ package schema
 import (
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestExplain(t *testing.T) {
@@ -67,7 +69,7 @@ func TestEverythingIsExplained(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range []string{spec.Kind, spec.KindNodes} {
 		walk(kind, "", 0)
 	}
 }

@@ -2,66 +2,43 @@ package pool
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/statuses"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// OfAgent is an Agent as a host of the pool.
-func OfAgent(a *agentinstall.Agent) Host {
-	status, inventory := &a.Status, &a.Status.Inventory
-	h := Host{
-		NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, InfraEnv: a.Labels[hubapi.LabelAgentInfraEnv], Labels: a.Labels,
-		Deleting: !a.DeletionTimestamp.IsZero(), Approved: a.Spec.Approved,
-		Validated: isTrue(status.Conditions, hubapi.ConditionValidated), Connected: isTrue(status.Conditions, hubapi.ConditionConnected),
-		State: statuses.Host(status.DebugInfo.State), Status: status.DebugInfo.State, Info: status.DebugInfo.StateInfo,
-		Role: statuses.Role(a.Spec.Role), Hostname: cmp.Or(a.Spec.Hostname, inventory.Hostname),
-		Conditions: mirrored(status.Conditions), Returns: model.ReturnByService,
+// OfAgent is an Agent that was read as a host, with what only a pool asks of it. An error says that the object cannot be read.
+func OfAgent(agent *unstructured.Unstructured, host *model.Host) (Host, error) {
+	var said struct {
+		Spec struct {
+			Approved bool `json:"approved"`
+		} `json:"spec"`
+		Status struct {
+			Conditions []hubapi.Condition `json:"conditions"`
+		} `json:"status"`
 	}
-	h.Owner, h.Reserved = OwnerOf(a.Labels, a.Annotations)
-	if ref := a.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
-		h.Cluster = cmp.Or(ref.Namespace, a.Namespace) + "/" + ref.Name
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(agent.Object, &said); err != nil {
+		return Host{}, fmt.Errorf("read Agent %s: %w", agent.GetName(), err)
 	}
-	if a.Labels[hubapi.LabelAgentBMH] != "" {
-		h.Returns = model.ReturnByHub
-	}
-	progress := model.Host{State: h.State, Progress: model.HostProgress{Stage: status.Progress.CurrentStage, Stages: status.Progress.ProgressStages}}
-	h.Installed = isInstalled(&progress) && h.Cluster != ""
-	h.hardware(inventory)
-	return h
-}
-
-// isInstalled reports whether a host boots from its disk.
-func isInstalled(h *model.Host) bool {
-	return h.State == model.HostInstalled || h.State == model.HostAdded || h.State == model.HostInstalling && h.HasRebooted()
-}
-
-// hardware is what the host says of itself.
-func (h *Host) hardware(i *agentinstall.HostInventory) {
-	h.Known = i.Hostname != "" || len(i.Interfaces) > 0 || len(i.Disks) > 0
-	h.Arch, h.CPUs, h.MemoryBytes = setting.Word[spec.Arch](i.CPU.Architecture), int(i.CPU.Count), i.Memory.PhysicalBytes
-	for _, d := range i.Disks {
-		if d.InstallationEligibility != nil && d.InstallationEligibility.Eligible {
-			h.DiskBytes = max(h.DiskBytes, d.SizeBytes)
-		}
-	}
-	for _, nic := range i.Interfaces {
-		if nic.HasCarrier {
-			h.Addresses = append(h.Addresses, addresses(slices.Concat(nic.IPV4Addresses, nic.IPV6Addresses))...)
-		}
-	}
-	h.Addresses = unique(h.Addresses)
+	h, labels, conditions := ofHost(host), agent.GetLabels(), said.Status.Conditions
+	h.Namespace, h.Name, h.InfraEnv, h.Labels = agent.GetNamespace(), agent.GetName(), labels[hubapi.LabelAgentInfraEnv], labels
+	h.Owner, h.Reserved = OwnerOf(labels, agent.GetAnnotations())
+	h.Approved, h.Connected = said.Spec.Approved, hubapi.IsTrue(conditions, hubapi.ConditionConnected)
+	h.Validated = hubapi.IsTrue(conditions, hubapi.ConditionValidated) &&
+		!slices.ContainsFunc(host.Validations, func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == "failure" })
+	h.Conditions = mirrored(conditions)
+	return h, nil
 }
 
 // addresses are those by which others reach a host, without their prefix lengths.
@@ -87,17 +64,12 @@ func unique(list []string) []string {
 	})
 }
 
-func isTrue(conditions []hubapi.Condition, kind string) bool {
-	c := hubapi.FindCondition(conditions, kind)
-	return c != nil && c.Status == metav1.ConditionTrue
-}
-
 // mirrored are the conditions of an Agent that are shown of its machine.
 func mirrored(conditions []hubapi.Condition) []metav1.Condition {
 	var out []metav1.Condition
 	for _, kind := range []string{hubapi.ConditionSpecSynced, hubapi.ConditionValidated, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled} {
 		if c := hubapi.FindCondition(conditions, kind); c != nil {
-			out = append(out, metav1.Condition{Type: kind, Status: c.Status, Reason: cmp.Or(c.Reason, "Unknown"), Message: c.Message})
+			out = append(out, metav1.Condition{Type: kind, Status: c.Status, Reason: cmp.Or(c.Reason, "Unknown"), Message: redact.Text(c.Message)})
 		}
 	}
 	return out

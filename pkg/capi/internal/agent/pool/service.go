@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -19,13 +18,22 @@ import (
 // OfHost is a host of a service without objects as one of the pool, with the labels that a hub would
 // give it. There is nobody there who approves hosts, and nowhere to note that one is reserved.
 func OfHost(host *model.Host) Host {
+	h := ofHost(host)
+	h.Namespace, h.Name, h.InfraEnv, h.Labels = host.InfraEnvID, host.ID, host.InfraEnvID, inventoryLabels(&host.Inventory)
+	h.Approved, h.Connected = true, !strings.HasPrefix(host.Status, "disconnected")
+	h.Validated = !slices.Contains([]string{"insufficient-unbound", "disabled-unbound"}, host.Status)
+	h.Conditions = conditionsOf(&h, host.Validations)
+	return h
+}
+
+// ofHost is what a pool asks of a host that hubs and services say alike.
+func ofHost(host *model.Host) Host {
 	h := Host{
-		NamespacedName: types.NamespacedName{Namespace: host.InfraEnvID, Name: host.ID}, InfraEnv: host.InfraEnvID, Labels: inventoryLabels(&host.Inventory),
-		Deleting: host.Deleting, Approved: true, Cluster: host.ClusterID, State: host.State, Status: host.Status, Info: host.StatusInfo,
-		Validated: !slices.Contains([]string{"insufficient-unbound", "disabled-unbound"}, host.Status), Connected: !strings.HasPrefix(host.Status, "disconnected"),
+		Deleting: host.Deleting, Cluster: host.ClusterID, State: host.State, Status: host.Status, Info: host.StatusInfo,
 		Role: host.Role, Hostname: host.Hostname, Known: host.Inventory.Known,
 		Arch: spec.Arch(host.Inventory.Arch), CPUs: host.Inventory.CPUs, MemoryBytes: host.Inventory.MemoryBytes, Returns: host.Returns,
-		Installed: isInstalled(host) && host.ClusterID != "",
+		Installed: host.ClusterID != "" &&
+			(host.State == model.HostInstalled || host.State == model.HostAdded || host.State == model.HostInstalling && host.HasRebooted()),
 	}
 	for i := range host.Inventory.Disks {
 		if d := &host.Inventory.Disks[i]; d.Eligible {
@@ -38,7 +46,6 @@ func OfHost(host *model.Host) Host {
 		}
 	}
 	h.Addresses = unique(h.Addresses)
-	h.Conditions = conditionsOf(&h, host.Validations)
 	return h
 }
 

@@ -10,6 +10,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -88,21 +89,16 @@ func addresses(m *Machine) []netip.Addr {
 // member is the member of etcd of a Machine; nil where it has none. Of a Machine without a node it is the
 // one that was noted, else one at an address of the Machine that no node has.
 func (q *Question) member(m *Machine) *model.EtcdMember {
-	if id := m.Annotations[MemberAnnotation]; id != "" {
-		members := q.Spoke.Etcd.Members
-		if i := slices.IndexFunc(members, func(member model.EtcdMember) bool { return member.ID == id }); i >= 0 {
-			return &members[i]
-		}
+	members, id := q.Spoke.Etcd.Members, m.Annotations[MemberAnnotation]
+	if i := slices.IndexFunc(members, func(member model.EtcdMember) bool { return id != "" && member.ID == id }); i >= 0 {
+		return &members[i]
 	}
-	if node := q.node(m); node != nil {
-		return q.Spoke.MemberOfNode(node)
-	}
-	return q.Spoke.MemberOf(q.Spoke.NobodysOf(addresses(m)))
+	return quorum.Member(q.Spoke, q.node(m), addresses(m))
 }
 
 // isIll reports whether the etcd operator says that a Machine's member is not well.
 func (q *Question) isIll(m *Machine, member *model.EtcdMember) bool {
-	return member != nil && q.Spoke.Etcd.Ill(nodeName(m), []netip.Addr{member.Address})
+	return member != nil && quorum.IsIll(q.Spoke.Etcd, nodeName(m), []netip.Addr{member.Address})
 }
 
 // votes counts the members of etcd, and those of them that are well. One that has not started does not
@@ -123,7 +119,7 @@ func (q *Question) votes() (all, well int) {
 func (q *Question) unseen() int {
 	etcd, count := q.Spoke.Etcd, 0
 	for _, member := range q.orphans() {
-		if !etcd.Ill("", []netip.Addr{member.Address}) {
+		if !quorum.IsIll(etcd, "", []netip.Addr{member.Address}) {
 			count++
 		}
 	}
@@ -147,8 +143,6 @@ func isStarting(etcd *model.Etcd, name string) bool {
 // fewestLeft is how many members stay where one that is well goes.
 const fewestLeft = 2
 
-func majority(members int) int { return members/2 + 1 }
-
 // loses says why etcd cannot do without the member of a Machine, once those that leave before it have gone; ""
 // where it can: most of the members that stay are well.
 func (q *Question) loses(m *Machine) string { return q.losesAfter(q.ahead(m), m) }
@@ -156,11 +150,11 @@ func (q *Question) loses(m *Machine) string { return q.losesAfter(q.ahead(m), m)
 // losesAfter is loses where some Machines leave before. With a member that is not well nothing is lost.
 func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 	all, well := q.votes()
-	if well < majority(all) {
+	if well < quorum.Majority(all) {
 		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow", well, names.Counted(all, "member"))
 	}
 	if member := q.member(m); member != nil && !q.isIll(m, member) {
-		if why := q.losesVote(ahead, m, member); why != "" {
+		if why := q.losesVote(ahead, m, member, all, well); why != "" {
 			return why
 		}
 	}
@@ -172,24 +166,26 @@ func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 
 // losesVote says why etcd cannot do without a member that is well; "" where it can. Members of Machines that leave
 // before count as such that stay and are not well: until a member is out, its machine may be off already.
-func (q *Question) losesVote(ahead []*Machine, m *Machine, member *model.EtcdMember) string {
-	all, well := q.votes()
+func (q *Question) losesVote(ahead []*Machine, m *Machine, member *model.EtcdMember, all, well int) string {
 	for _, other := range ahead {
 		if own := q.member(other); own != nil && !q.isIll(other, own) {
 			well--
 		}
 	}
+	leave := quorum.Leave{Members: all, Fewest: fewestLeft, Early: q.goesOff(ahead, m, member)}
 	all, well = all-1, well-1
-	switch {
-	case well < majority(all):
-		return fmt.Sprintf("without %s%s etcd would have %s of which %d are well, and needs %d", m.Name, afterThem(ahead), names.Counted(all, "member"), well, majority(all))
-	case well < majority(all+1) && q.goesOff(ahead, m, member):
+	switch now, then := quorum.Majority(all+1), quorum.Majority(all); {
+	case well >= leave.Needs():
+		return ""
+	case well < then:
+		return fmt.Sprintf("without %s%s etcd would have %s of which %d are well, and needs %d",
+			m.Name, afterThem(ahead), names.Counted(all, "member"), well, then)
+	case well < now && leave.Early:
 		return fmt.Sprintf("until the etcd operator has taken the member of %s away%s, etcd would have %s of which %d are well, and needs %d",
-			m.Name, afterThem(ahead), names.Counted(all+1, "member"), well, majority(all+1))
-	case all < fewestLeft:
-		return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first", m.Name, names.Counted(all, "member"))
+			m.Name, afterThem(ahead), names.Counted(all+1, "member"), well, now)
 	}
-	return ""
+	return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first",
+		m.Name, names.Counted(all, "member"))
 }
 
 // afterThem says which Machines leave before another one, in brackets.
@@ -256,20 +252,12 @@ func (q *Question) awaitsAnother(m *Machine) bool {
 
 // orphans are the members of etcd that belong to no node and no Machine: what is left of a machine that is
 // gone.
-func (q *Question) orphans() []model.EtcdMember {
-	var left []model.EtcdMember
-	for _, member := range q.Spoke.Etcd.Members {
-		if len(q.Spoke.NobodysOf([]netip.Addr{member.Address})) == 0 {
-			continue
-		}
-		owned := slices.ContainsFunc(q.Machines, func(m Machine) bool {
+func (q *Question) orphans() []*model.EtcdMember {
+	return slices.DeleteFunc(quorum.Orphans(q.Spoke), func(member *model.EtcdMember) bool {
+		return slices.ContainsFunc(q.Machines, func(m Machine) bool {
 			return m.Annotations[MemberAnnotation] == member.ID || slices.Contains(addresses(&m), member.Address)
 		})
-		if !owned {
-			left = append(left, member)
-		}
-	}
-	return left
+	})
 }
 
 // unmade says what a Machine still lacks to be a part of the control plane; "" where it is one.
@@ -310,13 +298,8 @@ func (q *Question) unsettled(beside *Machine) []string {
 		if !n.Votes() || n.Name == own || q.Spoke.MemberOfNode(n) == nil || awaiting(n.Name) {
 			continue
 		}
-		switch {
-		case n.Deleting:
-			texts = append(texts, "node "+n.Name+" is being deleted")
-		case !n.Ready:
-			texts = append(texts, "node "+n.Name+" is not Ready")
-		case n.Cordoned:
-			texts = append(texts, "node "+n.Name+" is cordoned")
+		if trouble := quorum.Trouble(n); trouble != "" {
+			texts = append(texts, "node "+n.Name+" "+trouble)
 		}
 	}
 	return append(texts, q.sick(beside)...)
@@ -335,15 +318,12 @@ func (q *Question) sick(beside *Machine) []string {
 			own = append(own, member.Address)
 		}
 	}
-	for _, ill := range etcd.Unhealthy {
-		address, _ := netip.ParseAddr(ill)
-		switch {
-		case ill == name, slices.Contains(own, address.Unmap()):
-		case isStarting(etcd, ill):
-			texts = append(texts, "the etcd member at "+ill+" has not started yet")
-		default:
-			texts = append(texts, "the etcd member "+ill+" is not well")
+	for _, ill := range quorum.IllBeside(etcd, name, own) {
+		text := "the etcd member " + ill + " is not well"
+		if isStarting(etcd, ill) {
+			text = "the etcd member at " + ill + " has not started yet"
 		}
+		texts = append(texts, text)
 	}
 	if etcd.Rolling != "" {
 		texts = append(texts, "etcd is being rolled out: "+etcd.Rolling)

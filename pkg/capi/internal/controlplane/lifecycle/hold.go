@@ -10,6 +10,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -130,7 +131,8 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
 		}
 	}
-	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for somebody to take the member %s of %s (%s) out of etcd: %s", member.ID, nodeName(m), member.Address, q.command(nodeName(m), member.ID))}
+	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for somebody to take the member %s of %s (%s) out of etcd: %s",
+		member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
 }
 
 // goesOff reports whether a Machine is let go of while its member is there, so that its machine may be off before
@@ -143,11 +145,11 @@ func (q *Question) goesOff(ahead []*Machine, m *Machine, member *model.EtcdMembe
 // own Machine is deleted: where as many others stay as the cluster was installed with, or the member is dead.
 // Members of Machines that leave before do not stay, nor those of machines that are gone.
 func (q *Question) operatorTakes(ahead []*Machine, m *Machine, member *model.EtcdMember) bool {
-	etcd, node := q.Spoke.Etcd, q.node(m)
-	if !etcd.ByMachines || etcd.Desired == 0 || node == nil || q.Spoke.MachineOf(node.Name) == nil {
+	node := q.node(m)
+	if node == nil || q.Spoke.MachineOf(node.Name) == nil {
 		return false
 	}
-	others := len(etcd.Members) - 1 - len(q.orphans())
+	others := len(q.Spoke.Etcd.Members) - 1 - len(q.orphans())
 	for _, other := range ahead {
 		if q.member(other) != nil {
 			others--
@@ -156,17 +158,7 @@ func (q *Question) operatorTakes(ahead []*Machine, m *Machine, member *model.Etc
 	if q.isIll(m, member) {
 		others++
 	}
-	return others >= etcd.Desired
-}
-
-// command takes a member out of etcd, in the pod of another one. Nobody but a person types it: a mistake in
-// it ends the cluster.
-func (q *Question) command(node, member string) string {
-	in := "NODE"
-	if well := q.Spoke.WellMember(node); well != nil {
-		in = names.Quoted(well.Name)
-	}
-	return fmt.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", in, names.Quoted(member))
+	return quorum.ByOperator(q.Spoke.Etcd, others)
 }
 
 // MayDrain reports whether the node of a Machine that is being deleted is to be drained.

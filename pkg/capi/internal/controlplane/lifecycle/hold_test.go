@@ -10,9 +10,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows whose it is.
@@ -308,28 +306,4 @@ func TestDrainedByCondition(t *testing.T) {
 	if h := Hold(&p.Question, m); h.Reason == ReasonWaitingForDrain {
 		t.Errorf("got %+v", h)
 	}
-}
-
-// TestCommandIsThatOfTheLibrary: whoever removes nodes by the command line is told to type the same.
-func TestCommandIsThatOfTheLibrary(t *testing.T) {
-	p := installed(3)
-	p.dies(0)
-	p.loseNode(0)
-	p.Spoke.ID = "id"
-	cluster := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}
-	desired := &model.Desired{Spec: cluster, Options: model.Options{Remove: &model.Removal{Nodes: []string{"cp-0"}, ReplacedBy: "cp-9", Backup: true}}}
-	observed := &model.Observed{
-		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "lab"}, State: model.ClusterInstalled, OpenShiftID: "id"}, Spoke: p.Spoke,
-		Hosts: []model.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: spec.ControlPlane, Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
-	}
-	plan := install.Decide(desired, observed, model.Memory{}, present())
-	command := p.command("cp-0", memberID(0))
-	for _, r := range plan.Removals {
-		for _, step := range r.Left {
-			if strings.Contains(step.Message, command) {
-				return
-			}
-		}
-	}
-	t.Errorf("the library has %+v, %+v, %+v; want %q", plan.Removals, plan.Blockers, plan.Waits, command)
 }

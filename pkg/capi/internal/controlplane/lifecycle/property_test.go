@@ -27,6 +27,9 @@ type world struct {
 	dead, off, mute map[int]bool
 }
 
+// majority is how many of so many members etcd needs.
+func majority(members int) int { return members/2 + 1 }
+
 func number(name string) int {
 	n := 0
 	_, _ = fmt.Sscanf(name, "m-%d", &n) // names are ours

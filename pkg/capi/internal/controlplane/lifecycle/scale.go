@@ -9,6 +9,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/quorum"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -117,7 +118,8 @@ func (d *decider) make(cause Cause) {
 func (d *decider) dead() {
 	for _, member := range d.orphans() {
 		d.ByPerson = true
-		d.block(fmt.Sprintf("the member %s (%s) of etcd is of no node any more; somebody has to take it out: %s", member.ID, member.Address, d.command("", member.ID)))
+		d.block(fmt.Sprintf("the member %s (%s) of etcd is of no node any more; somebody has to take it out: %s",
+			member.ID, member.Address, quorum.Remove(d.Spoke, "", member.ID)))
 	}
 }
 

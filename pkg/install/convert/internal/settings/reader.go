@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -89,7 +88,7 @@ func (r *Reader) Namespace(n *source.Node) {
 	if n == nil {
 		return
 	}
-	if n.Kind == source.TextNode && n.Text == hubobjects.NamespaceOf(r.Cluster) {
+	if n.Kind == source.TextNode && n.Text == r.Cluster.HubNamespace() {
 		r.Means(n, "is where oaictl puts the objects of this cluster anyway")
 		return
 	}

@@ -39,7 +39,7 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	w.laterWorkers(whole)
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
-	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: hubobjects.NamespaceOf(c), Secrets: secrets}
+	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: c.HubNamespace(), Secrets: secrets}
 	switch {
 	case c.Existing() != "":
 		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed", strings.TrimSpace("add the hosts with oaictl add-node "+named(c)))

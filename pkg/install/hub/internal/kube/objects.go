@@ -105,8 +105,10 @@ func Installed(deployment *hive.ClusterDeployment) bool {
 	return deployment.Spec.Installed != nil && *deployment.Spec.Installed
 }
 
-// BoundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
-func BoundTo(u *unstructured.Unstructured) string { return referred(u, "clusterRef") }
+// BoundTo is the id of the cluster that an InfraEnv or an Agent is bound to, "" if none.
+func BoundTo(u *unstructured.Unstructured) string {
+	return cmp.Or(referred(u, "clusterRef"), referred(u, "clusterDeploymentName"))
+}
 
 // referred is the id that a reference in an object's spec names, "" if it has none.
 func referred(u *unstructured.Unstructured, field string) string {
@@ -138,9 +140,7 @@ func ClusterOf(u *unstructured.Unstructured) string {
 		return ""
 	case AgentClusterInstalls:
 		return referred(u, "clusterDeploymentRef")
-	case Agents:
-		return referred(u, "clusterDeploymentName")
-	case InfraEnvs:
+	case Agents, InfraEnvs:
 		return BoundTo(u)
 	case BareMetalHosts: // Cluster API's provider notes the Cluster that has taken one
 		if name := Label(u, labelClusterAPI); name != "" {
