@@ -10,7 +10,6 @@ package cli
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,16 +41,24 @@ func rootCommand(a *base.App) *cobra.Command {
 		return agent.NewMediaCommand(a)
 	}
 	root := &cobra.Command{
-		Use:               strings.ReplaceAll(a.Identity.Name, " ", "-"),
-		Short:             "Install OpenShift on bare metal through the Assisted Installer",
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.Identity.Name},
-		Args:              cobra.ArbitraryArgs,
-		RunE:              base.UnknownSubcommand,
+		Use:         strings.ReplaceAll(a.Identity.Name, " ", "-"),
+		Short:       "Install OpenShift on bare metal through the Assisted Installer",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: a.Identity.Name},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, given []string) error {
+			if !asksVersion(command) {
+				return base.UnknownSubcommand(command, given)
+			}
+			_, err := fmt.Fprintln(command.OutOrStdout(), base.ReadBuildInfo())
+			return err
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Version:           base.ReadBuildInfo().String(),
 		PersistentPreRunE: func(command *cobra.Command, given []string) error {
+			if asksVersion(command) {
+				return nil
+			}
 			if command.HasAvailableSubCommands() && len(given) > 0 {
 				return base.UnknownSubcommand(command, given) // whose flags may mean something else
 			}
@@ -59,8 +66,7 @@ func rootCommand(a *base.App) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(a.BadFlag)
-	root.SetUsageTemplate(strings.TrimSuffix(usageTemplate, "\n"))
-	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageFunc(usage)
 	root.SetHelpCommand(helpCommand(a))
 	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
 	root.Flags().Bool("version", false, "print the version of oaictl")
@@ -80,6 +86,12 @@ func rootCommand(a *base.App) *cobra.Command {
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
+}
+
+// asksVersion reports whether --version was given. cobra's own way to answer it brings text/template along.
+func asksVersion(command *cobra.Command) bool {
+	asked, err := command.Flags().GetBool("version")
+	return err == nil && asked && !command.HasParent()
 }
 
 type commandGroup struct {
@@ -208,11 +220,6 @@ func versionCommand(a *base.App) *cobra.Command {
 		},
 	}
 }
-
-// usageTemplate is cobra's, with the global flags folded into one line below the root.
-//
-//go:embed usage.tmpl
-var usageTemplate string
 
 // helpCommand is `help [COMMAND|TOPIC]`.
 func helpCommand(a *base.App) *cobra.Command {

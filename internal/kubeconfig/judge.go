@@ -33,18 +33,10 @@ func (c *Config) judge(name string, a Access) (standing, *Taken) {
 	if cluster == nil && user == nil && context == nil {
 		return free, nil
 	}
-	theirs := Access{cluster: &api.Cluster{}, user: &api.AuthInfo{}}
-	if cluster != nil {
-		theirs.cluster = cluster.DeepCopy()
-	}
-	if user != nil {
-		theirs.user = user.DeepCopy()
-	}
-	_ = c.embed(theirs.cluster, theirs.user) // what cannot be read is like nothing
-	if why := againstCluster(cluster, theirs.cluster, a); why != "" {
+	if why := againstCluster(cluster, c.embeddedCluster(cluster), a); why != "" {
 		return taken, &Taken{Path: c.Path, Name: name, Why: why, Same: sameServer(cluster.Server, a.cluster.Server)}
 	}
-	for _, why := range []string{againstContext(context, name), againstUser(user, theirs.user, context, cluster, a)} {
+	for _, why := range []string{againstContext(context, name), againstUser(user, c.embeddedUser(user), context, cluster, a)} {
 		if why != "" {
 			return taken, &Taken{Path: c.Path, Name: name, Why: why}
 		}

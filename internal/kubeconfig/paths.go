@@ -3,6 +3,7 @@ package kubeconfig
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -15,21 +16,12 @@ func (c *Config) Anywhere() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	resolved, relative := c.api.DeepCopy(), false
-	var paths []*string
-	for _, cluster := range resolved.Clusters {
-		paths = append(paths, clientcmd.GetClusterFileReferences(cluster)...)
-	}
-	for _, user := range resolved.AuthInfos {
-		paths = append(paths, clientcmd.GetAuthInfoFileReferences(user)...)
-	}
-	for _, path := range paths {
-		relative = relative || *path != "" && !filepath.IsAbs(*path)
-	}
-	if !relative {
+	resolved := c.api.DeepCopy()
+	isRelative := func(path *string) bool { return *path != "" && !filepath.IsAbs(*path) }
+	if !slices.ContainsFunc(clientcmd.GetConfigFileReferences(resolved), isRelative) {
 		return c.text, nil
 	}
-	if err := clientcmd.ResolvePaths(paths, base); err != nil {
+	if err := clientcmd.ResolveConfigPaths(resolved, base); err != nil {
 		return nil, err
 	}
 	return clientcmd.Write(*resolved)

@@ -38,7 +38,7 @@ func (c *Config) rewritten(want *api.Config, touched []entry) ([]byte, error) {
 		return nil, err
 	}
 	if text.whole == nil { // there is nothing to keep but comments
-		return c.verified(append(withNewline(c.text), plain...), want)
+		return c.verified(append(withNewline(c.text), plain...), plain)
 	}
 	if text.root == nil {
 		text.whole.Content[0] = now.root
@@ -52,7 +52,7 @@ func (c *Config) rewritten(want *api.Config, touched []entry) ([]byte, error) {
 	if text.root != nil && !reflect.DeepEqual(untouched(c.text, touched), untouched(out, touched)) {
 		return nil, errOther
 	}
-	return c.verified(out, want)
+	return c.verified(out, plain)
 }
 
 // overlay brings what was touched into root, where now is what kubectl would write.
@@ -82,8 +82,8 @@ func withNewline(text []byte) []byte {
 	return text
 }
 
-// verified reads what is to be written: kubectl finds what is wanted there, and nothing else.
-func (c *Config) verified(text []byte, want *api.Config) ([]byte, error) {
+// verified reads what is to be written: kubectl finds there what it would write itself, and nothing else.
+func (c *Config) verified(text, plain []byte) ([]byte, error) {
 	back, err := Parse(c.Path, text)
 	if err != nil {
 		return nil, errOther
@@ -92,11 +92,7 @@ func (c *Config) verified(text []byte, want *api.Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	shall, err := clientcmd.Write(*want)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(is, shall) {
+	if !bytes.Equal(is, plain) {
 		return nil, errOther
 	}
 	return text, nil
@@ -165,15 +161,7 @@ func overlayFields(mapping, old, now *yaml.Node) {
 
 // alike reports whether two nodes that kubectl wrote say the same.
 func alike(a, b *yaml.Node) bool {
-	if a == nil || b == nil || a.Kind != b.Kind || a.Value != b.Value || len(a.Content) != len(b.Content) {
-		return false
-	}
-	for i := range a.Content {
-		if !alike(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return true
+	return a != nil && b != nil && a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, alike)
 }
 
 // ownList is a list of root that can be added to.

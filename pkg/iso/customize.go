@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
@@ -212,8 +213,10 @@ const hostnameDir = "/etc/oaictl/hostnames/"
 //go:embed hostname.service
 var hostnameUnit string
 
-// hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes.
-var hostnamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+// hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes. It is large, and compiled when it is asked.
+var hostnamePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+})
 
 // hostnameConfig is the Ignition config that gives machines their names. CoreOS has no other way to
 // name a live system than its files.
@@ -255,7 +258,7 @@ func hostnameFile(path, hostname string) (string, error) {
 
 // CheckHostname refuses what is not a name of RFC 1123 (section 2.1), as every machine's is.
 func CheckHostname(name string) error {
-	if len(name) > 253 || !hostnamePattern.MatchString(strings.ToLower(name)) {
+	if len(name) > 253 || !hostnamePattern().MatchString(strings.ToLower(name)) {
 		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
 	}
 	return nil

@@ -7,6 +7,7 @@ package performance
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,22 +24,53 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// BenchmarkStart is what a command costs that does nothing. kubectl does the
-// same beside it, where there is one.
+// BenchmarkStart is what a command costs that does nothing, and how large the program is. kubectl does the same in
+// turns with it, where there is one.
 func BenchmarkStart(b *testing.B) {
+	const (
+		rounds    = 15
+		memory    = 1.25 // × kubectl's
+		processor = 1.0  // × kubectl's
+		size      = 78   // MB
+	)
 	binary := build(b)
+	info, err := os.Stat(binary)
+	if err != nil {
+		b.Fatal(err)
+	}
+	megabytes := float64(info.Size()) / 1e6
+	if megabytes > size {
+		b.Errorf("the program has %.1f MB; the bound is %d", megabytes, size)
+	}
 	commands := map[string][]string{"version": {binary, "version"}, "help": {binary, "--help"}}
 	if kubectl, err := exec.LookPath("kubectl"); err == nil {
 		commands["kubectl"] = []string{kubectl, "version", "--client"}
 	}
-	for name, argv := range commands {
-		b.Run(name, func(b *testing.B) {
-			var most float64
-			for b.Loop() {
-				most = max(most, run(b, 0, argv...).megabytes)
+	all := map[string][]use{}
+	for b.Loop() {
+		for range rounds {
+			for name, argv := range commands {
+				all[name] = append(all[name], run(b, 0, argv...))
 			}
-			b.ReportMetric(most, "MB")
-		})
+		}
+	}
+	b.ReportMetric(megabytes, "MB-size")
+	middle := func(name string, of func(use) float64) float64 {
+		slices.SortFunc(all[name], func(x, y use) int { return cmp.Compare(of(x), of(y)) })
+		return of(all[name][len(all[name])/2])
+	}
+	for name := range all {
+		b.ReportMetric(middle(name, use.memory), name+"-MB")
+		b.ReportMetric(middle(name, use.processor), name+"-cpu-ms")
+	}
+	if all["kubectl"] == nil {
+		return
+	}
+	if factor := middle("version", use.memory) / middle("kubectl", use.memory); factor > memory {
+		b.Errorf("version takes %.2f × the memory of kubectl; the bound is %.2f", factor, memory)
+	}
+	if factor := middle("version", use.processor) / middle("kubectl", use.processor); factor > processor {
+		b.Errorf("version takes %.2f × the processor time of kubectl; the bound is %.2f", factor, processor)
 	}
 }
 
@@ -119,6 +152,9 @@ type use struct {
 	megabytes float64
 	output    []byte
 }
+
+func (u use) memory() float64    { return u.megabytes }
+func (u use) processor() float64 { return float64(u.cpu) / float64(time.Millisecond) }
 
 // run runs a program to its end, which has to be the given exit code.
 func run(b *testing.B, code int, argv ...string) use {

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -12,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/fill"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -250,9 +249,6 @@ func (o *initOptions) check() error {
 //go:embed cluster.yaml.tmpl
 var starter string
 
-// machine is a host of the file.
-type machine struct{ Name, Role, MAC, Address, BMC string }
-
 // document is the file's text.
 func (o *initOptions) document() ([]byte, error) {
 	prefix, err := netip.ParsePrefix(o.MachineNetwork)
@@ -260,32 +256,26 @@ func (o *initOptions) document() ([]byte, error) {
 		return nil, err
 	}
 	address, _ := netip.ParseAddr(o.FirstAddress)
-	var machines []machine
+	var machines []any
 	add := func(role, name string, macs []string) {
 		for i, mac := range macs {
-			m := machine{Name: fmt.Sprintf("%s-%d", name, i), Role: role, MAC: mac}
+			m := fill.Values{"Name": fmt.Sprintf("%s-%d", name, i), "Role": role, "MAC": mac, "Address": "", "BMC": ""}
 			if address.IsValid() {
-				m.Address, address = netip.PrefixFrom(address, prefix.Bits()).String(), address.Next()
+				m["Address"], address = netip.PrefixFrom(address, prefix.Bits()).String(), address.Next()
 			}
 			if len(o.BMCs) > 0 {
-				m.BMC = o.BMCs[len(machines)]
+				m["BMC"] = o.BMCs[len(machines)]
 			}
 			machines = append(machines, m)
 		}
 	}
 	add("control-plane", "cp", o.ControlPlane)
 	add("worker", "worker", o.Workers)
-	written, err := template.New("cluster.yaml").Funcs(template.FuncMap{"quote": quoted}).Parse(starter)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	err = written.Execute(&text, map[string]any{
+	return fill.Text("cluster.yaml", starter, fill.Values{
 		"Name": o.Name, "BaseDomain": o.BaseDomain, "Version": o.Version, "PullSecret": o.besides(o.PullSecret), "SSHKey": o.besides(o.SSHKey),
 		"MachineNetwork": o.MachineNetwork, "API": o.API, "Ingress": o.Ingress, "Machines": machines,
 		"Credentials": o.besides(o.BMCCredentials), "Gateway": o.Gateway, "DNS": o.DNS, "Single": len(o.ControlPlane) == 1,
 	})
-	return text.Bytes(), err
 }
 
 // besides is a path as the file has it: what a person types is relative to the current folder, and what the file says is
@@ -302,9 +292,4 @@ func (o *initOptions) besides(path string) string {
 		return path
 	}
 	return relative
-}
-
-// quoted is a text as a YAML string.
-func quoted(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

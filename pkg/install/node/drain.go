@@ -84,8 +84,8 @@ const (
 // those of kubectl drain: pods of DaemonSets and static pods stay, and a flag has to allow that data or a pod without
 // a controller is lost.
 func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o model.DrainOptions) (leaves bool, refused string, err error) {
-	patience := time.Duration(o.SkipWaitForDelete) * time.Second
-	if patience > 0 && pod.DeletionTimestamp != nil && c.there().Sub(pod.DeletionTimestamp.Time) > patience {
+	patience := o.SkipWaitForDelete // whole seconds, as kubectl counts them
+	if patience > 0 && pod.DeletionTimestamp != nil && int(c.there().Sub(pod.DeletionTimestamp.Time).Seconds()) > patience {
 		return false, "", nil
 	}
 	_, static := pod.Annotations[corev1.MirrorPodAnnotationKey]

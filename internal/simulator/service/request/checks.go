@@ -34,7 +34,7 @@ var (
 	dottedDigits = regexp.MustCompile(`([\d]+\.){3}[\d]+`)
 	sshShape     = regexp.MustCompile(`^(ssh-rsa AAAAB3NzaC1yc2|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5|ecdsa-[-a-z0-9]+ AAAAE2VjZHNh)[0-9A-Za-z+/]*={0,3}( .*)?$`)
 	tagsShape    = regexp.MustCompile(`^\w+( \w+)*(,\w+( \w+)*)*$`)
-	ntpShape     = regexp.MustCompile(`^[a-z0-9][a-z0-9\-\.]{0,61}[a-z0-9]$`)
+	ntpShape     = regexp.MustCompile(`^[a-z0-9][a-z0-9\-\.]*[a-z0-9]$`)
 	hostShape    = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
 )
 
@@ -158,7 +158,7 @@ func checkNtpSources(list string) error {
 		return nil
 	}
 	for source := range strings.SplitSeq(list, ",") {
-		if net.ParseIP(source) == nil && !ntpShape.MatchString(source) {
+		if net.ParseIP(source) == nil && (len(source) > 63 || !ntpShape.MatchString(source)) {
 			return wire.BadRequest("Invalid NTP source: %s", list)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 const hostnamePattern = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$"
 
-// hostnameShape is compiled once: it is asked for every host on every tick.
-var hostnameShape = regexp.MustCompile(hostnamePattern)
+// hostnameShape is compiled once, as it is asked for every host on every tick, and not before: it is large.
+var hostnameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(hostnamePattern) })
 
 // ForbiddenHostnames are names that no host may have.
 func ForbiddenHostnames() []string {
@@ -32,7 +32,7 @@ func ForbiddenHostnames() []string {
 const maxHostname = 63
 
 func validHostname(name string) bool {
-	return len(name) <= maxHostname && hostnameShape.MatchString(name)
+	return len(name) <= maxHostname && hostnameShape().MatchString(name)
 }
 
 // CheckHostname refuses a name in the words of PATCH host.
@@ -43,7 +43,7 @@ func CheckHostname(name string) error {
 	if slices.Contains(ForbiddenHostnames(), name) {
 		return wire.BadRequest("The host name %s is forbidden", name)
 	}
-	if !hostnameShape.MatchString(name) {
+	if !hostnameShape().MatchString(name) {
 		return wire.BadRequest("Hostname does not pass required regex validation: %s. Hostname: %s", hostnamePattern, name)
 	}
 	return nil

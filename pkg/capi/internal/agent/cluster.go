@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -74,8 +73,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		return ctrl.Result{}, err
 	}
 	if machines.IsPaused(s.cluster, object) {
-		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, object)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, machines.Pause(ctx, r.Client, s.cluster, object)
 	}
 	if !object.DeletionTimestamp.IsZero() {
 		return s.delete(ctx)

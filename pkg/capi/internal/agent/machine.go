@@ -19,7 +19,6 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,8 +82,7 @@ func (r *MachineReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		return ctrl.Result{}, err
 	}
 	if machines.IsPaused(s.cluster, object) {
-		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, object)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, machines.Pause(ctx, r.Client, s.cluster, object)
 	}
 	before := object.DeepCopy()
 	if s.machine == nil && object.DeletionTimestamp.IsZero() || s.cluster == nil && s.machine != nil && s.machine.DeletionTimestamp.IsZero() {

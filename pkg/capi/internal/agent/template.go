@@ -13,7 +13,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,8 +53,7 @@ func (r *TemplateReconciler) Reconcile(ctx context.Context, request ctrl.Request
 		return ctrl.Result{}, err
 	}
 	if machines.IsPaused(cluster, template) {
-		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, template)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, machines.Pause(ctx, r.Client, cluster, template)
 	}
 	before := template.DeepCopy()
 	conditions.Set(template, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason})

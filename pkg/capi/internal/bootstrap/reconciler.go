@@ -17,7 +17,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -77,8 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if machines.IsPaused(s.cluster, config) {
-		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, config)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, machines.Pause(ctx, r.Client, s.cluster, config)
 	}
 	if err := s.takeBack(ctx); err != nil {
 		return ctrl.Result{}, err

@@ -21,7 +21,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -110,8 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forgetCluster(former)
 	}
 	if machines.IsPaused(cluster, plane) {
-		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, plane)
-		return ctrl.Result{}, err
+		return ctrl.Result{}, machines.Pause(ctx, r.Client, cluster, plane)
 	}
 	if cluster == nil {
 		if !plane.DeletionTimestamp.IsZero() { // its Cluster is gone, and with it all that could be found by it

@@ -9,15 +9,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
@@ -128,18 +131,48 @@ func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machi
 		return nil
 	}
 	return s.writes.once(before, after, func() error {
-		helper, err := patch.NewHelper(before, s.Client)
-		if err != nil {
-			return err
+		rest := after.DeepCopy()
+		rest.Status = before.Status
+		errs := []error{s.patchConditions(ctx, before, after)}
+		if !equality.Semantic.DeepEqual(before, rest) {
+			errs = append(errs, client.IgnoreNotFound(s.Client.Patch(ctx, rest, client.MergeFrom(before))))
 		}
-		owned := patch.WithOwnedConditions{Conditions: []string{
-			clusterv1.MachineUpToDateCondition, clusterv1.MachineOwnerRemediatedCondition, MachineEtcdMemberRemoved,
-		}}
-		if err := helper.Patch(ctx, after.DeepCopy(), owned); client.IgnoreNotFound(err) != nil {
+		if err := utilerrors.NewAggregate(errs); err != nil {
 			return fmt.Errorf("write Machine %s: %w", after.Name, err)
 		}
 		return nil
 	})
+}
+
+// patchConditions writes those conditions of a Machine that a control plane has changed, and keeps what others have
+// written of it since.
+func (s *scope) patchConditions(ctx context.Context, before, after *clusterv1.Machine) error {
+	changed := slices.DeleteFunc([]string{
+		clusterv1.MachineUpToDateCondition, clusterv1.MachineOwnerRemediatedCondition, MachineEtcdMemberRemoved,
+	}, func(kind string) bool {
+		return equality.Semantic.DeepEqual(conditions.Get(before, kind), conditions.Get(after, kind))
+	})
+	if len(changed) == 0 {
+		return nil
+	}
+	backoff := wait.Backoff{Steps: 5, Duration: 100 * time.Millisecond, Jitter: 1}
+	return client.IgnoreNotFound(retry.RetryOnConflict(backoff, func() error {
+		latest := &clusterv1.Machine{}
+		if err := s.Client.Get(ctx, client.ObjectKeyFromObject(after), latest); err != nil {
+			return err
+		}
+		was := latest.DeepCopy()
+		for _, kind := range changed {
+			c := conditions.Get(after, kind)
+			if c == nil {
+				conditions.Delete(latest, kind)
+				continue
+			}
+			conditions.Set(latest, *c)
+			meta.FindStatusCondition(latest.Status.Conditions, kind).ObservedGeneration = c.ObservedGeneration
+		}
+		return s.Client.Status().Patch(ctx, latest, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+	}))
 }
 
 // isRefused reports whether an API server does not take an object, now or later.

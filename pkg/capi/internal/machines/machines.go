@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/external"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,6 +121,33 @@ func IsMoving(object client.Object) bool {
 // IsPaused reports whether nothing is to be done for an object, or for its Cluster, which may be nil.
 func IsPaused(cluster *clusterv1.Cluster, object client.Object) bool {
 	return cluster != nil && ptr.Deref(cluster.Spec.Paused, false) || annotations.HasPaused(object)
+}
+
+// Pause says on an object that is paused why it is, in the words of Cluster API. Its own helper brings a library along by
+// which the linker keeps every method of every type.
+func Pause(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, object interface {
+	client.Object
+	conditions.Setter
+}) error {
+	var reasons []string
+	if cluster != nil && ptr.Deref(cluster.Spec.Paused, false) {
+		reasons = append(reasons, "Cluster spec.paused is set to true")
+	}
+	if annotations.HasPaused(object) {
+		kind, err := c.GroupVersionKindFor(object)
+		if err != nil {
+			return err
+		}
+		reasons = append(reasons, kind.Kind+" has the "+clusterv1.PausedAnnotation+" annotation")
+	}
+	before, _ := object.DeepCopyObject().(client.Object)
+	conditions.Set(object, metav1.Condition{
+		Type: clusterv1.PausedCondition, Status: metav1.ConditionTrue, Reason: clusterv1.PausedReason, Message: strings.Join(reasons, ", "),
+	})
+	if equality.Semantic.DeepEqual(before, object) {
+		return nil
+	}
+	return client.IgnoreNotFound(c.Status().Patch(ctx, object, client.MergeFrom(before)))
 }
 
 // IsWatched reports whether an object has the label by which it is one of a manager's. Whatever wakes a

@@ -104,7 +104,7 @@ func hostname(name string, errs *[]error) string {
 
 var (
 	bareVariable = regexp.MustCompile(`^METADATA_[A-Z0-9_]+$`)
-	hostnames    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9-]{1,63})*$`)
+	hostnames    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$`)
 	localhost    = regexp.MustCompile(`^localhost([.0-9]|$)`)
 )
 

@@ -1,17 +1,16 @@
 package components
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-	"text/template"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/fill"
 	"github.com/oaictl/oaictl/pkg/capi/manifests"
 )
 
@@ -22,40 +21,30 @@ const servicePort = 443
 type object = map[string]any
 
 // values are what the templates are filled with.
-type values struct {
-	Provider, LabelKey, Label, Prefix, Namespace, Service, Secret, Certificate string
-	Lease, Image, BoundRole, AggregateKey, Foreign, Roles                      string
-	SelfManaged, Namespaced, Aggregates                                        bool
-}
-
-func (p Provider) values(o Options) values {
-	v := values{
-		Provider: p.Name, LabelKey: LabelKey, Label: p.Label(), Prefix: p.prefix(), Namespace: p.Namespace(), Service: p.Service(), Secret: p.Secret(),
-		Certificate: p.certificate(), Lease: Lease([]string{p.Name}), Image: o.Image, BoundRole: p.prefix() + "-manager", AggregateKey: p.aggregateKey(),
-		SelfManaged: o.SelfManaged, Namespaced: o.Namespaced, Aggregates: p.acts,
-	}
+func (p Provider) values(o Options) fill.Values {
+	bound, foreign := p.prefix()+"-manager", ""
 	if p.acts {
-		v.BoundRole = p.prefix() + "-aggregated-manager"
+		bound = p.prefix() + "-aggregated-manager"
 	}
 	if p.foreign {
-		v.Foreign = p.Group
+		foreign = p.Group
 	}
-	return v
+	return fill.Values{
+		"Provider": p.Name, "LabelKey": LabelKey, "Label": p.Label(), "Prefix": p.prefix(), "Namespace": p.Namespace(), "Service": p.Service(),
+		"Secret": p.Secret(), "Certificate": p.certificate(), "Lease": Lease([]string{p.Name}), "Image": o.Image, "BoundRole": bound,
+		"AggregateKey": p.aggregateKey(), "Foreign": foreign, "SelfManaged": o.SelfManaged, "Namespaced": o.Namespaced, "Aggregates": p.acts,
+	}
 }
 
 // aggregateKey is the label of roles that are added to what the provider may do.
 func (p Provider) aggregateKey() string { return "oaictl.io/aggregate-to-" + p.Name + "-manager" }
 
-func execute(name string, data any) ([]byte, error) {
-	t, err := template.ParseFS(own, name)
+func execute(name string, values fill.Values) ([]byte, error) {
+	text, err := own.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, data); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return fill.Text(path.Base(name), string(text), values)
 }
 
 // components is the file with all objects of a provider.
@@ -78,7 +67,7 @@ func components(p Provider, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Roles, err = document(roles...)
+	v["Roles"], err = document(roles...)
 	if err != nil {
 		return nil, err
 	}

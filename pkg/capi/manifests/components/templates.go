@@ -1,11 +1,11 @@
 package components
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
-	"text/template"
+
+	"github.com/oaictl/oaictl/internal/fill"
 )
 
 // flavour is a kind of cluster that there is a template of.
@@ -36,24 +36,19 @@ func flavours() []flavour {
 	}
 }
 
-// Group is the API group of the machines.
-func (f flavour) Group() string {
+// values are what the template is filled with.
+func (f flavour) values() fill.Values {
+	group, infrastructure := "capi-provider.agent-install.openshift.io", "Agent"
 	if f.Metal3 {
-		return "infrastructure.cluster.x-k8s.io"
+		group, infrastructure = "infrastructure.cluster.x-k8s.io", "Metal3"
 	}
-	return "capi-provider.agent-install.openshift.io"
-}
-
-// Infrastructure begins the names of the kinds of the machines.
-func (f flavour) Infrastructure() string {
-	if f.Metal3 {
-		return "Metal3"
+	return fill.Values{
+		"Name": f.Name, "About": f.About, "Replicas": f.Replicas, "Metal3": f.Metal3, "Image": f.Image, "VIPs": f.VIPs,
+		"Group":          group,                             // of the machines
+		"Infrastructure": infrastructure,                    // begins the names of their kinds
+		"Machines":       []any{"control-plane", "workers"}, // the names of their templates
 	}
-	return "Agent"
 }
-
-// Machines are the names of the templates of machines.
-func (f flavour) Machines() []string { return []string{"control-plane", "workers"} }
 
 func (f flavour) file() string {
 	if f.Name == "" {
@@ -64,17 +59,13 @@ func (f flavour) file() string {
 
 // clusterTemplates are the templates of clusters, and the ClusterClasses.
 func clusterTemplates() ([]File, error) {
-	t, err := template.ParseFS(own, "templates/cluster.yaml.tmpl")
-	if err != nil {
-		return nil, err
-	}
 	var out []File
 	for _, f := range flavours() {
-		var text bytes.Buffer
-		if err := t.Execute(&text, f); err != nil {
+		text, err := execute("templates/cluster.yaml.tmpl", f.values())
+		if err != nil {
 			return nil, fmt.Errorf("write %s: %w", f.file(), err)
 		}
-		out = append(out, File{f.file(), text.Bytes()})
+		out = append(out, File{f.file(), text})
 	}
 	for _, prefix := range []string{templatePrefix, classPrefix} {
 		names, err := fs.Glob(own, path.Join("templates", prefix+"-*.yaml"))

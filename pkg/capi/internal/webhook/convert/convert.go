@@ -18,10 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/cluster-api/util/conversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	webhookconversion "sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 )
+
+// dataAnnotation is Cluster API's. Its constant stands beside helpers of tests, which bring gomega along.
+const dataAnnotation = "cluster.x-k8s.io/conversion-data"
 
 // object is a pointer to a kind's type.
 type object[T any] interface {
@@ -77,7 +79,7 @@ func (p pair[H, S, HP, SP]) toSpoke(hub HP, spoke SP) error {
 	if err != nil {
 		return fmt.Errorf("keeping what this version cannot say: %w", err)
 	}
-	metav1.SetMetaDataAnnotation(metaOf(spoke), conversion.DataAnnotation, string(data))
+	metav1.SetMetaDataAnnotation(metaOf(spoke), dataAnnotation, string(data))
 	return nil
 }
 
@@ -97,20 +99,20 @@ func (p pair[H, S, HP, SP]) toHub(spoke SP, hub HP) error {
 // kept is the stored object as the annotation has it, nil where there is none. It takes the
 // annotation away. One that another program wrote, for a hub of its own, means nothing here.
 func (p pair[H, S, HP, SP]) kept(hub HP) (HP, error) {
-	data := takeAnnotation(hub, conversion.DataAnnotation)
+	data := takeAnnotation(hub, dataAnnotation)
 	if data == "" {
 		return nil, nil
 	}
 	var written metav1.TypeMeta
 	if err := kjson.Unmarshal([]byte(data), &written); err != nil {
-		return nil, fmt.Errorf("annotation %s is no JSON: remove it, then fields that only newer versions have get their defaults: %w", conversion.DataAnnotation, err)
+		return nil, fmt.Errorf("annotation %s is no JSON: remove it, then fields that only newer versions have get their defaults: %w", dataAnnotation, err)
 	}
 	if written.APIVersion != p.hub.String() {
 		return nil, nil
 	}
 	kept := HP(new(H))
 	if err := kjson.Unmarshal([]byte(data), kept); err != nil {
-		return nil, fmt.Errorf("annotation %s is not what was written there: remove it, then fields that only newer versions have get their defaults: %w", conversion.DataAnnotation, err)
+		return nil, fmt.Errorf("annotation %s is not what was written there: remove it, then fields that only newer versions have get their defaults: %w", dataAnnotation, err)
 	}
 	return kept, nil
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -231,8 +232,10 @@ func HoldsSecret(n *Node) bool {
 // secretKey matches keys whose values are not shown. References to secrets have
 // other endings. Keys that are public end as private ones do, so that those are
 // named by what stands before: apiKey, tls.key, client-key-data.
-var secretKey = regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
-	`(?:private|secret|api|access|client|encryption|tls)[._-]?key(?:[._-]?data)?)s?$`)
+var secretKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
+		`(?:private|secret|api|access|client|encryption|tls)[._-]?key(?:[._-]?data)?)s?$`)
+})
 
 // Shown is a value for a report: secrets are left out of it.
 func Shown(n *Node) any {
@@ -290,7 +293,7 @@ func isSecretKey(n *Node) bool {
 	if n.Kind == BoolNode || n.Kind == NullNode || n.Key == "" {
 		return false
 	}
-	return secretKey.MatchString(n.Key) && n.Kind != MapNode
+	return secretKey().MatchString(n.Key) && n.Kind != MapNode
 }
 
 func isSecretObject(n *Node) bool { return n.Child("kind").Peek() == "Secret" }

@@ -86,10 +86,10 @@ func Join(field, key string) string {
 	return field + "." + key
 }
 
-var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+const maxLabel = 63 // characters
 
 // IsLabel says whether text is one part of a DNS name, in lower case.
-func IsLabel(text string) bool { return dnsLabel.MatchString(text) }
+func IsLabel(text string) bool { return len(text) <= maxLabel && plainName.MatchString(text) }
 
 // IsDomain says whether text is DNS labels joined by dots, in lower case.
 func IsDomain(text string) bool {
@@ -151,10 +151,10 @@ func (k *Checker) Listed(field, what, name string, before []string) {
 	}
 }
 
-var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 
 // IsLabelName says whether text can be the name, or the value, of a Kubernetes label.
-func IsLabelName(text string) bool { return labelName.MatchString(text) }
+func IsLabelName(text string) bool { return len(text) <= maxLabel && labelName.MatchString(text) }
 
 // Labels checks the syntax of Kubernetes labels.
 func (k *Checker) Labels(field string, labels map[string]string) {
