@@ -36,7 +36,7 @@ var (
 type claim struct {
 	*x509.CertificateRequest
 	key  [sha256.Size]byte // of its public key
-	sans int               // how many alternative names, of whatever kind
+	sans int               // how many alternative names, of any kind
 	// extra is what it asks for beside alternative names; empty if nothing.
 	extra string
 }
@@ -84,7 +84,7 @@ func malformed(err error) *finding {
 // fingerprint is a key for people.
 func fingerprint(key [sha256.Size]byte) string { return hex.EncodeToString(key[:8]) }
 
-// readAttributes notes every alternative name and whatever else is asked for.
+// readAttributes records every alternative name and everything else that is requested.
 func (c *claim) readAttributes() error {
 	var signed tbs
 	if err := whole(c.RawTBSCertificateRequest, &signed); err != nil {

@@ -64,7 +64,7 @@ type judge struct {
 	claims   map[string][]contender // pending client requests by the name that they claim
 }
 
-// holder is whose a name or an address is: a host's, or a Node's.
+// holder is the host or the Node that has a name or an address.
 type holder struct {
 	host int    // among the hosts; -1 for a Node
 	node string // its name
@@ -149,7 +149,7 @@ func settle(v *model.RequestVerdict, f finding) {
 	v.Decision, v.Reason, v.Message = f.decision, f.reason, f.text
 }
 
-// answered settles a request that somebody has answered, and notes what its approval proves.
+// answered settles a request that is already approved or denied, and records what its approval proves.
 func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Decision != "" {
 		return
@@ -168,9 +168,9 @@ func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	settle(v, finding{model.RequestIgnore, model.ReasonApproved, "approved " + by})
 }
 
-// grant notes an approved client request. What bars a further approval is whatever may have
-// brought a certificate of that name since the reboot. What proves a Node to be of this
-// installation is less: a request that the bootstrapper made since then, for that name.
+// grant records an approved client request. A further approval is barred by every request that may have brought a
+// certificate of that name since the reboot. Less is needed to prove that a Node is of this installation: a request
+// that the bootstrapper made since then, for that name.
 func (j *judge) grant(r *model.CertificateRequest, v *model.RequestVerdict) {
 	subject, _ := glance(r.PEM)
 	v.Node, _ = nodeOf(subject.CommonName)
@@ -259,10 +259,9 @@ func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 }
 
-// settleRivals looks at the client requests that claim one name. Of those with the same key,
-// which are the same kubelet's, the oldest one stands for all. Different keys are of
-// different machines, or of a kubelet that has asked anew and waits for its newest request
-// alone: a person has to say whether that is the host's.
+// settleRivals looks at the client requests that claim one name. Requests with the same key are of the same kubelet,
+// and only the oldest of them counts. Different keys are of different machines, or of a kubelet that has made a new
+// request and waits for the newest one alone: a person has to say whether that request is the host's.
 func (j *judge) settleRivals() {
 	for _, all := range j.claims {
 		slices.SortFunc(all, func(one, other contender) int { return compare(one.CertificateRequest, other.CertificateRequest) })

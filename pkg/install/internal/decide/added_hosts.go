@@ -101,7 +101,7 @@ func (p *planner) unlessMember() model.Advice {
 // they stand with an installed cluster.
 type unnamedNodes struct {
 	take    []*model.Host // have registered, and are to be added
-	leave   []*model.Host // have registered, and are nobody's: never installed
+	leave   []*model.Host // have registered, and belong to no cluster: never installed
 	missing int           // have still to come
 }
 

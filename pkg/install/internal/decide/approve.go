@@ -70,9 +70,8 @@ func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
 	return true
 }
 
-// isOf says whether a machine is that of a host of the file: the one that oaictl
-// gave under its name, or one that somebody else gave and that boots from the
-// same MAC address.
+// isOf reports whether a machine is that of a host of the file: the one that oaictl created under the host's name, or
+// one that another client created and that boots from the same MAC address.
 func isOf(e *model.Enrolled, want *spec.Host) bool {
 	if e.Owned && e.Name == want.Name {
 		return true
@@ -131,8 +130,8 @@ func enrolledRemedy(name string) model.Advice {
 	return model.Advicef("kubectl describe baremetalhost,preprovisioningimage %s; correct what the message names", name)
 }
 
-// unapproved says whether a host that is reserved may not be used, since nobody has approved it: a
-// reservation is no approval, and oaictl approves nothing in a pool.
+// unapproved reports whether a reserved host may not be used because it is not approved: a reservation is no approval,
+// and oaictl approves nothing in a pool.
 func (p *planner) unapproved(h *model.Host) bool {
 	if h.Reserved == "" || !asksApproval(h) || approved(h) {
 		return false

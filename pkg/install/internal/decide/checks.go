@@ -135,8 +135,8 @@ func (p *planner) causes(report diagnose.Report) {
 	}
 }
 
-// silent says whether a cause is told of elsewhere: one of hosts only that do not answer or are left
-// out, and that those are not ready.
+// silent reports whether a cause is already reported elsewhere: a cause that concerns only hosts that do not answer or
+// are left out, or the cause that not all hosts are ready.
 func (p *planner) silent(cause diagnose.Cause) bool {
 	if len(cause.Hosts) == 0 {
 		return cause.ID == diagnose.AllHosts && len(p.matches.leftOut) > 0
@@ -213,7 +213,7 @@ func causeScope(cause diagnose.Cause) model.Scope {
 	return model.ScopeCluster
 }
 
-// causeText is a cause in one sentence: what the service says, and of whom.
+// causeText is a cause in one sentence: what the service says, and about which hosts.
 func causeText(cause diagnose.Cause) string {
 	text := cmp.Or(cause.Meaning, cause.Title, cause.ID)
 	if len(cause.Messages) > 0 {

@@ -179,10 +179,9 @@ func (p *planner) toWrite(d setting.Difference) bool {
 	return true
 }
 
-// derived tells of machine networks that the service worked out of the virtual
-// addresses and the hosts, and that the file has otherwise. Before a host has
-// shown its networks they are nobody's, and with other virtual addresses they
-// become others.
+// derived reports machine networks that the service derived from the virtual addresses and the hosts, and that differ
+// from the file. Before a host has reported its networks, the machine networks belong to no host, and other virtual
+// addresses change them.
 func (p *planner) derived(d setting.Difference) {
 	if len(p.hostNetworks()) == 0 || p.movesVIPs() {
 		return

@@ -171,8 +171,8 @@ func (p *planner) liveSystem(settings model.Settings) {
 	}
 }
 
-// updatedTo is the minor release that the cluster has been updated to, "" where it runs the one
-// that it was installed with, or nobody says. No service compares the two.
+// updatedTo is the minor release that the cluster has been updated to, "" where it still runs the one that it was
+// installed with, or where the release is not known. The service does not compare the two.
 func (p *planner) updatedTo() string {
 	if !p.desired.Options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
 		return ""

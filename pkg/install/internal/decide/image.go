@@ -242,9 +242,8 @@ func (p *planner) bootNewImage(h *model.Host) {
 	})
 }
 
-// newImage sends a change that makes a new image. Hosts that booted the old one
-// hold the old settings until they boot again, which nobody but a person sees
-// to: that needs --reimage.
+// newImage sends a change that makes a new image. Hosts that booted the old one hold the old settings until they boot
+// again, and only a person can boot them: that needs --reimage.
 func (p *planner) newImage(update model.Action) {
 	booted := p.bootedFrom(update.Target)
 	fields := make([]string, 0, len(update.Changes))

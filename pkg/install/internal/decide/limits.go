@@ -197,7 +197,7 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 	return "; besides, " + strings.Join(texts, "; ") + rest
 }
 
-// waitAdvice is the advice to whoever a wait is for.
+// waitAdvice is the advice to the one who has to end a wait.
 func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")

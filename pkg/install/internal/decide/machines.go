@@ -254,8 +254,8 @@ func (b *booting) off() {
 	}
 }
 
-// on is a machine that is on. With our image in the drive it boots, whoever
-// switched it on; otherwise it runs something that may matter to somebody.
+// on is a machine that is on. With our image in the drive it boots, no matter who switched it on. Otherwise it runs
+// something else that may still be needed.
 func (b *booting) on() {
 	first := b.matches.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
 	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
@@ -274,8 +274,8 @@ func (b *booting) on() {
 	}
 }
 
-// boots follows a machine from power-on to its agent's first call. In a single look,
-// a machine that nobody reads to has been on for long.
+// boots follows a machine from power-on to its agent's first call. Where the state is read only once, without memory, a
+// machine that does not read the image counts as on for long.
 func (b *booting) boots() {
 	fetch, boot := b.state.Fetch, b.memory.Machines[b.want.Name]
 	since := func(t time.Time) time.Duration {
@@ -322,7 +322,7 @@ func FetchText(f model.Fetched) string {
 	return fmt.Sprintf("%s of %s fetched", bytesize.Rough(f.Bytes), bytesize.Rough(f.Size))
 }
 
-// origin is where a URL points to, without the path that nobody is to guess.
+// origin is where a URL points to, without the secret path.
 func origin(media string) string {
 	u, err := url.Parse(media)
 	if err != nil || u.Host == "" {

@@ -24,7 +24,7 @@ func (p *planner) remember() {
 		r, refused := p.memory.Refused[a.Key]
 		refused = refused && r.Inputs == a.Fingerprint()
 		stubborn := refused && !r.Permanent && a.Kind.Boots() && r.Attempts >= stubbornAfter
-		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
+		if stubborn { // while it is tried again, too: no component handles a failure that comes and goes
 			p.block(refusedBlocker(r, a))
 		}
 		switch {
@@ -154,9 +154,8 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	return b
 }
 
-// deleted decides on a cluster that was there and that the service does not show: a
-// list may be a moment old, above all right after the registration. Whoever deleted
-// the cluster does not want it made anew.
+// deleted decides on a cluster that was there and that the service does not show: a list may be a moment old, above all
+// right after the registration. A deleted cluster is not created again: its user does not want it.
 func (p *planner) deleted() {
 	m := &p.memory
 	within := shownWithin

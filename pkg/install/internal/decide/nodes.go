@@ -121,9 +121,8 @@ func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
 	return again, told
 }
 
-// recordedOtherwise refuses hosts of a file that only adds which are machines that are part of
-// the cluster already, under other names: nothing would be added, and nobody be told. Others may
-// be on their way, which go on.
+// recordedOtherwise refuses hosts of a file that only adds, if their machines are part of the cluster already under
+// other names: nothing would be added, and the user would not know. Other hosts that are being added go on.
 func (p *planner) recordedOtherwise(others bool) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]

@@ -30,7 +30,7 @@ func TestOthersApproveToo(t *testing.T) {
 	}
 }
 
-// TestApprovalOfRequests is who approves, and where a run ends whose question has no answer.
+// TestApprovalOfRequests: who approves requests, and where a run ends if its question has no answer.
 func TestApprovalOfRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(w *decidetest.World)

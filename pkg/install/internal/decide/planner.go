@@ -64,8 +64,8 @@ func (p *planner) act(a model.Action) {
 	}
 }
 
-// reconsiderAfter is how long after a refusal for good the same is tried again where nobody runs a command anew: somebody
-// may have cured what nothing tells of, a quota or a right.
+// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
+// again: the cause, a quota or a permission, may have been cured, and no event reports that.
 const reconsiderAfter = 10 * time.Minute
 
 // rests says whether what was refused is not to be tried at present.
@@ -76,8 +76,7 @@ func (p *planner) rests(r model.Refusal) bool {
 	return p.now.Before(r.Until)
 }
 
-// otherwise says what is waited for where nothing else does: nobody is to wait
-// without knowing for what.
+// otherwise records what the run waits for where there is no other wait: a wait always has a reason.
 func (p *planner) otherwise(what string) {
 	if p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.wait(model.Wait{Key: "cluster/service", Scope: model.ScopeCluster, For: what, Since: p.cluster.StatusSince, Who: model.WhoService})
@@ -180,7 +179,7 @@ type Matches struct {
 	Part    []*model.Host // all that take part: the hosts of the cluster and those that the file names
 	unknown []*model.Host // of the cluster, but no host of the file; their inventory is known
 	unread  []*model.Host // of the cluster, and cannot be told yet: no inventory
-	pool    []*model.Host // bound to no cluster, and not named: nobody's business until they are bound
+	pool    []*model.Host // bound to no cluster, and not named: not considered until they are bound
 	leftOut []*model.Host // of the cluster, and it is installed without them
 	doubles map[string][]*model.Host
 	several map[string][]string // id of a machine → further names in the file that fit it

@@ -9,8 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// others looks at clusters of the same name: duplicates of our own and those
-// that may be somebody else's.
+// others looks at clusters of the same name: duplicates of our own, and those that may belong to another user.
 func (p *planner) others() {
 	var foreign []model.ClusterRef
 	for _, other := range p.observed.Others {
@@ -81,8 +80,8 @@ func (p *planner) remark() {
 	})
 }
 
-// adopt marks a cluster as oaictl's that the user named to take over, and whose
-// installation has begun or is over. Before that, the mark goes with the settings.
+// adopt marks a cluster as oaictl's if the user named it to take over, and its installation has begun or is over.
+// Before that, the mark is written together with the settings.
 func (p *planner) adopt() {
 	p.remark()
 	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
@@ -111,7 +110,7 @@ func (p *planner) ownMark() (model.Value, model.Change) {
 	return tags, model.Change{Field: string(model.SettingTags), From: setting.Show(model.SettingTags, tags), To: "oaictl"}
 }
 
-// foreign refuses to touch what oaictl did not make and nobody let it adopt.
+// foreign refuses to touch a cluster that oaictl did not make and that the user did not tell it to adopt.
 func (p *planner) foreign(clusters []model.ClusterRef) {
 	labels := make([]string, 0, len(clusters))
 	for _, c := range clusters {

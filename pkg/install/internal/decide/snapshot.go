@@ -44,8 +44,7 @@ func (s *Snapshot) Hosts() []model.NamedHost {
 	return named
 }
 
-// InfraEnv is the one whose discovery image a host of the file boots next; false while
-// there is none.
+// InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
 func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	if s.planner.cluster == nil {
 		return model.InfraEnv{}, false
@@ -150,8 +149,8 @@ func (f *following) planned(kind model.Kind) bool {
 	return slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind == kind })
 }
 
-// settings are what the service is still to be told of cluster and image: those
-// of the decisions ahead that need nothing of a machine.
+// settings are the settings of cluster and image that are still to be sent to the service: those of the decisions ahead
+// that need nothing of a machine.
 func (f *following) settings() {
 	ahead := *f.planner
 	ahead.plan = model.Plan{}

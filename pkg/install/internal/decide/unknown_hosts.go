@@ -110,7 +110,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && p.matches.identifies(&w.Match, h) }); i >= 0 {
 		name = hosts[i].Name
 	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
-		return false // nobody's, or perhaps the single node itself
+		return false // of no cluster, or perhaps the single node itself
 	}
 	p.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,

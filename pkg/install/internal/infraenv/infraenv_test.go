@@ -125,7 +125,7 @@ func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.Infra
 	return plans
 }
 
-// whose is which InfraEnv every host boots.
+// whose maps every host to the name of the InfraEnv that it boots from.
 func whose(plans []model.InfraEnvPlan) map[string]string {
 	envs := map[string]string{}
 	for _, p := range plans {

@@ -286,8 +286,8 @@ func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequ
 	return since
 }
 
-// refuse leaves a request pending. One that may well be the host's own, but for what is known of
-// its installation, stands in its way; another in its name is somebody's else, and is told.
+// refuse leaves a request pending. A request that may well be the host's own, but cannot be matched with what is known
+// of its installation, blocks the host. Another request in its name is of a different machine, and is reported.
 func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
@@ -335,7 +335,7 @@ func (h *Host) inService() string { return names.Quoted(h.Have.DisplayName()) }
 // ReasonAsk is the reason of blockers that a person's answer removes.
 const ReasonAsk = "CertificateRequestPending"
 
-// forPerson is how long a person is waited for: not at all where nobody is there to be asked.
+// forPerson is how long the run waits for a person: not at all where the run is unattended.
 func (a *asker) forPerson() model.Cure {
 	if a.Desired.Options.Unattended {
 		return model.CureAnswer

@@ -82,7 +82,7 @@ func TestOneOfMany(t *testing.T) {
 	}
 }
 
-// TestUnaskedHost: a host that was added, and that nobody asks about, is not said to be none.
+// TestUnaskedHost: a host that was added, and that the run does not ask about, is not reported as unknown.
 func TestUnaskedHost(t *testing.T) {
 	q := asked(func(q *Question) {
 		q.Desired.Spec.Spec.Hosts = []spec.Host{{Name: "w-2"}}

@@ -49,7 +49,7 @@ func (r *removal) hostOf(asked string) Host {
 	hostname := asked
 	var (
 		found []Host
-		want  *spec.Host // whose record this loop has deleted
+		want  *spec.Host // this loop has deleted the record of that host
 	)
 	for _, h := range r.Hosts {
 		switch {
@@ -246,8 +246,8 @@ func (t *leaving) findMember() *model.EtcdMember {
 	return nil
 }
 
-// sameAsBefore holds node and Machine against those that somebody has agreed to remove: what was
-// made anew since under the same name is another.
+// sameAsBefore compares node and Machine with those that the user has agreed to remove: an object that was made again
+// since, under the same name, is another one.
 func (t *leaving) sameAsBefore() {
 	agreed, seen := t.Desired.Options.Remove.UIDs[t.nodeName], t.seen().UID
 	if t.node == nil || (agreed == "" || agreed == t.node.UID) && (seen == "" || seen == t.node.UID) {

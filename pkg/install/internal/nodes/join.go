@@ -75,8 +75,8 @@ func (a *asker) unnoticed(h Host, node *model.Node) {
 	})
 }
 
-// isOld reports whether a node was there before the host was installed: while it is, nobody's
-// requests for a certificate of that name are approved.
+// isOld reports whether a node was there before the host was installed: while it is, no request for a certificate of
+// that name is approved, from any machine.
 func (a *asker) isOld(h Host, node *model.Node) bool {
 	since := h.Have.Rebooted // by the service's own date
 	if since.IsZero() || !node.Created.Before(since.Add(-skew)) {

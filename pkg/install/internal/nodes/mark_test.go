@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// longInstalled is a cluster whose hosts were all there from its install on, and whose nodes
-// have lost what the file says of them.
+// longInstalled is a cluster with hosts that were all there when it was installed, and with nodes that have lost what
+// the file says of them.
 func longInstalled(t *testing.T) *decidetest.World {
 	t.Helper()
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), false)

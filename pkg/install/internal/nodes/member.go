@@ -16,9 +16,9 @@ import (
 // memberWithin is how long it may take a Ready node to become a member of etcd.
 const memberWithin = 30 * time.Minute
 
-// joinEtcd reports whether a node that etcd is to run on is a member of it, and that member well. On
-// a cluster with a Machine API the etcd operator takes no node without a Machine that has its address,
-// which nothing makes for a host that somebody has booted.
+// joinEtcd reports whether a node that etcd is to run on is a member of it, and that member is healthy. On a cluster
+// with a Machine API the etcd operator takes no node without a Machine that has its address, and no component makes a
+// Machine for a host that was booted by hand.
 func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	etcd := a.spoke.Etcd
 	if etcd == nil || !node.Votes() {
@@ -125,8 +125,8 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 	return false
 }
 
-// isSpare reports whether a Machine on a BareMetalHost leaves the machine beneath alone: nobody can
-// reach its BMC, or it was installed before the operator saw it; and no other Machine has it.
+// isSpare reports whether a Machine on a BareMetalHost leaves the physical machine alone: its BMC is not known to the
+// operator, or it was installed before the operator saw it; and no other Machine has it.
 func isSpare(metal *model.BareMetalHost, machine int) bool {
 	installed := metal.BMC == "" || metal.External && (metal.State == "externally provisioned" || metal.State == "unmanaged")
 	return !metal.Deleting && installed && (metal.Consumer == "" || machine >= 0)

@@ -328,7 +328,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestKnownTo: what the judge of requests is told of hosts.
+// TestKnownTo: what the judge of requests knows about hosts.
 func TestKnownTo(t *testing.T) {
 	address := netip.MustParseAddr("192.0.2.7")
 	q := asked(func(q *Question) {

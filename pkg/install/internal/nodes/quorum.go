@@ -13,9 +13,8 @@ import (
 // loss of the cluster.
 const fewestMembers = 3
 
-// quorum is why a node that etcd runs on is not taken out, nil where it may be. It holds for as
-// long as the node or its member is there: whoever has begun, and however, the members that stay
-// have to be enough.
+// quorum is why a node that etcd runs on is not removed, nil where it may be. It is checked for as long as the node or
+// its member is there: no matter who began the removal, and how, the members that stay have to be enough.
 func (r *removal) quorum(t *leaving) *model.Blocker {
 	if !t.votes() || t.node == nil && t.machine == nil && t.member == nil {
 		return nil

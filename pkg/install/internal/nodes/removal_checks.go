@@ -41,7 +41,7 @@ func (t *leaving) refuse(reason, key string, cure model.Cure, message string, re
 	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message, Remedy: remedy}
 }
 
-// unknown refuses a name that nothing has, or several, or whose node has another name.
+// unknown refuses a name that nothing has or that several hosts have, or a host with a node of another name.
 func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(t.Several) > 0 {
 		return t.refuse("SeveralHosts", "several", model.CureOwner, fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")

@@ -212,10 +212,10 @@ func (r *removal) inFile(t *leaving) bool {
 	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
 }
 
-// comes reports whether nobody has seen the machine switched off.
+// comes reports whether the machine has not been seen switched off, so that its node may come back.
 func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
 
-// Removed is what a person is told of nodes that are gone, and what is left for a person to do.
+// Removed is the report for a person of the nodes that are gone, and of what is left for the person to do.
 func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var gone, run, back, named []string
 	for _, r := range removals {

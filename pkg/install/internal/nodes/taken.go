@@ -137,7 +137,7 @@ func (a *asker) nodeOfMetal(m *model.BareMetalHost) string {
 	return ""
 }
 
-// ownerOf is whose a BareMetalHost is, and how it is taken from there.
+// ownerOf is the owner of a BareMetalHost, and the advice how to take it from that owner.
 func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
 	if node := a.nodeOfMetal(m); node != "" {
 		owner = "that of the node " + node
@@ -224,7 +224,7 @@ func (a *asker) addressesAreFree(h Host) {
 	}
 }
 
-// holderOf is whose an address is in the cluster, "" for nobody's.
+// holderOf is what has an address in the cluster, "" if nothing has it.
 func (a *asker) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
 		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != model.NodeName(hostnameOf(h)) {
