@@ -43,7 +43,7 @@ type Backend interface {
 	// ResetInstall takes a cluster back to before its install; its hosts have to boot the
 	// discovery image again.
 	ResetInstall(ctx context.Context, clusterID string) error
-	// MayDelete refuses a cluster that DeleteCluster would not delete, whatever its state.
+	// MayDelete refuses a cluster that DeleteCluster would not delete in any state.
 	MayDelete(ref model.ClusterRef) error
 	// DeleteCluster deletes a cluster, and waits for it to be gone.
 	DeleteCluster(ctx context.Context, clusterID string, options DeleteOptions) error
@@ -146,10 +146,9 @@ type Service interface {
 	// is not an error: Observed.Cluster is nil. prior is the last observation,
 	// nil at first.
 	Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error)
-	// Act sends the one request that the action stands for and does not wait
-	// for what it starts. The desired cluster gives what an action does not
-	// carry, secrets and the contents of files: it is what is desired of the
-	// cluster as it was observed (Desired.At).
+	// Act sends the one request that carries out the action, and does not wait for what it starts. The desired cluster
+	// gives what an action does not carry, secrets and the contents of files: it is what is desired of the cluster as
+	// it was observed (Desired.At).
 	Act(ctx context.Context, desired *model.Desired, action model.Action) error
 	// Credential reads a result of the install: "kubeconfig",
 	// "kubeconfig-noingress" or "kubeadmin-password".

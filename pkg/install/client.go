@@ -268,13 +268,13 @@ type Machines interface {
 	// in its MachineState.Trouble; an error is one of the plane as a whole, such
 	// as a context that ended; one that is a permanent *Fault ends the run.
 	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error)
-	// Act starts what an action of one of the machines' kinds stands for, and
-	// does not wait for it. Action.Name is the host's name in the file.
+	// Act starts an action of one of the machines' kinds, and does not wait for its end. Action.Name is the host's name
+	// in the file.
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
 }
 
-// WithMachines gives the Client a plane that boots machines by itself.
-// Without it, hosts are waited for until somebody boots them.
+// WithMachines gives the Client a plane that boots machines by itself. Without it, a run waits until a person or
+// another tool boots the hosts.
 func WithMachines(machines Machines) Option {
 	return func(client *Client) { client.machines = machines }
 }

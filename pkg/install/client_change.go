@@ -95,9 +95,9 @@ func (f *Found) resetRefused(err error) error {
 		suits{"an installed cluster cannot be reset", model.Command("describe cluster", f.Ref.Name)})
 }
 
-// FindToDelete is Inspect for a cluster that is to be deleted: on a hub that is also one whose
-// deletion was broken off, of which no observation shows enough any more, and none that
-// oaictl did not make. Of a file whose cluster is gone the error is [ErrNoCluster].
+// FindToDelete is Inspect for a cluster that is to be deleted. On a hub it also finds a cluster with a deletion that
+// was interrupted, even if too little of it is left to be observed; it finds none that oaictl did not make. If the
+// cluster of a file is gone, the error is [ErrNoCluster].
 func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, error) {
 	found, err := client.Inspect(ctx, target)
 	switch {

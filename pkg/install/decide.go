@@ -32,8 +32,7 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) Snapshot {
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s Snapshot) Hosts() []model.NamedHost { return s.of.Hosts() }
 
-// InfraEnv is the one whose discovery image a host of the file boots next; false while
-// there is none.
+// InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
 func (s Snapshot) InfraEnv(host string) (model.InfraEnv, bool) { return s.of.InfraEnv(host) }
 
 // HasToBoot says whether a host of the file has still to boot its discovery image.

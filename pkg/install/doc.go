@@ -17,19 +17,17 @@
 //   - [Service] is the plane that observes and acts. The package
 //     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
 //     assisted-service; a small one of your own will do for tests.
-//   - [Machines], where there is one, is the plane of management controllers:
-//     the package [github.com/oaictl/oaictl/pkg/install/machine] boots the
-//     discovery image through them. Without it somebody else boots the machines.
+//   [Machines], where there is one, is the plane of management controllers: the package
+//     [github.com/oaictl/oaictl/pkg/install/machine] boots the discovery image through them. Without it a person or
+//     another tool boots the machines.
 //   - [Client] drives the loop: [Client.Plan] looks once and decides,
 //     [Client.Run] goes on until the cluster is installed, has failed or
 //     needs a person, [Client.Detach] does what needs no waiting,
 //     [Client.Wait] only looks, and [Client.Explain] says what stands in the
 //     way. A loop of one's own has [Client.Observe] and [Client.Act].
 //
-// Nothing that is needed is remembered: a run that is interrupted, by
-// a context that ends or by a crash, undoes nothing, and the next run, on
-// whatever machine, goes on from there. A run of an installed cluster writes
-// nothing.
+// Nothing that is needed is kept in memory only: a run that is interrupted, by a context that ends or by a crash,
+// undoes nothing, and the next run, on any machine, goes on from there. A run of an installed cluster writes nothing.
 //
 // Each [model.Event] is one thing that happened; together they are the only output.
 // Every unsuccessful end is a [model.Fault], with the exit code that [model.CodeOf] reads

@@ -242,8 +242,8 @@ func makePrivate(path string) error {
 	return nil
 }
 
-// writeWhole writes a temporary file beside path and renames it when it is
-// whole, so that nobody ever reads half a kubeconfig.
+// writeWhole writes a temporary file beside path and renames it when it is complete, so that no reader ever sees half a
+// kubeconfig.
 func writeWhole(path string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

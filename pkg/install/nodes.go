@@ -47,8 +47,8 @@ func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, 
 	return nil
 }
 
-// explainNodes looks at the installed cluster where hosts have been added to it. That it cannot
-// be looked at is something to know, and stands in nobody's way.
+// explainNodes looks at the installed cluster if hosts have been added to it. If the cluster cannot be read, that is a
+// warning, and blocks no host.
 func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]model.Warning, error) {
 	if client.nodes == nil || !nodes.AnyNew(observed) {
 		return nil, nil

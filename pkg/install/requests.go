@@ -34,7 +34,7 @@ type auditLine struct {
 // auditFile is the name of the file that approvals and refusals are kept in, beside auth.
 const auditFile = "csr-audit.jsonl"
 
-// approvedByOther is the decision of an audit line of what somebody else approved.
+// approvedByOther is the decision of an audit line about a request that another approver approved.
 const approvedByOther = "approved-by-other"
 
 // requests follows what becomes of the requests for certificates of one run.
@@ -71,8 +71,8 @@ func ofNode(v model.RequestVerdict) string {
 // mostStrange is how many refusals of requests that are of no host are told one by one.
 const mostStrange = 20
 
-// requestsSeen keeps and tells, once each, what was judged of requests that are pending, and
-// what somebody else has approved.
+// requestsSeen records and reports, once each, how pending requests were judged, and which requests another approver
+// has approved.
 func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan model.Plan) {
 	if observed.Spoke == nil || len(plan.Requests) == 0 {
 		return

@@ -82,8 +82,8 @@ func (client *Client) Detach(ctx context.Context, desired *model.Desired) (Resul
 	return client.newRun(desired).loop(ctx, nil, true)
 }
 
-// Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
-// or can hold no more. The cluster is taken as it is, whoever made it: with the hosts that it has.
+// Wait looks, and writes nothing, until a condition holds of a cluster that was observed, or can hold no more. The
+// cluster is taken as it is, with the hosts that it has, even if oaictl did not make it.
 func (client *Client) Wait(ctx context.Context, observed *model.Observed, until Condition) (Result, error) {
 	r := client.newRun(asObserved(observed))
 	r.until = &until
@@ -214,7 +214,7 @@ func (r *run) proceed(ctx context.Context, look Look, detach bool) (acted, ended
 	if done, _ := r.turns.Act(ctx, look); len(done) > 0 { // the memory and the events have the errors
 		return true, false, nil
 	}
-	if ended, err = look.Plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+	if ended, err = look.Plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // all that there was to do was refused just now
 		ended, err = r.detached(look.Plan)
 	}
 	return false, ended, err

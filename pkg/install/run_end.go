@@ -177,8 +177,7 @@ type silence struct {
 	lastReport time.Time // when it was last told that nothing has been
 }
 
-// event begins the silence anew. How far the whole has come is drawn, and not
-// told of each time.
+// event begins the silence anew. Overall progress is drawn, and does not count as a report.
 func (s *silence) event(e model.Event, now time.Time) {
 	if e.Type != model.EventProgress && e.Reason != reasonQuiet {
 		s.lastEvent, s.lastReport = now, now

@@ -384,8 +384,8 @@ func (h *hanging) Act(ctx context.Context, desired *model.Desired, a model.Actio
 	return h.plane.Act(ctx, desired, a)
 }
 
-// slowDownloads is a plane whose cluster is installed shortly before the time is up, and
-// whose results take their time.
+// slowDownloads is a plane with a cluster that is installed shortly before the time is up, and with results that take
+// time to download.
 type slowDownloads struct {
 	*plane
 	installed time.Time

@@ -62,7 +62,7 @@ func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Obser
 			continue
 		}
 		if old != nil && old.Nameless() {
-			old = nil // it is told of from when there is a name to tell it by
+			old = nil // it is reported once there is a name to report it by
 		}
 		changed = w.host(names.Call(host), old, host) || changed
 	}
@@ -74,7 +74,7 @@ func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Obser
 	return w.progress(newView(desired, now, plan), changed)
 }
 
-// concerned are the hosts that are told of: all, but where nodes are removed only theirs.
+// concerned are the hosts that are reported: all, but where nodes are removed only theirs.
 func concerned(desired *model.Desired, names decide.Matches, plan model.Plan) []*model.Host {
 	if desired.Options.Remove == nil {
 		return names.Part
@@ -316,7 +316,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 	return changed
 }
 
-// lasts reports whether a node is waited for that has been for a while: no stage of it is told of.
+// lasts reports whether the run has waited for a node for a while: then its stages are not reported.
 func (w *watcher) lasts(x model.Wait, now time.Time) bool {
 	if !strings.HasPrefix(string(x.Scope), string(model.NodeScope(""))) {
 		return false
@@ -327,12 +327,11 @@ func (w *watcher) lasts(x model.Wait, now time.Time) bool {
 	return now.Sub(w.waits[x.Key]) >= steady
 }
 
-// steady is how long a failing check has to stand before it is told of: most
-// fail for a moment while hosts find each other.
+// steady is how long a failing check has to stand before it is reported: most fail for a moment while hosts find each
+// other.
 const steady = 90 * time.Second
 
-// severity is how bad it is to be blocked so: what nobody is waited for ends the
-// run, and is an error.
+// severity is how severe a blocker is: one that a run does not wait for ends the run, and is an error.
 func severityOf(c model.Cure) model.Severity {
 	if c == model.CureFile || c == model.CurePerson {
 		return model.SeverityWarning

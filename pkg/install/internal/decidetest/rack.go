@@ -238,8 +238,7 @@ func (x *Box) Disturb(random *rand.Rand, name string) {
 	}
 }
 
-// ReadyRack is a rack whose cluster and image are there, and whose machines have
-// still to boot.
+// ReadyRack is a rack with a cluster and an image, and with machines that have still to boot.
 func ReadyRack(t *testing.T, controlPlane, workers int) *Rack {
 	t.Helper()
 	r := NewRack(&model.Desired{Spec: Sample(controlPlane, workers)})
