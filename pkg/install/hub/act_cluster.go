@@ -47,8 +47,9 @@ func (a *actor) startInstall(ctx context.Context) error {
 	return err
 }
 
-// preserve has the nodes run on whoever deletes their ClusterDeployment. One that an earlier
-// version made, or whose deletion was broken off, does not say so yet; what others say is theirs.
+// preserve keeps the nodes running when any client deletes their ClusterDeployment. A ClusterDeployment that an earlier
+// version made, or that has a deletion that was interrupted, does not have the field yet. A value that another field
+// manager has set is not changed.
 func (a *actor) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if deployment.GetLabels()[hubapi.LabelCluster] != a.Cluster || kube.OtherOwner(deployment, "spec", "preserveOnDelete") != "" {
 		return nil
@@ -129,10 +130,10 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	return a.Remove(ctx, kube.ClusterDeployments, deployment)
 }
 
-// checkForeignObjects refuses before anything is written where an object of somebody else
-// stands in the way, be it of the cluster or of what is made after it. What is
-// watched is known. What is not is asked for here instead of before it is written; the
-// Secrets of machines, one for each, are left to their turn.
+// checkForeignObjects refuses the action before anything is written if one of the objects to be made exists already and
+// belongs to another owner, be it an object of the cluster or of a later step. Watched kinds are read from the store.
+// Other kinds are read from the API server here, not before each write; only the Secrets of machines, one for each, are
+// read when they are written.
 func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
 		k, err := kube.KindOf(want.GetKind())

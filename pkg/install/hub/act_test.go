@@ -120,8 +120,8 @@ func (s *stage) preserves() bool {
 	return is
 }
 
-// A ClusterDeployment that does not preserve its nodes does so when they are installed, unless
-// somebody else has set it.
+// A ClusterDeployment that does not preserve its nodes is changed to do so when they are installed, unless another
+// client has set the field.
 func TestStartPreserves(t *testing.T) {
 	const manager = "a person"
 	for name, test := range map[string]struct {
@@ -404,7 +404,7 @@ func (s *stage) another(k kube.Kind, text string) {
 	}
 }
 
-// What somebody else has set is theirs.
+// Fields that another client has set are not overwritten.
 func TestConflictNamesTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind  kube.Kind
@@ -457,7 +457,7 @@ func TestConflictNamesTheOther(t *testing.T) {
 	}
 }
 
-// The start is held by whoever says so, beside oaictl itself.
+// Beside oaictl itself, any client that sets the hold can hold the start.
 func TestHold(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -560,8 +560,8 @@ func TestUserManagedFollowsThePlatform(t *testing.T) {
 	}
 }
 
-// Whoever has a cluster made may put labels and annotations on its objects, beside those by which
-// oaictl finds them again. Others than these are no reason to write anything.
+// The caller of the library may put labels and annotations on the objects of a cluster, beside those by which oaictl
+// finds them again. If an object has further labels and annotations, that is no reason to write it.
 func TestLabelsOfTheCaller(t *testing.T) {
 	s := newStage(t)
 	s.desired.Options.Labels = map[string]string{"cluster.x-k8s.io/cluster-name": "outer", hubapi.LabelCluster: "mine"}

@@ -173,8 +173,8 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	return d.DeleteInfraEnv(ctx, u)
 }
 
-// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
-// label and its ownership of their fields, and are whoever's takes them over.
+// ReleaseCluster releases a cluster and deletes nothing: its objects lose oaictl's label and its ownership of their
+// fields, so that another tool or a user can manage them.
 func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	d, name, err := p.deleter(ctx, p.api.Watch, clusterID, install.DeleteOptions{})
 	if err != nil {

@@ -49,8 +49,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-// A namespace goes with the cluster only if nothing of others is in it, of whatever
-// kind.
+// A namespace is deleted with the cluster only if it holds no object of others, of any kind.
 func TestNamespaceOfOthersStays(t *testing.T) {
 	for name, theirs := range map[string]*unstructured.Unstructured{
 		"alone":          nil,
@@ -216,8 +215,8 @@ func (s *stage) finalizers(k kube.Kind, list string) {
 
 const deprovision = "hive.openshift.io/deprovision"
 
-// A cluster whose deletion hangs behind its AgentClusterInstall is listed, found by
-// name, told of by an observation, and deleted to its end by the next deletion.
+// A cluster with a deletion that waits for its AgentClusterInstall is listed, found by name, reported by an
+// observation, and deleted to its end by the next deletion.
 func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -235,7 +234,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		})
 		stop()
 	}()
-	// Where there is no garbage collector, nobody else does.
+	// Where there is no garbage collector, no other component deletes it.
 	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +350,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// What somebody has protected is there, and is not deleted.
+// A protected cluster is there, and is not deleted.
 func TestDeleteOfWhatIsProtected(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -491,7 +490,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A finalizer that stays is explained by whose it is.
+// A finalizer that stays is reported with the controller that owns it.
 func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
 	s.plane.api.Clock = clock.Scaled(1200)
@@ -530,7 +529,7 @@ func TestRelease(t *testing.T) {
 	}
 	s.until("foreign", func(o *model.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
 
-	// Whoever names it may take it over again.
+	// A user who names it may take it over again.
 	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
 	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
 		t.Errorf("adopting does %v", done)

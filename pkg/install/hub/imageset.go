@@ -179,9 +179,9 @@ func satisfies(have, want string) bool {
 	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))
 }
 
-// compareVersions orders versions by their precedence (Semantic Versioning 2.0.0
-// §11), but every release comes after all that is none: nobody who asks for 4.20
-// is given a candidate while there is a release. What is no version comes first.
+// compareVersions orders versions by their precedence (Semantic Versioning 2.0.0 §11), but every release comes after
+// every pre-release: a user who asks for 4.20 is not given a candidate while there is a release. Texts that are no
+// versions come first.
 func compareVersions(a, b string) int {
 	x, errX := semver.NewVersion(a)
 	y, errY := semver.NewVersion(b)

@@ -129,7 +129,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 	for i, namespace := range namespaces {
 		found, err := p.api.ListIn(ctx, namespace, kube.Agents)
 		if i > 0 && kube.NotAllowed(err) {
-			continue // of somebody else's namespace
+			continue // the namespace belongs to another user
 		}
 		if err != nil {
 			return nil, err

@@ -147,8 +147,8 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	}
 }
 
-// A BareMetalHost of somebody else's is taken for the machine that it is, and
-// never for another one of its name.
+// A BareMetalHost of another owner counts as the machine that it describes, and never as another machine of the same
+// name.
 func TestMachinesOfOthers(t *testing.T) {
 	s := newStage(t)
 	s.desired.Spec = metal3Hosts(t, s.namespace, "cp-0", "cp-1", "cp-2", "w-0")

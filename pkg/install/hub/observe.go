@@ -242,7 +242,7 @@ type infraEnvAt struct {
 	env model.InfraEnv
 }
 
-// reservedAgent is an Agent that is reserved for a host of the file, whatever pool it is of.
+// reservedAgent is an Agent that is reserved for a host of the file, in any pool.
 type reservedAgent struct {
 	at   *kube.Namespace
 	name string
@@ -263,9 +263,9 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 	return all, nil
 }
 
-// hostsOf reads the Agents of some InfraEnvs, and those that are reserved: those of the cluster
-// and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
-// are its hosts whatever pool they came from.
+// hostsOf reads the Agents of some InfraEnvs, and those that are reserved. Agents that are bound to the cluster or to
+// none are its hosts; the rest is recorded as elsewhere. Agents that are bound to the cluster in its own namespace are
+// its hosts, no matter which pool they came from.
 func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *model.Observed) error {
 	seen, read := map[string]bool{}, memory.hosts.round()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {

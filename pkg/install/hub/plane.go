@@ -25,8 +25,8 @@ type Config struct {
 	// named after the cluster.
 	Namespace string
 	Clock     install.Clock // the machine's own if nil
-	// Log is told of every call of the API server; what it is told holds no
-	// secret. It may be called from several goroutines at once.
+	// Log is called for every call of the API server; its argument holds no secret. It may be called from several
+	// goroutines at once.
 	Log func(install.Call)
 	// HTTPClient reads what the service itself hands out by URL: logs, events,
 	// images. Nil for one that trusts the system's certificates.

@@ -231,7 +231,7 @@ func TestStall(t *testing.T) {
 func TestStallOfAPool(t *testing.T) {
 	synced, unsynced := conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("SpecSynced", "False", "InputError")
 	for name, test := range map[string]struct {
-		ours, spare, elsewhere map[string]any // condition of the cluster's Agent in a pool, of one of nobody's, and of one of another cluster
+		ours, spare, elsewhere map[string]any // condition of an Agent in a pool: of the cluster's, of one that is bound to no cluster, and of one of another cluster
 		reason, state          string         // UnsyncedAgents and ready unless given
 		stalls                 bool
 	}{
@@ -318,8 +318,8 @@ func pooled(namespace, name string, spec map[string]any) *unstructured.Unstructu
 	return u
 }
 
-// Agents that are reserved are brought along from whatever pool, with what is known of them, and
-// no others of it; neither is its InfraEnv. Their changes are told.
+// Reserved Agents are observed from any pool, with what is known of them; the other Agents and the InfraEnv of that
+// pool are not. Changes of reserved Agents are reported.
 func TestReservedAgents(t *testing.T) {
 	p, at := filledPlane(t, "ns")
 	pool := watchedNamespace(t, p.api, "pool")

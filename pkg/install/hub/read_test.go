@@ -222,8 +222,7 @@ func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) model.Plan {
 	return plan
 }
 
-// Whatever an example says, a process that did not make its objects takes them
-// for what they shall be.
+// For every example, a process that did not make its objects reads the same settings from them.
 func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
 	examples, err := filepath.Glob("../../../examples/*/cluster.yaml")
 	if err != nil || len(examples) == 0 {
@@ -250,7 +249,7 @@ func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
 	}
 }
 
-// Roles that mean the same machines are the same, in whatever words.
+// Roles that mean the same machines are equal, even if they are written in other words.
 func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 	for _, roles := range []string{"all", "none", "[control-plane, worker]", "[worker]", "[control-plane, worker, arbiter]"} {
 		t.Run(roles, func(t *testing.T) {

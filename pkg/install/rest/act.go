@@ -18,10 +18,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Act sends the one request that the action stands for; where a host's settings
-// need further requests, those too, in order. Errors are *model.Fault. After
-// an Ambiguous one the service may have done what was asked: the next
-// observation reads it, whatever came of the request.
+// Act sends the one request that carries out the action; where a host's settings need further requests, those too, in
+// order. Errors are *model.Fault. After an Ambiguous one the service may have done what was asked: the next observation
+// reads the result.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))

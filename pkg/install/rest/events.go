@@ -264,9 +264,8 @@ type attempts struct {
 	counted   bool // the latest one is among the failed
 }
 
-// preparationsOf reads the story out of events in their order. A preparation has
-// failed when the cluster is back from it and nobody has cancelled it: of most
-// failures the service says no more than that.
+// preparationsOf reads the attempts to prepare out of events in their order. A preparation has failed when the cluster
+// is back from it and no user has cancelled it: for most failures there is no other event.
 func preparationsOf(events []install.ServiceEvent) attempts {
 	var a attempts
 	for _, e := range events {

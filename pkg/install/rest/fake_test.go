@@ -23,7 +23,7 @@ const (
 	mostTries = 4
 )
 
-// fakeClock passes as fast as somebody sleeps on it.
+// fakeClock passes as fast as its callers sleep.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time

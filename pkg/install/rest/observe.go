@@ -159,8 +159,7 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 	return w.may(1, now)
 }
 
-// may says whether n requests may be sent now. How often is looked is up to whoever
-// has said it.
+// may reports whether n requests may be sent now. If the caller sets the interval of looks, there is no limit.
 func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.Has(n, now) }
 
 func (w *watch) running() bool {
@@ -235,8 +234,8 @@ func (w *watch) askIgnored(asks bool) {
 	w.asksIgnored = asks
 }
 
-// readIgnored reads which validations may fail, where somebody asks for it: the
-// cluster does not show it. Who may not read it may not set it either.
+// readIgnored reads which validations may fail, where the query asks for it: the cluster does not show it. A user who
+// may not read it may not set it either.
 func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	if !w.asksIgnored {
 		return nil

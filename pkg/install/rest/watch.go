@@ -43,7 +43,7 @@ type watch struct {
 	budget *transport.Budget
 	time   *transport.ServiceClock // of the answers
 
-	// What follows belongs to whoever holds the slot.
+	// The fields below belong to the holder of the slot.
 	id          string
 	run         string   // the mark of the run that asks
 	exact       bool     // the cluster is known by that alone
@@ -63,7 +63,7 @@ type watch struct {
 	names       map[string]string       // of the service's clusters, by id
 	inventory   map[string]bool         // hosts whose inventory has to be read again
 	staged      map[string]bool         // hosts whose stages were asked for
-	polled      bool                    // somebody has said how often is looked
+	polled      bool                    // the caller has set the interval of looks
 	soon        bool                    // something is about to change
 	manifests   map[string]string
 	ignored     model.Value // which validations may fail, "" where that is not known
@@ -115,7 +115,7 @@ func watchKey(query model.Query) string {
 
 const forgetAfter = time.Hour
 
-// watchOf is the watch for a query, and drops those that nobody asks for.
+// watchOf is the watch for a query, and drops those that are no longer asked for.
 func (p *Plane) watchOf(query model.Query) *watch {
 	key := watchKey(query)
 	p.mu.Lock()

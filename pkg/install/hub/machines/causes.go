@@ -30,7 +30,7 @@ type Cause struct {
 	silent bool // it sums up, without a word of why
 
 	who   who
-	waits []who // whom it waits for: where one of them says why, this is no cause
+	waits []who // the objects that it waits for: if one of them says why, this is no cause
 }
 
 // Of is the object that says it, for people.
@@ -97,8 +97,8 @@ type search struct {
 	hostSays bool
 }
 
-// isExplained reports whether one of those whom a cause waits for says why. Those who ask already do not count: they wait
-// for this one.
+// isExplained reports whether one of the objects that a cause waits for says why. Objects that the search came through
+// do not count: they wait for this one.
 func (s *search) isExplained(c Cause, asking []who) bool {
 	asking = append(slices.Clip(asking), c.who)
 	return slices.ContainsFunc(c.waits, func(w who) bool { return !slices.Contains(asking, w) && s.explains(w, asking) })
@@ -151,7 +151,7 @@ func (o *object) causes() []Cause {
 		return nil // what it says besides is not up to it
 	}
 	conditions = slices.DeleteFunc(conditions, func(c hubapi.Condition) bool { return !o.hinders(c) })
-	if o.who != theControlPlane { // whose Available sums nothing up
+	if o.who != theControlPlane { // the Available of a control plane is no summary of its other conditions
 		conditions = withoutSummaries(conditions)
 	}
 	var all []Cause
@@ -308,7 +308,7 @@ var waitings = sync.OnceValue(func() []waiting {
 	}
 })
 
-// waitsFor is whom a condition waits for, or repeats.
+// waitsFor are the objects that a condition waits for, or that it repeats.
 func (o *object) waitsFor(c hubapi.Condition) []who {
 	var repeated []who
 	switch {

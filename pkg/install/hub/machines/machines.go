@@ -1,5 +1,5 @@
-// Package machines says what the objects of Cluster API tell of Machines: which there are, which host each
-// has, and what keeps one from becoming a node. It looks at objects that somebody else has read.
+// Package machines says what the objects of Cluster API report about Machines: which there are, which host each has,
+// and what keeps one from becoming a node. It only looks at objects that its caller has read.
 package machines
 
 import (

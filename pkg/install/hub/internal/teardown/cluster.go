@@ -22,7 +22,7 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	Report func(text string) // told what a deletion waits for and what it leaves; nil for nobody
+	Report func(text string) // is called with what a deletion waits for and what it leaves; may be nil
 	Found  func()            // called for each object that was there to delete; nil: not called
 	// ImageSetNames are what the ClusterImageSet that is made for a cluster is called, and
 	// was called formerly.
@@ -197,8 +197,8 @@ func (w *Deleter) ForgetHost(ctx context.Context, name string) error {
 }
 
 func (w *Deleter) letGo(ctx context.Context, u *unstructured.Unstructured, removeNode bool) error {
-	// The service goes by the annotation alone, whatever its value. What the Agent says
-	// of its host may be late, so that it is written to each.
+	// The service checks only that the annotation is there, not its value. What the Agent says of its host may be late,
+	// so the annotation is written to each Agent.
 	_, skips := u.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
 	if skips == removeNode {
 		annotations := map[string]any{hubapi.AnnotationAgentSkipCleanup: "true"}
@@ -234,8 +234,8 @@ func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 	return nil
 }
 
-// returnToPool has the service give machines back to their pool whatever runs on them. It
-// is refused where that pool goes with the cluster.
+// returnToPool makes the service give machines back to their pool, even those that run as nodes. It is refused where
+// that pool is deleted with the cluster.
 func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
 		return &model.Fault{
@@ -276,8 +276,8 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	return state, kube.Installed(cd), nil
 }
 
-// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
-// to list, which whoever watches has.
+// reread is an object as the hub has it this moment, nil if it is gone. It needs the permission to list, which every
+// watch needs, too.
 func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	found, err := w.Select(ctx, k, u.GetNamespace(), metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
 	if err != nil {

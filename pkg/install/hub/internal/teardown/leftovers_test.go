@@ -143,7 +143,7 @@ func TestImageSetOfTheCluster(t *testing.T) {
 	}
 }
 
-// Whoever may not see which other clusters there are deletes no ClusterImageSet, and says so.
+// A user who may not see which other clusters there are deletes no ClusterImageSet, and the report says so.
 func TestImageSetOfOthersUnseen(t *testing.T) {
 	w, client, told := onHub(t, imageSet("lab.lab-release", "lab"))
 	client.PrependReactor("list", kube.AgentClusterInstalls.Resource().Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -220,7 +220,7 @@ func preserved(t *testing.T, client *fake.FakeDynamicClient) bool {
 	return is
 }
 
-// Nothing is deleted where somebody else has the hub say otherwise.
+// Nothing is deleted if another client has set preserveOnDelete so that the hub would not keep the nodes.
 func TestPreserveOfSomebodyElse(t *testing.T) {
 	cd, made := deployment(true), installIn("lab", "img4.20")
 	_ = unstructured.SetNestedField(made.Object, "ready", "status", "debugInfo", "state")

@@ -15,7 +15,7 @@ import (
 func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
-		return nil // it is nobody's of ours
+		return nil // no cluster of oaictl owns it
 	}
 	w.Cluster = owner
 	made := w.installOf(deployment)
@@ -49,8 +49,8 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 	return w.ReleaseObject(ctx, kube.ClusterDeployments, deployment)
 }
 
-// releaseIfOwned lets go of an object of the hub as a whole, nil for none; whoever may not
-// look at it, as err says, or change it, leaves it as it is.
+// releaseIfOwned releases an object of the hub as a whole, nil for none. If the user may not read it, as err says, or
+// may not change it, it stays as it is.
 func (w *Deleter) releaseIfOwned(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, err error) error {
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.ReleaseObject(ctx, k, u)

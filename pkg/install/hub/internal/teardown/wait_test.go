@@ -113,8 +113,7 @@ func TestGoneByIdentity(t *testing.T) {
 	}
 }
 
-// Whoever deletes and hears nothing of it any more learns why, and blames no
-// controller.
+// If the hub stops answering during a deletion, the error says why, and blames no controller.
 func TestGoneUnheard(t *testing.T) {
 	for name, test := range map[string]struct {
 		failing error
@@ -196,7 +195,7 @@ func (n *noted) await(t *testing.T, words ...string) {
 	t.Errorf("no note of %q: %q", words, n.all)
 }
 
-// Many objects that the same finalizer holds are told of together.
+// Many objects that the same finalizer holds are reported together.
 func TestHeldTogether(t *testing.T) {
 	var left []*unstructured.Unstructured
 	now := metav1.Now()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stepClock passes as fast as somebody sleeps on it.
+// stepClock passes as fast as its callers sleep.
 type stepClock struct{ now time.Time }
 
 func (c *stepClock) Now() time.Time { return c.now }

@@ -165,8 +165,7 @@ func (e *redirectError) Error() string { return e.why }
 
 const mostRedirects = 10
 
-// toSameOrigin follows redirects to the same scheme, host and port: what a request
-// carries is for nobody else.
+// toSameOrigin follows redirects to the same scheme, host and port: what a request carries must go to no other server.
 func toSameOrigin(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {

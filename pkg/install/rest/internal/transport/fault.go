@@ -125,7 +125,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	method := operation.Method
 	var made *model.Fault
 	if errors.As(err, &made) {
-		return made // by whoever read the answer
+		return made // the reader of the answer made it already
 	}
 	f := &model.Fault{Code: model.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError

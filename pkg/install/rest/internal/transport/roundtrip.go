@@ -163,7 +163,7 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 		return nil, readError(resp, body, now, hide)
 	}
 	if !wantsJSON {
-		// Whatever type a file has, it is passed on as bytes.
+		// A file of any type is passed on as bytes.
 		resp.Header.Set("Content-Type", "application/octet-stream")
 		return resp, nil
 	}
@@ -201,8 +201,8 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 	return resp, nil
 }
 
-// firstByte is the first byte that is no white space; it stays to be read. Nobody
-// sends much of that before an answer.
+// firstByte is the first byte that is no white space; it stays to be read. No service sends much of that before an
+// answer.
 func firstByte(r *bufio.Reader) (byte, error) {
 	const most = 4096
 	for range most {

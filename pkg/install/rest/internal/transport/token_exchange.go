@@ -48,7 +48,7 @@ type exchanged struct {
 	hide func(string) string // takes out of an answer what was sent
 	next string
 
-	slot    chan struct{} // whoever holds it may exchange and may look
+	slot    chan struct{} // the holder may exchange tokens and may observe
 	value   string
 	renewAt time.Time
 	mu      sync.Mutex
