@@ -75,7 +75,7 @@ type Options struct {
 	HTTPClient *http.Client
 	// Release reads a release image from its registry: release.Read if nil.
 	Release func(ctx context.Context, image string, o release.Options) (release.Info, error)
-	// Namespace is the only one whose objects are reconciled; "" for all.
+	// Namespace is the only one in which objects are reconciled; "" for all.
 	Namespace string
 	// AgentNamespace is where AgentMachines take their Agents from; "" for each one's own namespace.
 	AgentNamespace string
@@ -199,7 +199,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	agents := options.AgentNamespace
 	if options.Service != nil || !slices.Contains(options.Providers, Infrastructure) {
-		agents = "" // nobody takes any, and the kind may not be there
+		agents = "" // no Agents are taken, and the kind may not be there
 	}
 	agent.Cached(&caches, agents)
 	if options.Namespace != "" {

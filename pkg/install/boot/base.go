@@ -99,7 +99,7 @@ func carriedBy(base *iso.Base) []string {
 // baseImage is the live image that discovery images are made of, brought to this machine
 // when it is first wanted.
 type baseImage struct {
-	ctx    context.Context // ends a download that nobody waits for any more
+	ctx    context.Context // ends a download that no caller waits for any more
 	dir    string          // keeps what is downloaded
 	arch   spec.Arch       // that of the machines
 	client *http.Client
@@ -108,8 +108,8 @@ type baseImage struct {
 	// opener brings it, where that is not up to the cache in dir; the architecture is not
 	// looked at then.
 	opener   func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
-	progress fetch.Progress                      // told how far a download is; nil tells nobody
-	again    func(err error, wait time.Duration) // told why an attempt failed that is made again; nil tells nobody
+	progress fetch.Progress                      // gets how far a download is; may be nil
+	again    func(err error, wait time.Duration) // gets why an attempt failed that is made again; may be nil
 
 	image lazy[*liveImage]
 
@@ -231,8 +231,7 @@ type attempt[T any] struct {
 	err  error
 }
 
-// begin brings it, unless it is here, or on its way. Nobody who waits ends the
-// attempt by going away.
+// begin brings it, unless it is here, or on its way. A caller that stops waiting does not end the attempt.
 func (b *lazy[T]) begin(bring func() (T, error)) *attempt[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -265,7 +264,7 @@ func (r *attempt[T]) wait(ctx context.Context) (T, error) {
 }
 
 // over waits for the end of an attempt as long as ctx lasts, and reports whether there was one. An attempt that is over
-// is so whatever has become of ctx.
+// is reported even if ctx has ended.
 func (r *attempt[T]) over(ctx context.Context) bool {
 	select {
 	case <-r.done:

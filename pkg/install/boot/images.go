@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// ImagesConfig says whose images are made, and of what.
+// ImagesConfig says for which hosts images are made, and from what.
 type ImagesConfig struct {
 	Service Service
 	Spec    *spec.Cluster

@@ -1,10 +1,9 @@
 // Package boot makes the discovery image of each host of a cluster.yaml, serves it, and
 // boots the host from it through its BMC.
 //
-// [Start] serves the images of all hosts that have a BMC, and its [Machines] are the plane
-// of machines of an install.Client. [NewImages] makes images for machines that somebody
-// else boots. Each image is made of a live image, which is the service's unless another is
-// given, and of what the service has for the host at that moment.
+// [Start] serves the images of all hosts that have a BMC, and its [Machines] are the plane of machines of an
+// install.Client. [NewImages] makes images for machines that are booted by other means. Each image is made of a live
+// image, which is the service's unless another is given, and of what the service has for the host at that moment.
 package boot
 
 import (
@@ -29,11 +28,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// mediaExpire is how long images are served that nobody asks for: they hold secrets, and a
-// BMC reads for hours at most.
+// mediaExpire is how long images are served after they were last asked for: they hold secrets, and a BMC reads for
+// hours at most.
 const mediaExpire = 24 * time.Hour
 
-// Config says whose machines are booted, and how.
+// Config says which machines are booted, and how.
 type Config struct {
 	Service Service
 	// Desired is what the run shall do: with Options.AddNodes, the hosts that can only be
@@ -46,8 +45,8 @@ type Config struct {
 	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading
 	// at the URL that they were told once: a later run needs the same.
 	URL string
-	// KeyFile keeps the key that the images' URLs are made with, which nobody can guess. It
-	// is made where it is missing.
+	// KeyFile keeps the key that the images' URLs are made with, so that the URLs cannot be guessed. It is made where
+	// it is missing.
 	KeyFile string
 	Proxy   *url.URL                      // the HTTP proxy on the way to the BMCs, nil for none
 	Base    string                        // the path or URL of the live image that machines boot; empty is the service's
@@ -57,8 +56,8 @@ type Config struct {
 	// Clock is the time of the service; nil is the machine's own. Network is that of BMCs
 	// and downloads.
 	Clock, Network install.Clock
-	// Access is told of every request for an image, Events of downloads, and Stopped of a
-	// server that has ended by itself. Each may be nil.
+	// Access is called for every request for an image, Events for what happens in a download, and Stopped when a server
+	// has ended by itself. Each may be nil.
 	Access  func(serve.Access)
 	Events  func(model.Event)
 	Stopped func(error)
@@ -72,7 +71,7 @@ type Machines struct {
 	discovery *discovery
 	bases     []*baseImage
 	baseOf    map[string]*baseImage // by host
-	unserved  string                // why nobody serves the images yet, "" where somebody may
+	unserved  string                // why the images are not served yet, "" where they may be
 	stop      func() error
 }
 
@@ -313,13 +312,13 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 	return media, nil
 }
 
-// downloading tells of the download of a live image, as events of the run that boots it.
-// It is told of one thing at a time.
+// downloading reports the download of a live image as events of the run that boots it. Its methods are called one at a
+// time.
 type downloading struct {
 	*Machines
 
 	began  time.Time
-	last   string // what was told of how far it is
+	last   string // the progress that was reported last
 	failed string // why nothing came, as it was told
 }
 

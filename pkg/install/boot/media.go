@@ -58,8 +58,8 @@ func mediaKey(ctx context.Context, service Service, desired *model.Desired, path
 	c := desired.Spec
 	query := model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
 	observed, err := service.Observe(ctx, query, nil)
-	// A service that does not answer is told of by the run. Somebody else's cluster of
-	// that name ends it before anything is inserted.
+	// The run itself reports a service that does not answer. If another owner has a cluster of that name, the run ends
+	// before anything is inserted.
 	if err == nil && observed.Stale == "" && observed.Cluster == nil && len(observed.Others) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, fmt.Errorf("forget the key of a cluster that is gone: %w", err)

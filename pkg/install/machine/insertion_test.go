@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// hand is a clock on which somebody sleeps until it is moved.
+// hand is a clock that only a test moves: a caller sleeps on it until then.
 type hand struct {
 	mu     sync.Mutex
 	change *sync.Cond
@@ -59,8 +59,8 @@ func (h *hand) asleep() (n int) {
 	return n
 }
 
-// pass moves the clock once so many sleep on it. It does not move while there are
-// fewer, where nobody comes any more: what a test waits for has happened then.
+// pass moves the clock once so many callers sleep on it. While there are fewer, it waits up to a second for more: what
+// a test waits for has happened then.
 func (h *hand) pass(asleep int, d time.Duration) {
 	late := time.Now().Add(time.Second)
 	defer time.AfterFunc(time.Until(late), h.change.Broadcast).Stop()

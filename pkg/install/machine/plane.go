@@ -34,8 +34,7 @@ const (
 
 // Media gives each host the image that it boots.
 type Media interface {
-	// URL is where a host's BMC finds the host's image: always the same for the
-	// same host, and known to nobody else.
+	// URL is where a host's BMC finds the host's image: always the same for the same host, and known to no other BMC.
 	URL(host string) (string, error)
 	// Fetched is how far it has been read.
 	Fetched(host string) model.Fetched
@@ -63,7 +62,7 @@ type Plane struct {
 
 	mu            sync.Mutex
 	last          map[string]reading
-	bootRequested map[string]bool        // whose BMC took a boot from the drive, until they are on
+	bootRequested map[string]bool        // the hosts that were told to boot from the drive by a BMC that took it, until they are on
 	switched      map[string]model.Power // what they were told to be, until that shows
 	insertions    map[string]*insertion
 	pending       map[string]pending // what a BMC goes on with
@@ -275,9 +274,9 @@ func (p *Plane) awaits(host string, shown model.Power) bool {
 	return p.switched[host] != ""
 }
 
-// accepted is a machine's state, where a boot from the drive that its BMC took is
-// taken for set if only the target shows: Enabled proves nothing, as there are BMCs
-// that show the same whatever was asked. What the machine does proves it.
+// accepted is a machine's state. Where the BMC took a boot from the drive, the boot counts as set even if only the
+// target shows it: the value Enabled proves nothing, as there are BMCs that show the same after any request. Only what
+// the machine does proves it.
 func (p *Plane) accepted(host string, s *opened) model.MachineState {
 	state := s.state()
 	p.mu.Lock()
@@ -348,7 +347,7 @@ func (p *Plane) target(desired *model.Desired, host string) (target, error) {
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, _ *model.Observed, action model.Action) error {
 	host := action.Name
 	p.mu.Lock()
-	delete(p.last, host) // whatever comes of it
+	delete(p.last, host) // the reading is out of date, even if the action fails
 	p.mu.Unlock()
 	var err error
 	if action.Kind == model.InsertMedia {

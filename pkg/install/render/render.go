@@ -103,10 +103,9 @@ type Host struct {
 	BareMetalHost *unstructured.Unstructured
 }
 
-// Hub makes the objects that describe a cluster to a hub. Whatever the file says
-// and a hub has no place for is an error, a *spec.Problems that names each field
-// with its place. What oaictl itself acts by (how hosts are recognised, which
-// may be installed) needs no place and is not refused.
+// Hub makes the objects that describe a cluster to a hub. A setting of the file that a hub has no field for is an
+// error, a *spec.Problems that names each such field with its place in the file. Settings that only oaictl itself uses
+// (how hosts are recognised, which may be installed) need no field on the hub and are not refused.
 func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 	if !o.Later {
 		c = c.AtInstall()

@@ -29,7 +29,7 @@ func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// all runs every check, whatever the others find.
+// all runs every check, even if others have found problems.
 func (k *checker) all() {
 	k.words()
 	switch {

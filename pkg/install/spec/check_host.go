@@ -15,7 +15,7 @@ var (
 	scsiAddress = regexp.MustCompile(`^\d+:\d+:\d+:\d+$`)
 )
 
-// forbiddenHostnames are those of machines that nobody named; the service refuses them.
+// forbiddenHostnames are those of machines that were given no name; the service refuses them.
 var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 
 func (k *checker) hosts() {

@@ -64,7 +64,10 @@ type Match struct {
 	BMC string `yaml:"bmc,omitempty"`
 	// Name of an InfraEnv that serves this host alone: the host is the one machine that registers from its image. It is made under this name.
 	InfraEnv string `yaml:"infraEnv,omitempty"`
-	// Host of a pool that is reserved for this one, as POOL/HOST: the namespace and the name of its Agent on a hub; with a REST service the name or id of its InfraEnv and its own id. It is bound to the cluster, and keeps what somebody else has set on it and this file does not say. On a hub somebody else has to approve it.
+	// Host of a pool that is reserved for this one, as POOL/HOST: the namespace and the name of its Agent on a hub;
+	// with a REST service the name or id of its InfraEnv and its own id. It is bound to the cluster, and keeps what
+	// others have set on it and this file does not say. On a hub it has to be approved by hand or by another
+	// controller.
 	Agent string `yaml:"agent,omitempty"`
 }
 

@@ -49,8 +49,8 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	return Parse(ctx, path, data, env)
 }
 
-// Parse reads the cluster in data. Messages call it name, to which paths are relative;
-// "-" stands for standard input and the current folder.
+// Parse reads the cluster in data. Messages call it name, to which paths are relative; "-" means standard input, and
+// paths relative to the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	kinds := []string{Kind}
 	if env.Nodes {

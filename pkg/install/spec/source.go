@@ -66,8 +66,8 @@ func (s *Source) kinds() int {
 	return count(s.File != "", s.Env != "", len(s.Exec) > 0, s.Stdin, s.SecretRef != nil)
 }
 
-// PublicSource says where something public, a key or certificates, is read
-// from: exactly one of its fields. Plain text stands for inline.
+// PublicSource says where something public, a key or certificates, is read from: exactly one of its fields. Plain text
+// is inline.
 type PublicSource struct {
 	// The text itself.
 	Inline string `yaml:"inline,omitempty"`
@@ -280,7 +280,7 @@ type Env struct {
 	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
 	// Stdin is standard input.
 	Stdin io.Reader
-	// Nodes has documents of kind Nodes read, too: such a one becomes a cluster that [Cluster.OnlyAdds] and whose name is
+	// Nodes allows documents of kind Nodes, too: such a document becomes a cluster that [Cluster.OnlyAdds]. Its name is
 	// not known before [Cluster.AddedTo].
 	Nodes bool
 }

@@ -4,7 +4,7 @@
 // The cache is a directory that several processes may share:
 //
 //	<sha256>.iso      content, named by what it is; appears complete or not at all
-//	<sha256>.use      locked while somebody uses that content; its time is the last use
+//	<sha256>.use      locked while that content is in use; its time is the last use
 //	<key>.json        what a URL gave last: validators, size, digest
 //	<key>.part        a download that was begun, kept to be resumed
 //	<key>.part.json   what the server said about it: without that it can't be resumed

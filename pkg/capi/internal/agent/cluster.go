@@ -90,7 +90,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	return ctrl.Result{RequeueAfter: s.again()}, errors.Join(err, s.save(ctx, before))
 }
 
-// again is after how long the AgentCluster is looked at again, for what nobody tells of; 0 for never.
+// again is the time after which the AgentCluster is reconciled again, for changes that no watch reports; 0 for never.
 func (s *clusterScope) again() time.Duration {
 	switch {
 	case s.waits:

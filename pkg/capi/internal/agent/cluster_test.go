@@ -95,7 +95,7 @@ func TestEndpointOfACluster(t *testing.T) {
 	})
 }
 
-// TestExternallyManagedClustersAreLeftAlone writes nothing to an AgentCluster that somebody else manages.
+// TestExternallyManagedClustersAreLeftAlone writes nothing to an AgentCluster that another component manages.
 func TestExternallyManagedClustersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -222,7 +222,7 @@ func TestTemplatesFollowTheirCluster(t *testing.T) {
 	shows("the other pool", metav1.ConditionFalse, 0)
 }
 
-// TestFailureDomainsAreLookedAtAgain where nobody tells that a host has come.
+// TestFailureDomainsAreLookedAtAgain where no watch reports that a host has come.
 func TestFailureDomainsAreLookedAtAgain(t *testing.T) {
 	for name, domains := range map[string][]agentv1.AgentFailureDomain{
 		"no domains": nil, "a domain": {{Name: "a", AgentLabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"row": "a"}}}},

@@ -74,8 +74,8 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 }
 
 // TestOthersTakeNoHost: what an AgentMachine of another namespace says of a host does not count, unless the pool is
-// opened to that namespace, too. Then the one has the host whose reservation has held before, as its status says, whatever
-// the age of the other. Without such a status the older one has it.
+// opened to that namespace, too. Then the host belongs to the AgentMachine with a status that says that its reservation
+// has held before, even if the other is older. Without such a status the older one has it.
 func TestOthersTakeNoHost(t *testing.T) {
 	for name, test := range map[string]struct {
 		opened bool

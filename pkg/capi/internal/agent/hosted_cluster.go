@@ -289,7 +289,7 @@ func (s *clusterScope) deleteHosted(ctx context.Context) (left []string, err err
 			return nil, fmt.Errorf("read the %s %s: %w", kind, name, err)
 		}
 		if u.GetLabels()[labelAgentCluster] != s.object.Name {
-			continue // somebody else's
+			continue // another AgentCluster's
 		}
 		left = append(left, fmt.Sprintf("%s %s (finalizers: %s)", kind, name, cmp.Or(strings.Join(u.GetFinalizers(), ", "), "none")))
 		if u.GetDeletionTimestamp() == nil {

@@ -85,7 +85,7 @@ func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 }
 
 // isLeft reports whether a person has taken the host out of its cluster after the machine was handed over: it is not
-// installed once more for the same Machine unless somebody asks for it.
+// installed once more for the same Machine unless a user asks for it.
 func (s *scope) isLeft(host *pool.Host) bool { return host.Cluster == "" && s.isProvisioned() }
 
 // howItGoesOn says what a person can do with a host that was taken out of its cluster.

@@ -88,7 +88,7 @@ func idOf(ref agentv1.ClusterDeploymentReference) string {
 // showPlan adds what the plan says to what the service says of the host.
 func (s *scope) showPlan() {
 	switch {
-	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, whatever is wrong with what is wanted of its cluster
+	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, even if what is wanted of its cluster has errors
 	case errors.Is(s.acted, installation.ErrNotYet):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
 	case installation.IsRefusal(s.acted):

@@ -143,8 +143,8 @@ func (m *moved) events() string {
 	return strings.Join(all, "\n")
 }
 
-// TestMachinesThatWereMovedStay takes an AgentMachine in whose host only the service of another management cluster
-// knows: the machine is installed, takes no other host, and goes when its Machine does.
+// TestMachinesThatWereMovedStay moves an AgentMachine here, with a host that only the service of another management
+// cluster knows: the machine is installed, takes no other host, and is deleted when its Machine is.
 func TestMachinesThatWereMovedStay(t *testing.T) {
 	for name, overREST := range map[string]bool{"on a hub": false, "over REST": true} {
 		t.Run(name, func(t *testing.T) {
@@ -277,8 +277,9 @@ func TestHostsOutOfReachAreKept(t *testing.T) {
 	}
 }
 
-// TestControlPlaneHasTheSay gives the host of a control plane back once that has said that etcd can do without it, and
-// not before, whichever of its objects is deleted. Where nobody looks after etcd, nobody is waited for.
+// TestControlPlaneHasTheSay gives the host of a control plane back once the control plane has reported that etcd can do
+// without it, and not before, no matter which of its objects is deleted. Where no control plane manages etcd, the host
+// does not wait.
 func TestControlPlaneHasTheSay(t *testing.T) {
 	const hook = controlplanev1.EtcdMemberHookAnnotation
 	says := func(reason, message string) *metav1.Condition {

@@ -29,8 +29,8 @@ type Pool interface {
 	Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error
 	// Release takes the note back. A host that is gone, or another machine's, is left alone.
 	Release(ctx context.Context, host, machine types.NamespacedName) error
-	// Notes reports whether there is a note on hosts at all. Otherwise only AgentMachines say which
-	// host is whose.
+	// Notes reports whether hosts record at all for which AgentMachine they are reserved. Otherwise only AgentMachines
+	// record which host they have.
 	Notes() bool
 	// Within is the namespace that hosts for machines of a namespace are taken from; "" where hosts are in none.
 	Within(namespace string) string

@@ -35,7 +35,7 @@ const (
 	reasonNotReturned       = "AgentNotReturned"
 )
 
-// returnTakes is after how long it is looked again whether a host is back, where nobody tells.
+// returnTakes is the time after which the host is checked again for its return, where no watch reports it.
 const returnTakes = 10 * time.Second
 
 // release gives the host back of a Machine that is being deleted, once its node is drained and while
@@ -55,7 +55,7 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 	if err != nil || !done {
 		return result, err
 	}
-	// From here on nothing is held any more, whatever happens before the Machine knows.
+	// From here on nothing is held any more, even if another step fails before the Machine is changed.
 	if err := s.forget(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -163,9 +163,9 @@ func isAtHookOfOld(status *clusterv1.MachineStatus) bool {
 	return false
 }
 
-// delete lets go of an AgentMachine that is being deleted. What has not been given back by then is
-// given back now, but for a node whose Machine lives on: nobody has drained it, and nobody has asked
-// for its end.
+// delete removes what holds an AgentMachine that is being deleted. A host that has not been given back by then is given
+// back now, but not if its node's Machine is not being deleted: that node was not drained, and no user asked for its
+// end.
 func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	if !s.holds() {
 		return ctrl.Result{}, nil
@@ -195,7 +195,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, s.forget(ctx)
 }
 
-// lives reports whether the Machine is there, and nobody deletes it.
+// lives reports whether the Machine is there, and is not being deleted.
 func (s *scope) lives() bool { return s.machine != nil && s.machine.DeletionTimestamp.IsZero() }
 
 // waitForMachine says that the host is not given back for as long as the Machine lives.
@@ -225,8 +225,8 @@ func (s *scope) unhook(ctx context.Context) error {
 	})
 }
 
-// giveBack has the host leave its cluster, and is done once it is on its way back to the pool by
-// itself, or waits for a person, or is somebody else's.
+// giveBack makes the host leave its cluster. It is done once the host is on its way back to the pool by itself, or
+// waits for a person, or belongs to another owner.
 func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, err error) {
 	name := s.reserved()
 	if name.Name == "" {
@@ -384,7 +384,8 @@ func (s *scope) returnHost(ctx context.Context) error {
 	return nil
 }
 
-// desired is what the service is told of the cluster that the host leaves, whose objects may be gone.
+// desired is the desired state of the cluster that the host leaves, as it is passed to the service. The objects of that
+// cluster may be gone.
 func (s *scope) desired() *model.Desired {
 	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
 		return view.Desired

@@ -253,8 +253,8 @@ func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 	}
 }
 
-// TestNodesOfMachinesThatLiveAreKept does not give a host back because somebody deletes the AgentMachine
-// alone: nobody has drained its node.
+// TestNodesOfMachinesThatLiveAreKept does not give a host back when only the AgentMachine is deleted: its node was not
+// drained.
 func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")

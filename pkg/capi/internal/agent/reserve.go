@@ -36,7 +36,7 @@ const (
 	reasonOutOfReach          = "AgentOutOfReach"
 )
 
-// waitsInPool is after how long somebody who waits for a host looks again where nobody tells that one
+// waitsInPool is the time after which a machine that waits for a host looks again, where no watch reports that a host
 // became free.
 const waitsInPool = 30 * time.Second
 
@@ -230,7 +230,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 		if taken || err != nil {
 			return taken, err
 		}
-		pool.Find(hosts, host.NamespacedName).Reserved = true // somebody was faster
+		pool.Find(hosts, host.NamespacedName).Reserved = true // another machine was faster
 	}
 }
 
@@ -258,7 +258,7 @@ func (s *scope) whereThePoolIs() string {
 	return where
 }
 
-// mayHave reports whether a host that carries the AgentMachine's name is bound to nobody else.
+// mayHave reports whether a host that carries the AgentMachine's name is bound to no other cluster.
 func (s *scope) mayHave(h *pool.Host) bool {
 	ours, _ := s.isOurs(h)
 	return !h.Deleting && (h.Cluster == "" || ours)
@@ -327,9 +327,10 @@ func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, e
 	return "", nil
 }
 
-// comesBefore reports whether one AgentMachine, rather than another, has a host that both say they have reserved. One whose
-// status names the host comes first: the status says so once the reservation has held. Users may usually not write it, while
-// they may write the reservation into an AgentMachine of any age. Else the older one comes first.
+// comesBefore reports whether one AgentMachine, rather than another, has a host that both say they have reserved. An
+// AgentMachine with a status that names the host comes first: the status says so once the reservation has held. Users
+// may usually not write the status, while they may write the reservation into an AgentMachine of any age. Otherwise the
+// older one comes first.
 func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bool {
 	holds := func(m *agentv1.AgentMachine) bool {
 		ref := m.Status.AgentRef
@@ -342,9 +343,9 @@ func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bo
 	return by < 0 || by == 0 && strings.Compare(string(one.UID), string(other.UID)) < 0
 }
 
-// take reserves a host: it is written into the AgentMachine first, so that whoever goes on after a
-// crash knows which host it was to be, and then onto the host, which has one machine only. It is false
-// where somebody was faster.
+// take reserves a host. The reservation is written into the AgentMachine first, so that after a crash the next process
+// knows which host it was to be, and then onto the host, which has one machine only. It is false if another machine was
+// faster.
 func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName, s.clusterID())
 	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {

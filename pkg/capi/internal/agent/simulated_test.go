@@ -169,8 +169,8 @@ func (p *pooled) drive(ctx context.Context, key installation.Key) {
 	}
 }
 
-// TestMachinesOfAPool installs a control plane of machines that have booted already, adds a worker, and
-// gives that back. Nobody plays the agent on the node that would boot it into the discovery image.
+// TestMachinesOfAPool installs a control plane of machines that have booted already, adds a worker, and gives that
+// back. The test does not play the agent on the node that would boot it into the discovery image.
 func TestMachinesOfAPool(t *testing.T) {
 	t.Parallel()
 	p := openPooled(t)

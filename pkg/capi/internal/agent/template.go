@@ -110,7 +110,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		return ctrl.Result{}, nil // it wakes
 	}
 	var again ctrl.Result
-	if !r.Pool.Notes() { // nobody tells that a host has come
+	if !r.Pool.Notes() { // no watch reports that a host has come
 		again.RequeueAfter = waitsInPool
 	}
 	wishes, err := wishesOf(&template.Spec.Template.Spec)

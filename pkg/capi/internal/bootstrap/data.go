@@ -28,8 +28,8 @@ const (
 	secretValue  = "value"
 	secretFormat = "format"
 	ignition     = "ignition"
-	// AnnotationData is on a data Secret; its value stands for what the Secret was made of, so that it
-	// is made anew only where that has changed.
+	// AnnotationData is on a data Secret; its value is a digest of what the Secret was made of, so that the Secret is
+	// made again only if that has changed.
 	AnnotationData = "oaictl.io/made-of"
 )
 
@@ -120,7 +120,7 @@ func (s *scope) hasBooted() bool {
 	return s.host != nil || s.machine.Spec.ProviderID != "" || ptr.Deref(s.machine.Status.Initialization.InfrastructureProvisioned, false)
 }
 
-// madeOf stands for what a data Secret is made of.
+// madeOf is a digest of what a data Secret is made of.
 func madeOf(env *model.InfraEnv, added userdata.Config) (string, error) {
 	data, err := json.Marshal(struct {
 		ID      string

@@ -97,8 +97,8 @@ func deleteInfraEnv(ctx context.Context, service install.Backend, id string) err
 }
 
 // infraEnvs are the ids of what was made for the config: on a hub the InfraEnv that its status refers to, in its own
-// namespace, or else those that the service has. One may have been made whose reference did not get into the status any
-// more. Over REST an InfraEnv is the config's by its cluster alone: the status proves nothing.
+// namespace, or else those that the service has. An InfraEnv may have been made before its reference was written into
+// the status. Over REST an InfraEnv is the config's by its cluster alone: the status proves nothing.
 func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
 	if ref := s.config.Status.InfraEnvRef; s.OnHub && ref != nil && ref.Namespace == s.config.Namespace {
 		return []string{ref.Namespace + "/" + ref.Name}, nil

@@ -102,9 +102,9 @@ func (s *scope) wasLeftOut() bool {
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.
 func (s *scope) settlesIn() time.Duration { return installation.SettlesIn(s.host, s.view.Observed.At) }
 
-// isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has
-// forgotten it: after a move. One that takes part, or whose InfraEnv is there, is yet to register, though its
-// infrastructure may have given it a provider id.
+// isInstalledElsewhere reports whether the machine was installed by another service, or by one that has no record of it
+// any more: after a move. A machine that takes part in an installation, or that has an InfraEnv, is yet to register,
+// though its infrastructure may have given it a provider id.
 func (s *scope) isInstalledElsewhere() bool {
 	if s.host != nil || s.machine.Spec.ProviderID == "" || s.wasLeftOut() {
 		return false
@@ -112,7 +112,7 @@ func (s *scope) isInstalledElsewhere() bool {
 	return s.machine.Status.NodeRef.IsDefined() || s.isHeld() && s.view.InfraEnv(s.config.Name) == nil
 }
 
-// bootsFromDisk reports whether the machine has left the discovery system for good, whatever image there is now.
+// bootsFromDisk reports whether the machine has left the discovery system for good, no matter which image there is now.
 func (s *scope) bootsFromDisk() bool {
 	if s.isInstalledElsewhere() || s.machine.Status.NodeRef.IsDefined() {
 		return true

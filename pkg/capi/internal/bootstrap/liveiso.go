@@ -54,7 +54,7 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 		s.failData(bootstrapv1.WaitingForImageReason, err.Error())
 		return err
 	}
-	return s.emptySecret(ctx) // the API server has answered that the image is there, whatever a cache still shows
+	return s.emptySecret(ctx) // the API server has answered that the image is there, even if a cache does not show it yet
 }
 
 // annotationDetached has the Bare Metal Operator leave a machine alone.
@@ -77,7 +77,7 @@ func (s *scope) takeBack(ctx context.Context) error {
 		return nil
 	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
-	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by somebody else
+	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by another client
 		return err
 	}
 	return s.setDetached(ctx, infrastructure, false)
@@ -86,8 +86,9 @@ func (s *scope) takeBack(ctx context.Context) error {
 // isGivenUp reports whether the Machine is being deleted.
 func (s *scope) isGivenUp() bool { return s.machine != nil && !s.machine.DeletionTimestamp.IsZero() }
 
-// isLetGo reports whether the Metal3Machine is being deleted, which Cluster API does once the node is drained, and nobody
-// holds the Machine by a hook any more. The Machine says so as well: that wakes, and a cache may show the other later.
+// isLetGo reports whether the Metal3Machine is being deleted. Cluster API deletes it once the node is drained and no
+// hook holds the Machine any more. The Machine's condition is read as well: a change of it wakes the reconciler, and
+// the cache may show the deletion of the Metal3Machine later.
 func (s *scope) isLetGo(infrastructure *unstructured.Unstructured) bool {
 	if infrastructure != nil && infrastructure.GetDeletionTimestamp() != nil {
 		return true

@@ -132,7 +132,8 @@ type bench struct {
 	observes   bool          // what there is can be observed all the same
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
-	// patched is told of objects that the reconciler has patched, and what came of it, which it may make something else.
+	// patched is called with each object that the reconciler has patched and the error of the patch, and returns the
+	// error that the reconciler gets.
 	patched func(client.Object, error) error
 }
 

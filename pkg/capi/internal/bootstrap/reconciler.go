@@ -166,7 +166,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	if !planned {
 		err = s.noView(err)
-		if s.way == machines.LiveISO { // whatever is wanted of the cluster, a machine boots the discovery image once
+		if s.way == machines.LiveISO { // a machine boots the discovery image once, even if the cluster's settings have errors
 			err = errors.Join(err, s.detach(ctx, infrastructure))
 		}
 		return ctrl.Result{}, err
@@ -192,7 +192,8 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	return result, s.userData(ctx)
 }
 
-// unknownAgain is after how long it is looked again how a machine boots: nobody tells that its Metal3Machine has come.
+// unknownAgain is the time after which the way in which a machine boots is read again: no watch reports that its
+// Metal3Machine has come.
 const unknownAgain = 10 * time.Second
 
 // unmadeAgain is how long what is said of an InfraEnv stays that is not made.
@@ -251,8 +252,8 @@ func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message 
 	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }
 
-// summarize sets Ready by the other conditions. A host that is yet to register keeps nobody waiting:
-// the machine boots once the data is there.
+// summarize sets Ready by the other conditions. A host that is yet to register does not make it false: the machine
+// boots once the data is there.
 func (s *scope) summarize() {
 	ready := metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	for _, kind := range []string{bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.HostValidatedCondition} { // what comes first is waited for by what comes last

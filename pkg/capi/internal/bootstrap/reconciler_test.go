@@ -102,8 +102,8 @@ func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
 	}
 }
 
-// TestSecretsThatAreThere: what a reconcile that was broken off has made is taken, and what is somebody else's
-// is left as it is and told.
+// TestSecretsThatAreThere: Secrets that an interrupted reconcile has made are used, and another owner's are left as
+// they are and reported.
 func TestSecretsThatAreThere(t *testing.T) {
 	b := start(t)
 	b.mustReconcile()
@@ -134,9 +134,9 @@ func TestSecretsThatAreThere(t *testing.T) {
 	}
 }
 
-// TestSecretOfAnotherProjectIsTakenOver: one that the config owns and nobody controls, with the label of its Cluster or
-// without, is the config's from then on. A machine that has booted keeps its data, and nothing is read for it; another
-// is given what it boots now.
+// TestSecretOfAnotherProjectIsTakenOver: a Secret that the config owns and that has no controller, with the label of
+// its Cluster or without, is the config's from then on. A machine that has booted keeps its data, and nothing is read
+// for it; another machine is given what it boots now.
 func TestSecretOfAnotherProjectIsTakenOver(t *testing.T) {
 	const before = "what the machine has booted"
 	for name, test := range map[string]struct {
@@ -291,8 +291,8 @@ func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
 	}
 }
 
-// TestDeletion: what the service has of a machine goes with its config, whatever else is gone already; what is
-// paused or lives on elsewhere is left as it is.
+// TestDeletion: what the service has of a machine is deleted with its config, even if other objects are gone already;
+// what is paused or was moved to another management cluster is left as it is.
 func TestDeletion(t *testing.T) {
 	all := []string{"host env host", "InfraEnv env"}
 	broken := errors.New("the service is away")
@@ -502,7 +502,7 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 				case machine.node:
 					b.service.observed.InfraEnvs = nil
 				default:
-					continue // whose host it was cannot be told any more
+					continue // it is not known any more which machine had the host
 				}
 				if machine.runs {
 					shows(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason)
@@ -601,8 +601,8 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 	reconcile(5*time.Minute, "Installing: Writing image to disk")
 }
 
-// TestFirstMinuteOfAHost: what fails of a host that has just registered is told once it has lasted, and somebody
-// comes back for that.
+// TestFirstMinuteOfAHost: a failing validation of a host that has just registered is reported once it has lasted, and
+// the config is reconciled again for that.
 func TestFirstMinuteOfAHost(t *testing.T) {
 	failing := []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too slow"}}
 	for name, test := range map[string]struct {

@@ -21,8 +21,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
-// its namespace: names are all that clusters are found by there. That it was so is noted.
+// claim makes sure, before anything is looked for on a hub, that no other owner has a cluster of the control plane's
+// name in its namespace: names are all that clusters are found by there. The result is recorded.
 func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	id, err := desired.IDOf(s.plane, s.OnHub)
 	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
@@ -39,7 +39,7 @@ func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	return true, s.noteRun(ctx)
 }
 
-// nameAgain is, in real time, how soon a name that was taken is asked for again: nobody tells that it is free.
+// nameAgain is, in real time, how soon a name that was taken is asked for again: no watch reports that it is free.
 const nameAgain = 30 * time.Second
 
 func (s *scope) noteRun(ctx context.Context) error {
@@ -89,13 +89,13 @@ func (s *scope) clusterID(ctx context.Context) (string, error) {
 	case id != "":
 		return id, nil
 	case s.plane.Annotations[desired.AnnotationRun] == "":
-		return "", nil // nothing was ever registered for it, whatever is there of its name
+		return "", nil // nothing was ever registered for it, even if the service has a cluster of its name
 	}
 	return s.unnotedOnHub(ctx)
 }
 
-// records are the records of a service that are proven to be of the control plane's cluster. It is an error that the record
-// is there whose id is noted, and is not proven to be: nothing is done to that.
+// records are the records of a service that are proven to be of the control plane's cluster. It is an error if there is
+// a record with the recorded id that is not proven to be: nothing is done to that record.
 func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	mark, err := s.Keys.Mark(ctx, s.cluster)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *scope) unproven(mark string) string {
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its
-// ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is somebody else's.
+// ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is another owner's.
 // What is older than the control plane is of a Cluster of that name that was moved away, and stays.
 func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 	for _, kind := range []string{hubapi.KindClusterDeployment, hubapi.KindConfigMap, hubapi.KindSecret} {
@@ -160,7 +160,7 @@ func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// isDeployed reports whether the hub has a ClusterDeployment of a name, whoever has made it.
+// isDeployed reports whether the hub has a ClusterDeployment of a name, no matter who has made it.
 func (s *scope) isDeployed(ctx context.Context, name string) (bool, error) {
 	all, err := s.onHub(ctx, hubapi.KindClusterDeployment)
 	return slices.ContainsFunc(all, func(u unstructured.Unstructured) bool { return u.GetName() == name }), err

@@ -34,8 +34,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that nobody else has one
-// of its name there, and none in another namespace, whatever it says.
+// TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that no other owner has
+// one of its name there, and none in another namespace, even if its annotations name one.
 func TestClustersOfOthersAreNotTaken(t *testing.T) {
 	deployment := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment", "metadata": map[string]any{"namespace": "ns", "name": "edge"},

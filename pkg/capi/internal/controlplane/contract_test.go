@@ -48,7 +48,7 @@ func (x *site) desiredUpdate() string {
 }
 
 // TestControlPlaneOnItsWay follows one from its first Machines to an installation that fails: where its Machines are
-// put and whose they are, and what is said meanwhile.
+// placed, which owner they have, and what the conditions say meanwhile.
 func TestControlPlaneOnItsWay(t *testing.T) {
 	x := open(t, 3, "")
 	x.set(func() { x.registers, x.serves, x.answers = true, true, errors.New("it is not ready") })
@@ -113,7 +113,7 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 // it does, all goes on, and nothing was made twice.
 func TestWebhookOutage(t *testing.T) {
 	x := open(t, 3, "")
-	url := "https://127.0.0.1:1/machines" // where nobody listens
+	url := "https://127.0.0.1:1/machines" // where no server listens
 	outage := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "outage-" + x.namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
 		Name: "machines.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, AdmissionReviewVersions: []string{"v1"},
 		SideEffects: ptr.To(admissionv1.SideEffectClassNone), TimeoutSeconds: ptr.To[int32](1),
@@ -156,8 +156,8 @@ func TestWebhookOutage(t *testing.T) {
 	}
 }
 
-// TestMachinesThatAreTooManyGo: before the installation a Machine that somebody has made by hand beside those that are
-// wanted goes, and no other.
+// TestMachinesThatAreTooManyGo: before the installation, a Machine that a user has made by hand beside those that are
+// wanted is deleted, and no other.
 func TestMachinesThatAreTooManyGo(t *testing.T) {
 	x := open(t, 3, "")
 	x.set(func() { x.registers = true })

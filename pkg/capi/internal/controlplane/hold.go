@@ -63,8 +63,8 @@ func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Ma
 	return nil
 }
 
-// deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator
-// would make it a member again that somebody has just taken out.
+// deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator would make
+// it a member again after its member was removed.
 func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
 	c, err := s.workload(ctx)
 	if err != nil {

@@ -158,7 +158,7 @@ func (s *scope) showConfiguration(err error) {
 // unseenFor is, in real time, how long it may be unknown how an installed cluster is until that is said of it.
 const unseenFor = 5 * time.Minute
 
-// showUnseen says of an installed cluster that nobody knows how it is, once that has been so for long.
+// showUnseen reports that the state of an installed cluster is not known, once that has been so for long.
 func (s *scope) showUnseen(why string) {
 	since := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
 	if since != nil && since.Status != metav1.ConditionTrue && clock.Real().Now().Sub(since.LastTransitionTime.Time) > unseenFor {

@@ -277,7 +277,7 @@ func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, rea
 	conditions.Set(m, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
 }
 
-// again is when to look again though nobody tells.
+// again is when to reconcile again without an event.
 func (s *scope) again(q *lifecycle.Question) ctrl.Result {
 	result := ctrl.Result{}
 	sooner := func(at time.Duration) {

@@ -28,8 +28,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 )
 
-// AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next
-// follow from it, so that a Machine is never made twice, whatever a cache shows.
+// AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next follow from it,
+// so that a Machine is never made twice, even if a cache is out of date.
 const AnnotationMachinesMade = "oaictl.io/machines-made"
 
 // makeMissing makes the Machines that are missing while there is no installed cluster that they would join.
@@ -110,8 +110,8 @@ func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err 
 	return true, s.patchNow(ctx, before)
 }
 
-// patchNow writes the annotations of the control plane where nobody else has written it meanwhile. Its
-// status stays as it is being put together.
+// patchNow writes the annotations of the control plane if no other client has written it meanwhile. Its status stays as
+// it is being put together.
 func (s *scope) patchNow(ctx context.Context, before *controlplanev1.OpenshiftAssistedControlPlane) error {
 	status := s.plane.Status
 	if err := s.Client.Patch(ctx, s.plane, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {

@@ -147,7 +147,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// kinds are those of the providers, without the versions that somebody would have to convert.
+// kinds are those of the providers, without the versions that would need a conversion webhook.
 func kinds(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"))

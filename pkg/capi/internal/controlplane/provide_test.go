@@ -282,8 +282,8 @@ spec:
 func (x *site) run(replicas int, change ...func(plane map[string]any)) {
 	x.t.Helper()
 	x.beside(x.provide)
-	// The kubeconfig is there, as of a Cluster that was moved: whom Cluster API does not reach at first, it tries again
-	// after half a minute.
+	// The kubeconfig is there, as of a Cluster that was moved: if Cluster API does not reach a cluster at first, it
+	// tries again after half a minute.
 	kubeconfig := capikubeconfig.GenerateSecretWithOwner(client.ObjectKey{Namespace: x.namespace, Name: "lab"}, x.kubeconfig(), metav1.OwnerReference{})
 	kubeconfig.OwnerReferences = nil
 	x.create(kubeconfig)

@@ -79,10 +79,10 @@ type scope struct {
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
 	view     *installation.View // nil where there is none yet
-	kept     *kept              // nil before it was looked after them
+	kept     *kept              // nil before the Machines were processed
 	mismatch string             // why version and distributionVersion are not of one release; "" where they are
 	noCopy   string             // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
-	recheck  time.Duration      // how soon it is looked again at what nobody tells of; 0 where there is none
+	recheck  time.Duration      // how soon something is read again that no watch reports; 0 where there is none
 }
 
 func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
@@ -151,7 +151,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return result, err
 }
 
-// conflictAgain is how soon a control plane is read again that somebody else has written meanwhile.
+// conflictAgain is how soon a control plane is read again that another client has written meanwhile.
 const conflictAgain = 200 * time.Millisecond
 
 // writeStatus writes what has become of the control plane.

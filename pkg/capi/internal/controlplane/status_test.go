@@ -248,8 +248,8 @@ func TestAPIServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestConflictsAreNobodysBusiness: a write that came too early is tried again, and is no reason of a condition, as
-// whatever the service answers is.
+// TestConflictsAreNobodysBusiness: a write that came too early is tried again, and is no reason of a condition, unlike
+// the errors of the service.
 func TestConflictsAreNobodysBusiness(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "openshiftassistedcontrolplanes"}, "lab", errors.New("the object has been modified"))
 	for err, says := range map[error]string{fmt.Errorf("note it: %w", conflict): "", errors.New("the service is away"): "the service is away"} {
@@ -264,7 +264,7 @@ func TestConflictsAreNobodysBusiness(t *testing.T) {
 	}
 }
 
-// TestOnlyItsOwn: of a control plane without the label of the manager nothing is written, whatever wakes it.
+// TestOnlyItsOwn: nothing of a control plane without the label of the manager is written, on any event.
 func TestOnlyItsOwn(t *testing.T) {
 	scheme := kindsOf(t)
 	for label, own := range map[string]bool{"": false, "theirs": false, "ours": true} {
@@ -319,8 +319,9 @@ func TestStatusOfMany(t *testing.T) {
 	}
 }
 
-// TestRecordDeletedWhileItInstalls: a cluster whose record somebody deletes installs no more, which is neither said of it
-// nor what its Machines wait for. One look that does not show it says nothing.
+// TestRecordDeletedWhileItInstalls: if a user deletes a cluster's record, the cluster does not install any more.
+// Neither its conditions nor what its Machines wait for say that it does. A single look that does not show the record
+// proves nothing.
 func TestRecordDeletedWhileItInstalls(t *testing.T) {
 	s, _ := observed()
 	s.view.Observed.Cluster.State = model.ClusterInstalling

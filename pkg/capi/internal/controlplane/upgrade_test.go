@@ -40,8 +40,8 @@ func TestMismatchIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while somebody is waited for, and not at all
-// where nothing is.
+// TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while a person has to act, and not at all
+// where nothing is going on.
 func TestUpgradesAreLookedAtAgain(t *testing.T) {
 	s, _ := observed()
 	s.Clock = clock.Real()
@@ -66,7 +66,7 @@ func TestUpgradesAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestOfOneRelease: whatever says which release it is, is held against distributionVersion, by the release image where
+// TestOfOneRelease: every field that names a release is compared with distributionVersion, by the release image where
 // that is named.
 func TestOfOneRelease(t *testing.T) {
 	image := "mirror.example.com/ocp@sha256:" + strings.Repeat("a", 64) // of 4.20.5

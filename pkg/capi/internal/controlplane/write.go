@@ -104,8 +104,8 @@ func (s *scope) writeMade(ctx context.Context, before, after *lifecycle.Made) er
 	return nil
 }
 
-// write writes what has changed of a Machine. What Cluster API takes no Machine with is left out, and told: it
-// keeps nobody from being looked after.
+// write writes what has changed of a Machine. Fields that Cluster API refuses are left out, and reported: they keep no
+// Machine from being processed.
 func (s *scope) write(ctx context.Context, before, after *clusterv1.Machine) error {
 	err := s.patchMachine(ctx, before, after)
 	if !isRefused(err) {

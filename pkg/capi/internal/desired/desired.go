@@ -107,8 +107,8 @@ type Machine struct {
 	reserved string // the host that its AgentMachine has reserved and may have; "" for none
 }
 
-// Desire is what a Cluster shall become, given the last observation of it. It is what
-// installation.Config.Desire wants: where that cannot be told of one that is in the service, it can be observed.
+// Desire is what a Cluster shall become, given the last observation of it. It is what installation.Config.Desire wants:
+// if the desired state of a cluster that is in the service cannot be determined, the cluster can still be observed.
 func (s *Source) Desire(ctx context.Context, key installation.Key, observed *model.Observed) (*model.Desired, error) {
 	c, err := s.Read(ctx, key)
 	if err != nil {
@@ -226,9 +226,9 @@ func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// countWorkers counts the workers that are wanted: the replicas of MachineDeployments and of MachineSets
-// that stand alone, and Machines that nobody replicates. MachinePools are not counted: nobody
-// installs their machines.
+// countWorkers counts the workers that are wanted: the replicas of MachineDeployments and of MachineSets that stand
+// alone, and Machines that no controller replicates. MachinePools are not counted: no component installs their
+// machines.
 func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 	within := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}}
 	deployments, sets, cached := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, uncopied{s.Client}

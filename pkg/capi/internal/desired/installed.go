@@ -84,8 +84,8 @@ func CheckKubeconfig(cluster installation.Key, data []byte) error {
 	return nil
 }
 
-// KubeconfigSecret is the Secret of a Cluster's kubeconfig, an empty one with the error where there is none. The cache has
-// only what carries the label of its Cluster, which whoever makes the Secret by hand may leave out.
+// KubeconfigSecret is the Secret of a Cluster's kubeconfig, an empty one with the error where there is none. The cache
+// has only what carries the label of its Cluster, and a user who makes the Secret by hand may leave the label out.
 func KubeconfigSecret(ctx context.Context, cached, live client.Reader, cluster installation.Key) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
 	found := &corev1.Secret{}
@@ -108,7 +108,7 @@ func (s *Source) importedKubeconfig(ctx context.Context, c *Cluster) (string, er
 	return string(found.Data[secret.KubeconfigDataName]), err
 }
 
-// noKubeconfig stands for one that is missing: it reaches nothing.
+// noKubeconfig is used in the place of one that is missing: it reaches nothing.
 const noKubeconfig = "{apiVersion: v1, kind: Config}"
 
 // prove has an installed cluster that the service has no record of answer by its kubeconfig, as the one that it

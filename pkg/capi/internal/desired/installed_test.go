@@ -247,7 +247,7 @@ func TestOneMachineIsNotAll(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotUnderstoodIsObserved: a cluster that the service has is looked at, whatever is wrong with its objects.
+// TestWhatIsNotUnderstoodIsObserved: a cluster that the service has is observed, even if its objects have errors.
 func TestWhatIsNotUnderstoodIsObserved(t *testing.T) {
 	for name, test := range map[string]struct {
 		list []client.Object

@@ -173,7 +173,7 @@ func TestTakePart(t *testing.T) {
 		"a Machine has a provider id before it registers": {model.ClusterDiscovering, func(w *world) {
 			w.Machines[0].Spec.ProviderID = "aws:///eu-west-1a/i-0"
 			w.makesInfraEnv("cp-0")
-			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3" // and somebody deleted its InfraEnv
+			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3" // and its InfraEnv was deleted
 		}, all, false},
 		"a Machine that is added has one before it registers": {model.ClusterInstalled, func(w *world) {
 			w.controlPlaneReady(time.Hour)
@@ -272,8 +272,8 @@ func TestArbitersAreNoWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersAreLeftOut: a worker that has registered and is not ready once workers are waited for no more does not
-// keep the cluster from being installed, and is not wiped with it. Nor is one that is ready, and whose Machine is being
+// TestWorkersAreLeftOut: a worker that has registered and is not ready when the wait for workers ends does not keep the
+// cluster from being installed, and is not wiped with it. Neither is a worker that is ready while its Machine is being
 // deleted.
 func TestWorkersAreLeftOut(t *testing.T) {
 	t.Run("not ready", func(t *testing.T) { checkLeftOut(t, objects(t), false) })

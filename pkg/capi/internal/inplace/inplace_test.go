@@ -351,8 +351,9 @@ func (n never) Read([]byte) (int, error) {
 	return 0, n.until.Err()
 }
 
-// TestFewRequestsAreDecodedAtOnce, since they may take a hundred times their length in memory: others wait, and one whose
-// time ends meanwhile is told to come again. One whose body does not come holds up none.
+// TestFewRequestsAreDecodedAtOnce, since they may take a hundred times their length in memory: others wait, and the
+// answer to one that times out meanwhile says to try again. A request with a body that does not arrive holds up no
+// other.
 func TestFewRequestsAreDecodedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hook := func(context.Context, *swelling, *runtimehooksv1.UpdateMachineResponse) {}

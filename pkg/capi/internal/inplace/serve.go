@@ -51,8 +51,8 @@ func (e *Extension) Register(server Registrar) error {
 		{"can-update-machine-set", runtimehooksv1.CanUpdateMachineSet, serving(of, e.CanUpdateMachineSet)},
 		{"update-machine", runtimehooksv1.UpdateMachine, serving(of, e.UpdateMachine)},
 	}
-	// Whether Machines are replaced must not depend on whether we answer: where nobody does, Cluster
-	// API is to wait (FailurePolicyFail).
+	// Whether Machines are replaced must not depend on whether we answer: if no process answers, Cluster API is to wait
+	// (FailurePolicyFail).
 	var served []handler
 	var told []runtimehooksv1.ExtensionHandler
 	for _, h := range hooks {
@@ -156,7 +156,7 @@ func serving[Q, R any, P responseTo[R]](of slots, hook func(context.Context, *Q,
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(data) // whoever has gone needs no answer
+			_, _ = w.Write(data) // a client that has gone needs no answer
 		})
 	}
 }

@@ -31,7 +31,7 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 		return nil, fmt.Errorf("wait for what is looked at of Cluster %s: %w", i.key, err)
 	}
 	defer i.looking.Unlock()
-	if view, err := i.known(ctx); view != nil || err != nil { // somebody else has looked meanwhile
+	if view, err := i.known(ctx); view != nil || err != nil { // another caller has observed meanwhile
 		return view, err
 	}
 	return i.observe(ctx, false)

@@ -108,8 +108,8 @@ func IsArbiter(machine *clusterv1.Machine) bool {
 	return machine.Labels[bootstrapv1.RoleLabel] == bootstrapv1.RoleArbiter
 }
 
-// IsMoving reports whether an object is deleted because it was moved to another management cluster:
-// what it stands for lives on, and nothing of it is cleaned up.
+// IsMoving reports whether an object is deleted because it was moved to another management cluster: the machine or the
+// cluster behind it lives on, and nothing of it is cleaned up.
 func IsMoving(object client.Object) bool {
 	_, is := object.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]
 	return is
@@ -120,8 +120,8 @@ func IsPaused(cluster *clusterv1.Cluster, object client.Object) bool {
 	return cluster != nil && ptr.Deref(cluster.Spec.Paused, false) || annotations.HasPaused(object)
 }
 
-// IsWatched reports whether an object has the label by which it is one of a manager's. Whatever wakes a
-// reconciler does not look at it.
+// IsWatched reports whether an object has the label by which it is one of a manager's. Events that wake a reconciler
+// are not filtered by it.
 func IsWatched(object client.Object, filter string) bool {
 	return filter == "" || labels.HasWatchLabel(object, filter)
 }

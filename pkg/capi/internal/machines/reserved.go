@@ -9,10 +9,9 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 )
 
-// AnnotationReservedHost is on an AgentMachine: NAMESPACE/NAME of the Agent that is reserved for it;
-// over REST the ids of its InfraEnv and of the host. It stands for as long as the reservation, and
-// goes along when objects are moved. It counts where spec.providerID names the same host. Empty, it says
-// that the host was given back.
+// AnnotationReservedHost is on an AgentMachine: NAMESPACE/NAME of the Agent that is reserved for it; over REST the ids
+// of its InfraEnv and of the host. It stays for as long as the reservation, and is moved together with the object. It
+// counts where spec.providerID names the same host. Empty, it says that the host was given back.
 const AnnotationReservedHost = "oaictl.io/reserved-host"
 
 // ReservedHost is the host that an AgentMachine has reserved: the namespace and the name of its

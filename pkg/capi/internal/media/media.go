@@ -90,7 +90,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// tidyEvery is how often it is looked what was needed for images that nobody reads any more.
+// tidyEvery is how often images are checked that are not read any more, to release what they needed.
 const tidyEvery = 10 * time.Minute
 
 // tidy lets go of that until ctx ends: every process serves, and only the one that leads does so by itself.
@@ -189,7 +189,7 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 		i.close()
 		return nil, err
 	}
-	s.images.Range(func(uid, found any) bool { // those that nobody reads any more go
+	s.images.Range(func(uid, found any) bool { // those that are not read any more are dropped
 		if old, is := found.(*known); is && k.at.Sub(old.at) >= knownFor {
 			s.images.Delete(uid)
 		}

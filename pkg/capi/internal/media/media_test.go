@@ -29,7 +29,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// token is in the service's URL of the image, and nobody else's business.
+// token is in the service's URL of the image, and must not be passed on.
 const token = "https://images.example.com/byapikey/SECRET/full.iso"
 
 // service has one image.

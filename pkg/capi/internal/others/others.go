@@ -27,7 +27,7 @@ type Found struct {
 
 // Result is what was found, and what could not be looked for.
 type Result struct {
-	// Found are whoever runs.
+	// Found are the providers that run.
 	Found []Found
 	// Foreign are kinds of the providers that are there as another project has them: that is no
 	// hindrance to install the providers, which replaces them, and one to run them.
@@ -194,7 +194,7 @@ func (s Search) leases(ctx context.Context) ([]Found, error) {
 			}
 			ends := l.Spec.RenewTime.Add(time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second)
 			if s.Now.After(ends.Add(slack)) {
-				continue // nobody has it any more
+				continue // no process holds it any more
 			}
 			found = append(found, Found{
 				fmt.Sprintf("Lease %s in namespace %s is kept by %s, a manager of %s", l.Name, l.Namespace, *l.Spec.HolderIdentity, project),

@@ -159,7 +159,7 @@ func statusOf(o client.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// markOf stands for a status, but for when its conditions came to be.
+// markOf is a digest of a status, without the times of its conditions.
 func markOf(status map[string]any) (uint64, error) {
 	status = runtime.DeepCopyJSON(status)
 	for _, condition := range conditionsOf(status) {
@@ -183,7 +183,7 @@ func conditionsOf(status map[string]any) []map[string]any {
 	return conditions
 }
 
-// newsOf stands for what the conditions of these types say; 0 where they say nothing.
+// newsOf is a digest of what the conditions of these types say; 0 where they say nothing.
 func newsOf(status map[string]any, kinds []string) uint64 {
 	sum, said := fnv.New64a(), false
 	for _, condition := range conditionsOf(status) {

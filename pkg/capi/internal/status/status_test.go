@@ -163,8 +163,8 @@ func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, what
-// somebody else has made of the status is mended.
+// TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, a
+// status that another client has written is corrected.
 func TestReadingsInBetween(t *testing.T) {
 	first, c := served(t)
 	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})

@@ -75,7 +75,7 @@ func checkBaseline(baseline string, minor int, at *field.Path) field.ErrorList {
 	return nil
 }
 
-// nearest is the word that was meant, whatever its case, or "".
+// nearest is the word that was meant, in any case, or "".
 func nearest(text string, words []string) string {
 	for _, word := range words {
 		if strings.EqualFold(word, text) {

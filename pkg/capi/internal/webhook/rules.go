@@ -18,8 +18,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// What stands for what an object leaves to other objects, so that the rules of cluster.yaml
-// can be asked. The version is the newest that rules know of, so that none is too old.
+// Placeholders for what an object leaves to other objects, so that the rules of cluster.yaml can be applied. The
+// version is the newest that the rules know, so that none is too old.
 const (
 	someName       = "cluster"
 	someDomain     = "example.com"

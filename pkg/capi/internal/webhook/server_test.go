@@ -163,8 +163,9 @@ spec:
 	}
 }
 
-// olderEdits writes a label by every older version of each kind. Nothing else of the object changes: what such a version
-// filled in would be a change that nobody has asked for, which is refused, or has machines installed anew.
+// olderEdits writes a label by every older version of each kind. Nothing else of the object changes: a default that
+// such a version filled in would be a change that no user has asked for: it would be refused, or machines would be
+// installed again.
 func olderEdits(t *testing.T, c client.Client, namespace string) {
 	specs := map[string]string{
 		"OpenshiftAssistedConfig":         `{hostname: edited}`,

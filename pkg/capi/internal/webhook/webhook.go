@@ -7,9 +7,9 @@
 // machine is asked of them, and told by the fields of the objects. What takes a look at
 // another object is not decided here: the controllers say that in conditions.
 //
-// Nothing that is there already is held up: an object that is being deleted, or whose spec
-// stays, is admitted, and what was wrong before an update is not what is wrong with it. Nor is
-// what was there elsewhere, and is moved here, or restored: what is wrong with it is a warning.
+// Nothing that is there already is held up: an object that is being deleted, or has an unchanged spec, is admitted, and
+// what was wrong before an update is not a reason to refuse it. An object that was there elsewhere, and is moved here
+// or restored, is admitted, too: what is wrong with it is a warning.
 package webhook
 
 import (
@@ -105,14 +105,13 @@ type validator[T client.Object] struct {
 	content func(T) any
 	// check says what is wrong with an object by itself.
 	check func(context.Context, T) (admission.Warnings, field.ErrorList)
-	// isTaken says of an object that is to be made that it is in use already: it is moved here, or
-	// restored. Whoever only says so gains nothing: the controllers ask the rules of cluster.yaml
-	// again. Nil for a kind of which none is.
+	// isTaken says of an object that is to be made that it is in use already: it is moved here, or restored. A user who
+	// only claims that gains nothing: the controllers check the rules of cluster.yaml again. Nil for a kind that has no
+	// such objects.
 	isTaken func(T) bool
 	// change says which changes are not allowed. Nil allows all.
 	change func(before, after T) field.ErrorList
-	// template is what may be changed by nobody but a topology that tries it out. Nil for a
-	// kind that is no template.
+	// template is the part that only a topology may change, in a dry run. Nil for a kind that is no template.
 	template func(T) any
 }
 

@@ -28,7 +28,7 @@ type Provider struct {
 	Group string
 	// foreign says that Cluster API does not know that group.
 	foreign bool
-	// acts says that the provider acts on kinds of infrastructure, whoever has them.
+	// acts says that the provider acts on the kinds of infrastructure of any provider.
 	acts bool
 	// takes says that the provider takes hosts out of pools.
 	takes bool

@@ -22,8 +22,8 @@ type Host struct {
 	InfraEnv string // name of the InfraEnv that it booted; over REST its id
 	Labels   map[string]string
 	Deleting bool
-	// Approved says that somebody has approved it, Validated that the service's checks pass,
-	// Connected that it was heard of lately.
+	// Approved says that the Agent is approved, Validated that the service's checks pass, Connected that the service
+	// heard from it recently.
 	Approved, Validated, Connected bool
 	// Cluster is the id of the cluster that it is bound to, "" for none.
 	Cluster string
@@ -70,8 +70,8 @@ func (h *Host) shownName() string {
 // Ready is the service's word for a host of a pool that can be bound.
 const Ready = "known-unbound"
 
-// Free reports whether the host can be reserved: somebody approved it, its checks pass, it is
-// connected, and nobody has it.
+// Free reports whether the host can be reserved: it is approved, its checks pass, it is connected, and it is neither
+// reserved nor bound.
 func (h *Host) Free() bool { return obstacle(h) == "" }
 
 // IsFor reports whether the host is meant for a role, or for any.

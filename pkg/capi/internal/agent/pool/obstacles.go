@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// why is what keeps a host from being a machine's, as it is told of several.
+// why is the reason that keeps a host from being a machine's, as it is reported for several hosts.
 type why string
 
 const (

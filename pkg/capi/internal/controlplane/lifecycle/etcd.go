@@ -224,8 +224,8 @@ func (q *Question) ahead(m *Machine) []*Machine {
 	return ahead
 }
 
-// leavesSooner orders Machines that are being deleted: those that were let go of, those whose nodes are gone or
-// going, and those that were deleted first.
+// leavesSooner orders Machines that are being deleted: first those that were released, then those with a node that is
+// gone or being deleted, then those that were deleted first.
 func (q *Question) leavesSooner(a, b *Machine) int {
 	rank := func(m *Machine) int {
 		switch node := q.node(m); {

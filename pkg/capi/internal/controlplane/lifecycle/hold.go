@@ -45,8 +45,8 @@ type Held struct {
 	Reason, Message string
 	// Member is the id of its member of etcd, as far as that is known.
 	Member string
-	// DeleteNode says that its node is to be deleted now, whose name and uid these are: as long as a Ready
-	// node is there, the etcd operator would make it a member again.
+	// DeleteNode says that the node NodeName with the uid NodeID is to be deleted now: as long as a Ready node is
+	// there, the etcd operator would make it a member again.
 	DeleteNode       bool
 	NodeName, NodeID string
 }
@@ -77,7 +77,7 @@ func Hold(q *Question, m *Machine) Held {
 		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
-		return Held{Release: true} // a cluster whose etcd nobody looks after
+		return Held{Release: true} // a cluster with an etcd that is not managed
 	}
 	if why := q.unknown(); why != "" {
 		return Held{Reason: ReasonEtcdUnknown, Message: why + ": kubectl get etcd cluster -o yaml"}
@@ -111,7 +111,7 @@ func (q *Question) withoutMember(m *Machine) Held {
 	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
 }
 
-// withMember is what a Machine waits for whose member of etcd is there.
+// withMember is what a Machine waits for while its member of etcd is there.
 func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 	ahead := q.ahead(m)
 	if q.goesOff(ahead, m, member) {

@@ -13,7 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows whose it is.
+// TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows which Machine it
+// belongs to.
 func TestMayDrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*plane)
@@ -148,8 +149,8 @@ func (p *plane) isPooled() {
 	p.machine(0).Annotations[clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/agentmachine"] = ""
 }
 
-// TestMachinesLeaveEtcdOneAfterTheOther: of two that are deleted, and without both of which etcd would have no majority,
-// the one that was deleted first goes first, though nobody sees yet that its machine was taken away.
+// TestMachinesLeaveEtcdOneAfterTheOther: two Machines are deleted, and without both of them etcd would have no
+// majority. The one that was deleted first leaves first, even if it does not show yet that its machine was taken away.
 func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	deleted := func(have int) *plane {
 		p := installed(have)

@@ -32,7 +32,7 @@ type Question struct {
 	Spec     *controlplanev1.OpenshiftAssistedControlPlaneSpec
 	Phase    Phase
 	Machines []Machine // all that are there, by name
-	// Spoke is the installed cluster; nil where nobody has looked at it.
+	// Spoke is the installed cluster; nil where it was not read.
 	Spoke *model.Spoke
 	// Domains are the failure domains that take control planes; empty where the infrastructure has none.
 	Domains []clusterv1.FailureDomain

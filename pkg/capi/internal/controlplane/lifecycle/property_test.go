@@ -23,7 +23,8 @@ type world struct {
 	t      *testing.T
 	random *rand.Rand
 	next   int // number of the next Machine
-	// dead are machines that have no power, off those that were let go of, mute those whose kubelet says nothing.
+	// dead are machines that have no power, off those that were released, mute those with a kubelet that does not
+	// report.
 	dead, off, mute map[int]bool
 }
 
@@ -44,7 +45,7 @@ func (w *world) holds(after string) {
 	}
 }
 
-// well counts the members that are, whoever knows.
+// well counts the members that are well, even if the control plane does not know it yet.
 func (w *world) well() int {
 	count := 0
 	for i := range w.next {
@@ -228,9 +229,9 @@ func (w *world) trouble() {
 	}
 }
 
-// TestEtcdNeverLosesItsMajorityAndAllEndsWell: whatever dies, differs, is asked for or deleted, in whichever order,
-// never does etcd lose its majority by what is done, nor is a Machine deleted for another reason while one leaves;
-// and once nothing happens any more, the control plane comes to what is wanted.
+// TestEtcdNeverLosesItsMajorityAndAllEndsWell: for any order of failures, changes, requests and deletions, etcd never
+// loses its majority by what is done, nor is a Machine deleted for another reason while one leaves; and once nothing
+// happens any more, the control plane reaches what is wanted.
 func TestEtcdNeverLosesItsMajorityAndAllEndsWell(t *testing.T) {
 	for seed := range uint64(500) {
 		size := 3 + int(seed%3)

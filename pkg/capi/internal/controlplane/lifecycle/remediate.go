@@ -35,8 +35,8 @@ func (d *decider) remediate() {
 	}
 }
 
-// moreUrgent orders unhealthy Machines: those that a person has marked, those without a node, those whose
-// member of etcd is not well, since nothing can join before they have gone, and the oldest.
+// moreUrgent orders unhealthy Machines: those that a person has marked; those without a node; those with a member of
+// etcd that is not well, since nothing can join before they have gone; and the oldest.
 func (d *decider) moreUrgent(a, b *Machine) int {
 	rank := func(m *Machine) int {
 		_, marked := m.Annotations[clusterv1.RemediateMachineAnnotation]
@@ -112,7 +112,8 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	if why := d.unknown(); why != "" {
 		return why, ""
 	}
-	// What keeps others from joining, as a member that is not well does, goes first, whoever waits to join.
+	// What keeps others from joining, as a member that is not well does, goes first, no matter which Machine waits to
+	// join.
 	if len(d.unsettled(m)) == len(d.unsettled(nil)) {
 		if d.anyStuck() {
 			return "waiting for a Machine that is being deleted, and that etcd cannot do without yet", ""

@@ -144,7 +144,7 @@ func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	return nil
 }
 
-// merge is kept with what differs between before and after. Nil stands for nothing.
+// merge is kept with what differs between before and after. Nil means nothing.
 func merge(kept, before, after any) any {
 	if equality.Semantic.DeepEqual(before, after) {
 		return kept
