@@ -45,11 +45,9 @@ func of(kind Kind) *index {
 	return &index{}
 }
 
-// Find returns the entries of that kind and name, the host's before the
-// cluster's: some ids, statuses and stages belong to both. The name may be
-// qualified ("cluster/insufficient"), and is found whatever its case and
-// whether its words are joined by blanks, dashes or underscores. Those with
-// exactly that name come first.
+// Find returns the entries of that kind and name, the host's before the cluster's: some ids, statuses and stages belong
+// to both. The name may be qualified ("cluster/insufficient"), and is found in any case, with its words joined by
+// blanks, dashes or underscores. Those with exactly that name come first.
 func Find(kind Kind, name string) []Entry {
 	subject, rest, qualified := strings.Cut(name, "/")
 	if !qualified {

@@ -247,7 +247,7 @@ func machineNames(ctx context.Context, service *install.Client) []candidate {
 	})
 }
 
-// argument completes the one name that a command takes, unless -f stands for it.
+// argument completes the one name that a command takes, unless -f is given instead.
 func argument(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 || command.Flags().Changed("file") {
@@ -279,7 +279,7 @@ func flagValue(a *base.App, list naming) cobra.CompletionFunc {
 	}
 }
 
-// offer is silent about whatever fails: a TAB is no command.
+// offer reports no error: a TAB is no command.
 func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
 	if err := a.Prepare(command); err != nil {
 		return nil

@@ -167,7 +167,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 	}
 }
 
-// Nobody is asked whether to do what a hub cannot.
+// The user is not asked whether to do what a hub cannot.
 func TestCancelOnAHub(t *testing.T) {
 	for _, verb := range []string{"cancel", "reset"} {
 		service := lab()

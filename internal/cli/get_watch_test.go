@@ -16,8 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// following is a service that changes from look to look, and somebody who stops
-// watching after the last.
+// following is a service that changes from look to look, and a user who stops watching after the last.
 type following struct {
 	*fake
 	steps []func(*fake) error
@@ -341,7 +340,7 @@ func TestWatchTellsOfLossesOnce(t *testing.T) {
 	}
 }
 
-// A host of the file that registers has come: nobody deleted what stood for it.
+// A host of the file that registers has come: the placeholder for it was not deleted.
 func TestWatchOfAHostThatComes(t *testing.T) {
 	here(t)
 	if err := os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600); err != nil {

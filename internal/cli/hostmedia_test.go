@@ -188,7 +188,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 // alone, fetches it once as long as the InfraEnv stays as it is, and removes it with the
 // cluster.
 func TestCachedImages(t *testing.T) {
-	service, file := registered(t) // by go run, whose cache is the machine's
+	service, file := registered(t) // by go run, with the cache of this machine
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	var fetched atomic.Int32
@@ -230,7 +230,7 @@ func TestCachedImages(t *testing.T) {
 	if list := kept(); len(list) > 0 {
 		t.Errorf("the images of a cluster that is deleted: %v", list)
 	}
-	// The same where somebody else has deleted it.
+	// The same where another client has deleted it.
 	if err := errors.Join(os.RemoveAll(filepath.Join(cache, "oaictl")), os.CopyFS(cache, os.DirFS(before))); err != nil || len(kept()) != 1 {
 		t.Fatal(kept(), err)
 	}
@@ -239,8 +239,8 @@ func TestCachedImages(t *testing.T) {
 	}
 }
 
-// minimalStatic is the static example with minimal images, where the service leaves
-// the networks out of the Ignition that nobody asks for by its image's type.
+// minimalStatic is the static example with minimal images: the service leaves the networks out of the Ignition unless
+// it is asked for with the type of the image.
 func minimalStatic(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(staticExample)
@@ -311,7 +311,7 @@ func serving(t *testing.T, service live, arguments ...string) (items []document.
 	return servingAt(t, clock.Real(), io.Discard, service, arguments...)
 }
 
-// servingAt is serving with a clock, and somebody who reads along what is told.
+// servingAt is serving with a clock, and a reader of what is reported.
 func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, arguments ...string) (items []document.Media, stop func() outcome) {
 	t.Helper()
 	out := &printedOnce{full: make(chan string, 1)}

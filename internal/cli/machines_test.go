@@ -131,7 +131,7 @@ func TestLongWaitIsShownOnce(t *testing.T) {
 	}
 }
 
-// reached runs the program with whatever it reaches by its own flags.
+// reached runs the program with what it reaches by its own flags.
 func reached(t *testing.T, line string) outcome {
 	t.Helper()
 	var out, problems strings.Builder

@@ -48,7 +48,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		slow := c.Now()
-		for range 100 { // somebody looks at it all the time
+		for range 100 { // the clock is read all the time
 			time.Sleep(10 * time.Millisecond) // 3 seconds each
 			c.Now()
 		}

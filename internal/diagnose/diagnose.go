@@ -48,7 +48,7 @@ type Input struct {
 	Checks []Check
 	// Registered is how many hosts the service knows for the cluster.
 	Registered int
-	// Expected is how many hosts the cluster is to have, 0 if nobody knows.
+	// Expected is how many hosts the cluster is to have, 0 if that is not known.
 	Expected int
 	// Roles are counted over the registered hosts.
 	Roles Roles
@@ -59,8 +59,8 @@ type Input struct {
 
 // Roles are how many hosts have been given which role.
 type Roles struct {
-	// Wanted is the number of control plane hosts that the cluster asks for
-	// (control_plane_count), 0 if nobody knows.
+	// Wanted is the number of control plane hosts that the cluster asks for (control_plane_count), 0 if that is not
+	// known.
 	Wanted int
 	// Auto are the hosts whose role is left to the service (auto-assign).
 	ControlPlane, Worker, Arbiter, Auto int
@@ -88,8 +88,8 @@ const (
 	PassService   Pass = "service"   // fails until the service or its agent has done something
 )
 
-// NoHosts is the ID of the wait that stands for everything that cannot be
-// evaluated before a host has registered. It is no validation of the service.
+// NoHosts is the ID of the wait that summarizes everything that cannot be evaluated before a host has registered. It is
+// no validation of the service.
 const NoHosts = "no-hosts"
 
 // Cause is one thing that is wrong or open, over all the hosts it concerns.

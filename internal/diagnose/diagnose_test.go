@@ -33,7 +33,7 @@ func once(c diagnose.Check) diagnose.Check {
 	return c
 }
 
-// short writes a report in short: what it is, of whom, and what was left out.
+// short writes a report in short: what it is, about which hosts, and what was left out.
 func short(r diagnose.Report) []string {
 	var lines []string
 	for _, part := range []struct {
@@ -337,8 +337,8 @@ func TestNoHostsSaysHowMany(t *testing.T) {
 	}
 }
 
-// Whatever the checks and their order: the report is the same, every blocking
-// check is in it, by itself or as a consequence, and nothing is there twice.
+// For any checks in any order, the report is the same, every blocking check is in it, by itself or as a consequence,
+// and nothing is there twice.
 func TestReportIsCompleteAndStable(t *testing.T) {
 	all := catalogue.All(catalogue.KindValidation)
 	for seed := range uint64(200) {

@@ -76,7 +76,7 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Text is a text of our own whose lines are meant, for Sprintf.
+// Text is a text of our own for Sprintf that keeps its line breaks.
 type Text string
 
 // Sprintf is fmt.Sprintf with texts and errors among its arguments as words: it writes

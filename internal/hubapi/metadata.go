@@ -88,9 +88,8 @@ const (
 // off once it has it in the status.
 const AnnotationHardwareDetails = "inspect.metal3.io/hardwaredetails"
 
-// Annotations of a BareMetalHost that the bare-metal-agent controller copies to
-// the machine's Agent, over whatever stands there. The prefixes are followed by the
-// key of a label: with a dot, not a slash.
+// Annotations of a BareMetalHost that the bare-metal-agent controller copies to the machine's Agent, over any value
+// that is there. The prefixes are followed by the key of a label: with a dot, not a slash.
 const (
 	AnnotationBMACRole              = "bmac.agent-install.openshift.io/role"
 	AnnotationBMACHostname          = "bmac.agent-install.openshift.io/hostname"

@@ -105,7 +105,7 @@ func (h *Maker) installSettings() model.Settings {
 		delete(settings, model.SettingPlatform)
 	}
 	maps.Copy(settings, h.annotated())
-	at := c.AtInstall() // whatever is added later
+	at := c.AtInstall() // without what is added later
 	settings[model.SettingControlPlane] = model.ValueOf(at.ControlPlaneCount())
 	settings[model.SettingWorkers] = model.ValueOf(at.WorkerCount())
 	settings[model.SettingArbiters] = model.ValueOf(at.ArbiterCount())

@@ -211,8 +211,8 @@ const virtualMedia = "redfish-virtualmedia"
 // systemsPath is where Redfish (DSP0266) has its systems.
 const systemsPath = "/redfish/v1/Systems/"
 
-// Metal3Address is the address of a host's BMC as metal3 takes it: a URL whose
-// scheme names the driver and whose path names the system.
+// Metal3Address is the address of a host's BMC as metal3 takes it: a URL with the driver as its scheme and the system
+// as its path.
 func (h *Maker) Metal3Address(host *spec.Host) string {
 	address := host.BMC.Address
 	if !strings.Contains(address, "://") {

@@ -19,8 +19,7 @@ type Path []string
 type Row struct {
 	Setting model.Setting
 	Paths   []Path // the fields that hold it
-	// follows are fields that the setting decides together with others: whoever makes the
-	// object makes them.
+	// follows are fields that the setting decides together with others: the code that makes the object sets them.
 	follows []Path
 	write   func(object Fields, v model.Value) error
 	read    func(object Fields) (model.Value, bool, error)

@@ -228,7 +228,7 @@ func passing(err error) bool {
 	return is && !fault.Permanent && fault.Code == model.CodeFailure
 }
 
-// rawToken is sent as it is, of whatever kind, unless it is empty.
+// rawToken is sent as it is, a token of any kind, unless it is empty.
 type rawToken struct{ secret spec.Secret }
 
 // NoToken is for services that want no token. If one is asked for after all, the advice

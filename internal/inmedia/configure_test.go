@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// watching is a clock that is told of every wait.
+// watching is a clock that calls before at every wait.
 type watching struct {
 	clock.Clock
 	before func(time.Duration)
@@ -29,8 +29,8 @@ func (w *watching) Sleep(ctx context.Context, d time.Duration) error {
 	return w.Clock.Sleep(ctx, d)
 }
 
-// TestConfigureUntilAllFit begins before the machines are there, with a hint that
-// no disk fits, and has somebody correct it.
+// TestConfigureUntilAllFit begins before the machines are there, with a hint that fits no disk, and then corrects the
+// hint.
 func TestConfigureUntilAllFit(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterCluster, "registered")

@@ -22,7 +22,7 @@ type late struct {
 	kind      string // /clusters
 	meanwhile func()
 	held      *http.Request // what is still to arrive; nil where it was passed on
-	abandon   bool          // nobody waits for the answer any more
+	abandon   bool          // the caller does not wait for the answer any more
 	seen      bool
 }
 

@@ -171,8 +171,8 @@ func readExtraManifests(folder string) ([]extraManifest, error) {
 	return all, nil
 }
 
-// uploadManifests sends the extra manifests that the cluster lacks. One with another
-// content is not written over: somebody put it there.
+// uploadManifests sends the extra manifests that the cluster lacks. One with another content is not overwritten: a user
+// or another tool put it there.
 func (c *Client) uploadManifests(ctx context.Context, cluster *model.Cluster, extra []extraManifest) (bool, error) {
 	if len(extra) == 0 {
 		return false, nil

@@ -84,7 +84,7 @@ func (c *Cluster) AwaitRights(t testing.TB, objects ...*unstructured.Unstructure
 		if o.GetKind() != "ClusterRoleBinding" && o.GetKind() != "RoleBinding" {
 			continue
 		}
-		binding := &rbacv1.RoleBinding{} // whose fields both have
+		binding := &rbacv1.RoleBinding{} // both have the same fields
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, binding); err != nil {
 			t.Fatalf("reading %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
@@ -160,7 +160,7 @@ func (d *Denials) Wrap(next http.RoundTripper) http.RoundTripper {
 		answer, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		response.Body = io.NopCloser(bytes.NewReader(answer))
-		// Admission answers with the same status, and does not say whom it refuses.
+		// Admission answers with the same status, and does not say which user it refuses.
 		if err == nil && strings.Contains(string(answer), "is forbidden: User ") {
 			d.mu.Lock()
 			d.requests = append(d.requests, r.Method+" "+r.URL.Path)

@@ -82,5 +82,5 @@ func alive(t *testing.T, file string) bool {
 		t.Fatal(err)
 	}
 	status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
-	return err == nil && !bytes.Contains(status, []byte("State:\tZ")) // ended, and nobody has asked how
+	return err == nil && !bytes.Contains(status, []byte("State:\tZ")) // ended, and not waited for by its parent
 }

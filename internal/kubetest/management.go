@@ -106,8 +106,8 @@ func (m *Management) start(ctx context.Context) error {
 	return m.startCore(ctx)
 }
 
-// startCore starts the core manager: after its kinds, which it looks for, and before its
-// admission, which nobody could pass without it.
+// startCore starts the core manager: after its kinds, which it looks for, and before its admission webhooks, which
+// refuse every request until it runs.
 func (m *Management) startCore(ctx context.Context) error {
 	w, err := m.NewWebhooks(ctx)
 	if err != nil {

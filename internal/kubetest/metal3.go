@@ -67,7 +67,7 @@ func setField(u *unstructured.Unstructured, value any, path ...string) {
 		unstructured.RemoveNestedField(u.Object, path...)
 		return
 	}
-	// What stands in its way has another shape, which the API server lets nobody write.
+	// What stands in its way has another shape, which the API server does not let any client write.
 	_ = unstructured.SetNestedField(u.Object, runtime.DeepCopyJSONValue(value), path...)
 }
 

@@ -36,7 +36,7 @@ func (s *SharedManagement) Start(t testing.TB) *Management {
 	return s.start(t, func(t testing.TB) (*Management, error) { return startManagement(t, s.Config) })
 }
 
-// shared is what the first test that asks starts, and nobody stops before all tests are done.
+// shared is what the first test that asks starts, and what runs until all tests are done.
 type shared[T interface{ Close() error }] struct {
 	mu      sync.Mutex
 	made    T

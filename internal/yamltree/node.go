@@ -119,8 +119,8 @@ func (n *Node) Append(item any) { n.Items = append(n.Items, Of(item)) }
 // Pair makes an entry of a map, of a tree or of what [Of] takes.
 func Pair(key string, value any) Entry { return Entry{Key: key, Value: Of(value)} }
 
-// Of makes a tree of what encoding/json decodes to, or of a list of texts, with keys in
-// alphabetical order, or takes one as it is. A text stays text, whatever it looks like.
+// Of makes a tree of what encoding/json decodes to, or of a list of texts, with keys in alphabetical order, or takes
+// one as it is. A text stays text, even if it looks like a number or a boolean.
 func Of(value any) *Node {
 	switch value := value.(type) {
 	case *Node:

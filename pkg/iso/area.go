@@ -200,9 +200,9 @@ func (s span) holds(o span) bool {
 	return s.offset <= o.offset && o.offset+o.length <= s.offset+s.length
 }
 
-// checkPosition reads all directories, which finds those that go in a circle and files that overlap,
-// and holds the Ignition area against what the machine needs to boot: whatever description an image
-// has of its area, a config is never written over anything else.
+// checkPosition reads all directories, which finds directories that go in a circle and files that overlap, and compares
+// the Ignition area with what the machine needs to boot: a config is never written over anything else, even if the
+// image describes its area wrongly.
 func (b *Base) checkPosition() error {
 	room := span{b.area.offset, b.area.length}
 	inFile, overBoot := false, ""

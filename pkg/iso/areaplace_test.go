@@ -32,7 +32,7 @@ func describedAs(tb testing.TB, base *iso.Base, text string) *extent.Image {
 	return change(tb, base, "coreos/igninfo.json", 0, fmt.Appendf(nil, "%-*s", f.Size, text))
 }
 
-// Whatever igninfo.json says, a config is not written over what the machine boots.
+// For any igninfo.json, a config is not written over what the machine boots.
 func TestOpenRefusesAnAreaOverWhatBoots(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"file":"EFI/redhat/grub.cfg"}`:       "lies over the area for kernel arguments at byte ",

@@ -20,9 +20,9 @@ import (
 // Existing says what becomes of what the base already carries.
 type Existing uint8
 
-// The ways to treat a base that somebody customised before.
+// The ways to treat a base that was customised before.
 const (
-	// Refuse makes it an error: a machine must not boot with a config that nobody thought of.
+	// Refuse makes it an error: a machine must not boot with a config that the user does not know of.
 	Refuse Existing = iota
 	// Merge keeps it. Two Ignition configs become one by the rules of Ignition; a keyfile takes the
 	// place of one with the same name.

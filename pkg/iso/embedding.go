@@ -167,7 +167,7 @@ type resource struct {
 	Source string `json:"source"`
 }
 
-// configWeights looks into a config: "config.ign is too large" would help nobody.
+// configWeights lists what takes room in a config: the message "config.ign is too large" alone would not help.
 func configWeights(config []byte) []Weight {
 	var parsed struct {
 		Storage struct {

@@ -27,10 +27,9 @@ type minimal struct {
 	image *extent.Image // nil until then
 }
 
-// Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from
-// b: a few hundred KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its
-// root filesystem from rootfsURL (http, https or tftp). An empty URL leaves that to whoever adds the
-// kernel argument coreos.live.rootfs_url.
+// Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from b: a few hundred
+// KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its root filesystem from rootfsURL
+// (http, https or tftp). If the URL is empty, the caller adds the kernel argument coreos.live.rootfs_url.
 //
 // The first call for a base reads about 100 MB to verify the digest. A base that was customised has no
 // minimal ISO: the recipe is for the one as it was built, which AsBuilt gives. Where another tool
@@ -138,7 +137,7 @@ func (b *Base) assembleMinimal() (*extent.Image, *miniso.Recipe, error) {
 	return image, recipe, nil
 }
 
-// checkPristine refuses a base that somebody customised, in better words than "wrong digest".
+// checkPristine refuses a base that was customised, in better words than "wrong digest".
 func (b *Base) checkPristine() error {
 	held, err := b.contents()
 	if err != nil {
@@ -228,7 +227,7 @@ func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
 
 // checkRebuilt holds the image's files against the places that the recipe of its minimal ISO has.
 func (b *Base) checkRebuilt() error {
-	recipe, _ := b.recipe() // whoever needs one says why there is none
+	recipe, _ := b.recipe() // the callers that need one report why there is none
 	if recipe == nil {
 		return nil
 	}

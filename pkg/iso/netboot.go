@@ -147,7 +147,7 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 	}
 	magic := make([]byte, len(gzipMagic))
 	if n, _ := image.ReadAt(magic, 0); n < len(magic) || !bytes.Equal(magic, gzipMagic) {
-		return image, nil // whatever it is, it is no gzip stream
+		return image, nil // it is no gzip stream, of any kind
 	}
 	zipped, err := gzip.NewReader(image.Reader())
 	if err != nil {
@@ -175,8 +175,8 @@ func (n *Netboot) describeZ() error {
 	return nil
 }
 
-// unset is an iPXE setting that nobody sets: iPXE puts nothing in its place, but only after it has
-// looked for the words that mean something to it.
+// unset is an iPXE setting that is never set: iPXE puts nothing in its place, but only after it has looked for the
+// words that have a meaning for it.
 const unset = "${none}"
 
 // Script is the iPXE script that boots the machine from these URLs, in which iPXE's own settings

@@ -178,8 +178,8 @@ type initrd struct {
 	compression string
 }
 
-// readInitrd goes through all archives of the initrd. Where added is not nil it is told of every file
-// that a tool put there.
+// readInitrd goes through all archives of the initrd. If added is not nil, it is called for every file that a tool put
+// there.
 func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
 	var found initrd
 	content, err := b.file(initrdPath)

@@ -90,7 +90,7 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	var malformed *pflag.InvalidSyntaxError
 	switch {
 	case errors.As(err, &unknown) && OnlyHolds(command) && (command.HasParent() || len(a.wordsAfter(command)) > 0):
-		return UnknownSubcommand(command, a.wordsAfter(command)) // whose flag it is
+		return UnknownSubcommand(command, a.wordsAfter(command)) // the flag belongs to that command
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return Usagef("unknown flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
@@ -208,7 +208,7 @@ func Run(run func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, _ []string) error { return run(command.Context()) }
 }
 
-// NoArguments refuses whatever is no flag. What is probably the file gets its flag.
+// NoArguments refuses everything that is no flag. What is probably the file gets its flag.
 func NoArguments(command *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return nil

@@ -229,7 +229,7 @@ func (k *Kube) Contexts() []string {
 	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
-// CheckFlags refuses typed flags of the other backend: whoever typed them means that one.
+// CheckFlags refuses typed flags of the other backend: a user who typed them means that one.
 func (g *Globals) CheckFlags(backend string) error {
 	foreign, other := restFlags[:], BackendREST
 	if backend == BackendREST {

@@ -81,7 +81,7 @@ func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	return boot.Watch(MediaKeyFile(clusterDir), through, a.Clock)
 }
 
-// AccessText is a request for an image without its URL, which nobody else is to know.
+// AccessText is a request for an image without its URL, which must stay secret.
 func AccessText(a serve.Access) string {
 	host := a.Host
 	if host == "" {

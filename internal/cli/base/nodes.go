@@ -90,8 +90,8 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	return data, "of the service", selfContained("of the service", data)
 }
 
-// selfContained refuses a kubeconfig that runs programs or reads files. One that an installation
-// has made does not, and whoever gave it may not be trusted as far.
+// selfContained refuses a kubeconfig that runs programs or reads files. One that an installation has made does neither,
+// and the source of a kubeconfig may not be trusted to run programs here.
 func selfContained(from string, data []byte) error {
 	file, err := kubeconfig.Parse(from, data)
 	if err == nil {

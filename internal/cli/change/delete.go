@@ -261,7 +261,7 @@ func nothingDeleted(err error) error {
 	return &said
 }
 
-// deletion is what else is done about what is deleted, and told of it.
+// deletion is what else is done for a deletion, and how its steps are reported.
 func (o *changeOptions) deletion() install.DeleteOptions {
 	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Report: func(text string) { o.Say("%s", text) }}
 }

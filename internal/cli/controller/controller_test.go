@@ -31,7 +31,7 @@ type started struct {
 	serving    capi.Serving
 }
 
-// run runs a command line, with a management cluster that nobody asks anything.
+// run runs a command line, with a management cluster that is never called.
 func run(ctx context.Context, t *testing.T, env map[string]string, end error, args ...string) (*started, string, error) {
 	t.Helper()
 	var out, problems strings.Builder

@@ -149,7 +149,7 @@ func (l *live) read() error {
 // largestFile bounds a file of certificates, in bytes.
 const largestFile = 4 << 20
 
-// markOf stands for what the files of a connection hold.
+// markOf is a digest of what the files of a connection hold.
 func markOf(c base.Connection) ([sha256.Size]byte, error) {
 	sum := sha256.New()
 	for _, path := range []string{c.TokenFile, c.OfflineTokenFile, c.ClientSecretFile, c.CAFile} {

@@ -27,7 +27,7 @@ type bootedMachines struct {
 	*boot.Machines
 	report func(model.Event)
 	forget func() error
-	// carried is told once what the live image carries; nil where nobody is told.
+	// carried is called once with what the live image carries; may be nil.
 	carried func(names []string)
 }
 

@@ -22,7 +22,7 @@ type hostFlags struct {
 	Taints                                []string
 }
 
-// hostFlag is a flag, and the field of a file of kind Nodes that it stands for.
+// hostFlag is a flag, and the field of a file of kind Nodes that it sets.
 type hostFlag struct {
 	name, field, usage string
 	into               *string

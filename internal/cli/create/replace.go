@@ -27,7 +27,7 @@ type replaceOptions struct {
 	Yes      bool
 
 	old   string
-	auto  bool          // nobody has said the role of the new host
+	auto  bool          // the role of the new host was not given
 	whole *spec.Cluster // the file as it is
 }
 

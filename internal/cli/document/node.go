@@ -30,7 +30,7 @@ type Node struct {
 	// WaitsFor is what it waits for or what stands in its way.
 	WaitsFor string `json:"waitsFor,omitempty"`
 	Trouble  bool   `json:"trouble,omitempty"`
-	// Stranger says that no host has this name: somebody asks for a certificate by it.
+	// Stranger says that no host has this name: a machine asks for a certificate under it.
 	Stranger bool `json:"stranger,omitempty"`
 }
 

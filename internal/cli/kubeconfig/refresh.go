@@ -201,8 +201,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 	return err
 }
 
-// nodeKubeconfig is what a node of the control plane has, for whoever is root there. The
-// cluster renews it.
+// nodeKubeconfig is what a node of the control plane has, for root on that node. The cluster renews it.
 const nodeKubeconfig = "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-ext.kubeconfig"
 
 // asOld is the honest end where the service keeps what the installation made.

@@ -227,7 +227,7 @@ func (o *options) canAsk() bool {
 	return o.Globals.Backend == base.BackendHub || o.Globals.ServiceURL != ""
 }
 
-// nowhere is the fault that there is no kubeconfig, and nobody to ask for one.
+// nowhere is the fault that there is no kubeconfig, and no service to ask for one.
 func (o *options) nowhere(meant install.Target) error {
 	name, _ := nameOf(meant)
 	return &model.Fault{

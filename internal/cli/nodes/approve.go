@@ -222,9 +222,8 @@ func (o *approveOptions) asksFor(v model.RequestVerdict) bool {
 	return slices.Contains(o.Requests, v.Name)
 }
 
-// meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be
-// the answer to any: a request that nobody has made, or another node, or that a newer one of the
-// same kubelet took the place of.
+// meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be the answer to any: a
+// request that is not there, that is of another node, or that a newer one of the same kubelet has replaced.
 func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed) ([]model.RequestVerdict, error) {
 	hosts := map[string]bool{} // by the names that their nodes have
 	for _, id := range o.ids {

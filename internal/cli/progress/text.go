@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// checking stands for insufficient, which every install is for a moment.
+// checking is shown for insufficient, a status that every install has for a moment.
 const checking = "Checking"
 
 // sentence is an event in words, without time and advice; "" where a person learns nothing,

@@ -226,7 +226,7 @@ func providerManifests(folder string) (string, error) {
 	return folder, nil
 }
 
-// ended is an error, or that somebody has stopped the command.
+// ended is an error, or that the user has stopped the command.
 func (o *managementOptions) ended(ctx context.Context, err error) error {
 	if base.InterruptOf(ctx) != nil {
 		return base.Stopped(ctx, "simulator management", err)

@@ -20,7 +20,7 @@ const (
 	clusterName    = "lab"
 	clusterVersion = "4.20.32"
 
-	// pullSecretAndRelease are a pull secret for a registry that nobody asks, and the release as the hub knows it.
+	// pullSecretAndRelease are a pull secret for a registry that is never called, and the release as the hub knows it.
 	pullSecretAndRelease = `
 apiVersion: v1
 kind: Secret

@@ -164,8 +164,8 @@ func TestSourceTreeIsFoundFromWithin(t *testing.T) {
 	}
 }
 
-// TestFoldersAreOfOneRun: a second run in the folder of one that goes on touches nothing there, and a kubeconfig that is
-// somebody's own is not taken for one that an earlier run has left.
+// TestFoldersAreOfOneRun: a second run in the folder of one that goes on touches nothing there, and a user's own
+// kubeconfig is not taken for one that an earlier run has left.
 func TestFoldersAreOfOneRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "management")
 	leave, err := occupy(dir)

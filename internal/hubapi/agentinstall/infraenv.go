@@ -90,7 +90,7 @@ type BootArtifacts struct {
 	DiscoveryIgnitionURL string `json:"discoveryIgnitionURL"`
 }
 
-// InfraEnvDebugInfo are URLs for whoever looks into trouble. They hold tokens.
+// InfraEnvDebugInfo are URLs for debugging. They hold tokens.
 type InfraEnvDebugInfo struct {
 	// +optional
 	EventsURL                string `json:"eventsURL"`

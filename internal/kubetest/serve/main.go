@@ -1,6 +1,5 @@
-// Command serve runs an API server with the kinds of a hub, and nobody who looks
-// after them, until it is stopped: to try things out on. With --management it has the core of
-// Cluster API, too. The first time it builds the programs.
+// Command serve runs an API server with the kinds of a hub, and without their controllers, until it is stopped: to try
+// things out on. With --management it has the core of Cluster API, too. The first time it builds the programs.
 package main
 
 import (

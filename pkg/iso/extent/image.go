@@ -1,5 +1,5 @@
-// Package extent is content that is made of pieces of other content: a large
-// base file that nobody copies, with a few of its bytes replaced.
+// Package extent is content that is made of pieces of other content: a large base file that is not copied, with a few
+// of its bytes replaced.
 //
 // An Image is a list of extents. Each extent says where its bytes come from: a
 // range of a base, memory, or nothing but zeros. From that one list an image

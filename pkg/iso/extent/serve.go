@@ -16,16 +16,14 @@ import (
 // machines and resumed downloads ask for one.
 const maxRanges = 32
 
-// Meta is what Serve tells of an image beyond its bytes, and whom it tells of
-// the transfer.
+// Meta is what Serve sends about an image beside its bytes, and what it calls during the transfer.
 type Meta struct {
 	ETag        string // a strong entity tag with its quotes, as Tag makes it; "" for none
 	ContentType string // "" is application/octet-stream
 	Name        string // what a browser saves it as; "" says nothing
 	ModTime     time.Time
-	// Sent is told of each stretch of the image that the connection took, a
-	// mebibyte at most, before Serve returns, and never two at once: a write
-	// deadline can be moved on in it.
+	// Sent is called for each stretch of the image that the connection took, a mebibyte at most, before Serve returns,
+	// and never for two at once: a write deadline can be moved on in it.
 	Sent func(off, n int64)
 	// Failed is told why a transfer ended early: the client left, or the base
 	// could not be read.
@@ -133,8 +131,8 @@ func (w *response) send(src io.Reader) (int64, error) {
 }
 
 const (
-	// sendChunk is what is sent before it is told of: short enough that a slow
-	// client's progress is seen, long enough to cost no speed.
+	// sendChunk is how much is sent before it is reported: short enough that a slow client's progress is seen, long
+	// enough to cost no speed.
 	sendChunk = 1 << 20
 	// sendfileFrom is the length from which on sendfile, which has to find its
 	// position and flush what is buffered, is cheaper than copying the bytes.

@@ -52,7 +52,7 @@ type Config struct {
 	// the answer's beginning. It must have no Timeout: an image takes as long as it
 	// takes. Its redirect policy is replaced: none is followed from https to http.
 	Client *http.Client
-	// TLS is whom the cache's own client trusts; nil means the system's authorities.
+	// TLS says which authorities the cache's own client trusts; nil means the system's authorities.
 	TLS *tls.Config
 	// Clock times repetitions and uses; nil means the machine's.
 	Clock clock.Clock
@@ -132,7 +132,7 @@ func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File,
 		return nil, err
 	}
 	defer func() {
-		_ = remove(c.path(from.key, ".lock")) // while it is locked: nobody is misled; one that stays does no harm
+		_ = remove(c.path(from.key, ".lock")) // while it is locked, so that no process uses it by mistake; one that stays does no harm
 		mine.Close()
 	}()
 	// Who held the lock may have brought it.

@@ -200,8 +200,8 @@ func Kinds(content []byte) []string {
 	return kinds
 }
 
-// Secrets lists where a config holds secrets: in files, whatever their encoding,
-// units, users, URLs and headers, and in configs that it carries.
+// Secrets lists where a config holds secrets: in files of any encoding, units, users, URLs and headers, and in configs
+// that it carries.
 func Secrets(config []byte) []Secret {
 	var f finder
 	f.config(config, 0)

@@ -159,8 +159,8 @@ func checkModes(config types.Config, found *report.Report) {
 	}
 }
 
-// sensible reports whether anybody wants such a mode: the owner may read, nobody writes
-// or executes who may not read, and the farther ones may do no more than the nearer.
+// sensible reports whether such a mode makes sense: the owner may read, those who may not read may neither write nor
+// execute, group has no more rights than the owner, and others no more than the group.
 func sensible(mode int) bool {
 	owner, group, others := mode>>6&7, mode>>3&7, mode&7
 	for _, who := range []int{owner, group, others} {

@@ -54,8 +54,7 @@ func (i *iface) key() string {
 	return string(i.kind) + " " + i.name
 }
 
-// checkRules wants an interface for every routing rule, and one whose name is known
-// for iif.
+// checkRules requires an interface for every routing rule, and for iif an interface with a known name.
 func (r *reader) checkRules(s *State) {
 	for n := range s.rules {
 		rl := &s.rules[n]

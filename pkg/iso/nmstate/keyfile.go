@@ -13,9 +13,8 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)).
-// NetworkManager reads it only if nobody but root may: whoever writes it gives it
-// mode 0600.
+// Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)). NetworkManager reads it only if it is
+// readable by root alone: it has to be written with mode 0600.
 type Keyfile struct {
 	// Name of the file, ending in .nmconnection.
 	Name string
@@ -81,8 +80,8 @@ func (s *State) Physical() map[string]string {
 	return macs
 }
 
-// newWriter adds the physical interfaces that are named only by what stands on them,
-// and notes who is a port of whom.
+// newWriter adds the physical interfaces that are named only by interfaces on top of them, and records which interface
+// is a port of which.
 func newWriter(s *State) *writer {
 	w := &writer{
 		state: s, r: &reader{name: s.name}, interfaces: slices.Clone(s.interfaces),

@@ -110,8 +110,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What nmstate shows of a machine is taken, and told of with its place; so is what
-// goes with the machine and not with its network.
+// What nmstate shows of a machine is accepted, and reported with its place; so is what belongs to the machine and not
+// to its network.
 func TestIgnored(t *testing.T) {
 	data, err := os.ReadFile("testdata/production.yaml")
 	if err != nil {

@@ -16,7 +16,7 @@ func (o *object) iface() *iface {
 	name := o.text("name")
 	i := &iface{name: name.text, at: o.at, field: o.path}
 	if i.state = o.oneOf("state", up, down, absent, ignore); i.state == ignore {
-		i.kind = ethernet // whatever it is: nothing more is read of it
+		i.kind = ethernet // the kind is not known, and nothing more is read of it
 		clear(o.left)
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i

@@ -83,8 +83,7 @@ func (s *Server) fetched(host string) Fetch {
 	return iso.plus(net)
 }
 
-// sum is what was fetched of files of some kinds, with the sizes of those that
-// nobody asked for yet; e.mu is held.
+// sum is what was fetched of files of some kinds, with the sizes of those that were not asked for yet; e.mu is held.
 func (e *entry) sum(kinds ...Kind) Fetch {
 	var all Fetch
 	for _, kind := range kinds {

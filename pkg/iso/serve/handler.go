@@ -213,8 +213,8 @@ func path(kind Kind, id string) string {
 
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
-// bootPath is where machines ask for their scripts by MAC address. Its id is
-// nobody's: MAC addresses are no secret, and a script names the media.
+// bootPath is where machines ask for their scripts by MAC address. Its id belongs to no host, and is secret: MAC
+// addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
 type route struct {
@@ -289,8 +289,8 @@ func (s *Server) pick(e *entry, kind Kind) (*entry, *file) {
 const chainScript = "#!ipxe\n" +
 	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
 
-// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its digits:
-// iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
+// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, with any separators of its digits: iPXE's hexhyp format writes
+// hyphens, others colons, dots or nothing.
 func normalMAC(mac string) (string, error) {
 	bare := strings.NewReplacer(":", "", "-", "", ".", "").Replace(mac)
 	raw, err := hex.DecodeString(bare)

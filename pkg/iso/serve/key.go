@@ -49,7 +49,7 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// readPrivate reads a small file, if nobody but its owner can.
+// readPrivate reads a small file, if only its owner can read it.
 func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func (n namer) id(class class, name string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:idBytes]))
 }
 
-// sealed is what an id is looked up by: how long that takes says something about
-// this digest, which nobody can compute, and nothing about the id.
+// sealed is what an id is looked up by: how long that takes says something about this digest, which cannot be computed
+// without the key, and nothing about the id.
 func (n namer) sealed(id string) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, n.seal)
 	mac.Write([]byte(id))

@@ -161,8 +161,8 @@ func (m *misses) add(client netip.Addr, now time.Time) {
 	m.byClient[bucket] = of
 }
 
-// bucket is whom a client is counted with: by itself, an IPv6 client with all of
-// its /64, and new ones where there are too many as the zero prefix; m.mu is held.
+// bucket is the prefix that a client is counted with: an IPv4 client by itself, an IPv6 client with all of its /64, and
+// new ones where there are too many as the zero prefix; m.mu is held.
 func (m *misses) bucket(client netip.Addr) netip.Prefix {
 	bits := 64
 	if client = client.Unmap(); client.Is4() {

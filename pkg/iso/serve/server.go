@@ -41,8 +41,7 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Config says how a Server works. Network timeouts are the machine's own time,
-// whatever Clock says.
+// Config says how a Server works. Network timeouts use the machine's own time, not Clock.
 type Config struct {
 	// Key makes the ids in URLs; at least 16 random bytes (LoadKey).
 	Key []byte
@@ -56,7 +55,7 @@ type Config struct {
 	Expire time.Duration
 	// TLS is the certificate to serve HTTPS with; nil means HTTP.
 	TLS *tls.Certificate
-	// Access, if any, is told of every request when it is over, from many goroutines.
+	// Access, if any, is called for every request when it is over, from many goroutines.
 	Access func(Access)
 	// HostMetrics adds how far each host has come to /metrics, by its name.
 	HostMetrics bool

@@ -41,10 +41,9 @@ type Packer struct {
 	gzips sync.Pool
 }
 
-// Pack makes one compressed archive of the members: with gzip, and with xz where
-// gzip takes more than limit bytes. What cannot be made to fit is a *TooLarge. A
-// limit of 0 or less is none. The same members give the same bytes, in whatever
-// order they come; two of one name are an error. No members give no bytes.
+// Pack makes one compressed archive of the members: with gzip, and with xz where gzip takes more than limit bytes. What
+// cannot be made to fit is a *TooLarge. A limit of 0 or less is none. The same members give the same bytes, in any
+// order; two of one name are an error. No members give no bytes.
 func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression string, err error) {
 	if len(members) == 0 {
 		return nil, None, nil

@@ -45,7 +45,7 @@ var magics = []struct {
 // ErrTooMuch says that more would be unpacked than was asked for.
 var ErrTooMuch = errors.New("it unpacks to more than is taken")
 
-// Visit is told of every member, whose content can be read until it returns.
+// Visit is called for every member; the member's content can be read until it returns.
 type Visit func(h cpio.Header, content io.Reader) error
 
 // Walk reads all archives within the first size bytes of r, each with a
@@ -298,7 +298,7 @@ func xzEnd(r io.ReaderAt, start, size int64) (int64, error) {
 	return 0, p.err
 }
 
-// xzBlock goes over one block, of whose header one byte is read.
+// xzBlock skips one block, after the first byte of its header was read.
 func xzBlock(p *pieces, headerLength, check int64) {
 	end := p.at - 1 + headerLength
 	flags := p.take(1)[0]

@@ -272,7 +272,7 @@ func (v *Volume) readRockRidge() error {
 	return nil
 }
 
-// firstRecord reads the record of a directory that stands for itself.
+// firstRecord reads the record of a directory that describes the directory itself.
 func (v *Volume) firstRecord(dir record) (record, error) {
 	b, err := v.read(dir.offset(), SectorSize, "a directory's first sector")
 	if err != nil {

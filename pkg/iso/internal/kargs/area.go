@@ -40,8 +40,8 @@ type Area struct {
 	Limit int
 	// Files are the places, in the order of the image's description.
 	Files []File
-	// Damage says where the files contradict each other or their format. Such an
-	// image may boot with arguments that nobody wants; an edit needs Reset.
+	// Damage says where the files contradict each other or their format. Such an image may boot with arguments that
+	// were never intended; an edit needs Reset.
 	Damage []string
 }
 

@@ -32,8 +32,7 @@ const (
 
 var magic = [8]byte{'M', 'I', 'N', 'I', 'S', 'O'}
 
-// ErrEmpty is returned for a slot that nobody filled: images built before 2021-12, or without a
-// minimal ISO, carry zeros.
+// ErrEmpty is returned for an unfilled slot: images built before 2021-12, or without a minimal ISO, carry zeros.
 var ErrEmpty = errors.New("holds no recipe: this image was built without a minimal ISO")
 
 // Recipe says how the minimal ISO is made of the full one.

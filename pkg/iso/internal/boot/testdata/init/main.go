@@ -73,8 +73,8 @@ func embedded() []string {
 	return files
 }
 
-// loadModules loads what there is, in rounds, until a round loads nothing more:
-// so nobody has to know which stands on which.
+// loadModules loads what there is, in rounds, until a round loads nothing more: so the dependencies of modules need not
+// be known.
 func loadModules() {
 	left, _ := filepath.Glob("/mods/*.ko") // the pattern is right
 	for progress := true; progress; {
