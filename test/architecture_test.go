@@ -28,7 +28,7 @@ type wall struct {
 	onlyIn []string
 	// never are the packages that may not.
 	never []string
-	// except are imports that the wall lets through, whoever makes them.
+	// except are imports that the wall lets through, from any package.
 	except []string
 	// tests says that the wall holds for test files too.
 	tests bool
@@ -393,8 +393,8 @@ func TestTrialCompiles(t *testing.T) {
 	}
 }
 
-// TestDecisionsReadDownwards: no file of the decisions uses what stands in another that, by
-// whatever way round, uses what stands in it.
+// TestDecisionsReadDownwards: no file of the decisions uses a name of another file that uses, directly or through
+// others, a name of the first.
 func TestDecisionsReadDownwards(t *testing.T) {
 	uses := filesUsed(t, "../pkg/install/internal/decide")
 	if len(uses["decide.go"]) < 10 {

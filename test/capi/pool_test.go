@@ -44,9 +44,9 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own, whose machines the hub boots by
-// their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the pool each time. The
-// providers may act in that namespace and in the Cluster's, and in no other.
+// TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own. The hub boots the machines
+// of the pool by their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the
+// pool each time. The providers may act in that namespace and in the Cluster's, and in no other.
 func TestPoolElsewhere(t *testing.T) {
 	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub looks after both namespaces alone
 	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })

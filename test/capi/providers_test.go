@@ -107,8 +107,8 @@ func (r *rig) start() {
 	})
 }
 
-// onTime has the API server tell the time of the simulation, as one does whose hub dates its hosts by the same clock.
-// Else what the simulation has run ahead before the providers start is taken for a clock of its own.
+// onTime makes the API server report the time of the simulation, as if the hub dated its hosts by the same clock.
+// Otherwise the time that the simulation has run ahead before the providers start would look like a clock that differs.
 func (r *rig) onTime(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next, r.clock} })

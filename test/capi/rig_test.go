@@ -78,7 +78,7 @@ type rig struct {
 	media     string             // host and port where the providers hand on discovery images; "" for nowhere
 	scenario  *scenario.Scenario // the trouble that is made; nil for none
 	writes    *writes
-	accounts  map[capi.Provider]identity // as whom the providers run
+	accounts  map[capi.Provider]identity // the users that the providers run as
 	stop      func()                     // ends them
 }
 
@@ -109,7 +109,7 @@ func (r *rig) in(namespace string) *rig {
 	return &other
 }
 
-// clear takes away what a workload cluster has left on its API server, once nobody plays it any more.
+// clear removes what a workload cluster has left on its API server, once the cluster is no longer played.
 func (r *rig) clear() {
 	if r.site == nil {
 		return // nothing was begun

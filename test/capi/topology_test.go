@@ -26,7 +26,7 @@ const kubeVersion = "v1.33.32"
 
 // TestTopologyUpgrade upgrades a cluster that a ClusterClass describes, by one edit of its version. Cluster API asks
 // before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end. It begins with a
-// version that is less than kubelets say, as somebody writes it who does not know better.
+// version that is shorter than the one that kubelets report, as a user writes it who does not know that.
 func TestTopologyUpgrade(t *testing.T) {
 	r := newRig(t, 5, func(r *rig) {
 		r.Management = kubetest.StartManagement(t, kubetest.ManagementConfig{

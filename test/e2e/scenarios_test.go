@@ -116,8 +116,8 @@ func TestScenarioEndings(t *testing.T) {
 	}
 }
 
-// TestTokenExpires lets the token of a run expire: one that can be renewed is,
-// and nobody notices; another ends the run as not authorised.
+// TestTokenExpires lets the token of a run expire: one that can be renewed is, and the run goes on; another ends the
+// run as not authorised.
 func TestTokenExpires(t *testing.T) {
 	binary := build(t)
 	for name, renewable := range map[string]bool{"token-expires": false, "token-expires-renewable": true} {

@@ -101,7 +101,7 @@ func kubeconfigOf(t *testing.T, c *kubetest.Cluster) []byte {
 	return data
 }
 
-// runs is one run of a new process, in which somebody takes a member out of etcd that is asked for.
+// runs is one run of a new process. When it asks for a member to be removed from etcd, the test does that.
 func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

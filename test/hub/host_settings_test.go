@@ -22,8 +22,7 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// particularHosts is a compact cluster, one of whose hosts has everything that a host
-// of a usual cluster can have.
+// particularHosts is a compact cluster with one host that has everything that a host of a usual cluster can have.
 func particularHosts(t testing.TB) *spec.Cluster {
 	t.Helper()
 	const all = `
@@ -163,7 +162,7 @@ func parsed(value any) any {
 	return value
 }
 
-// wantSaid checks what the service was told of one host, and of the cluster.
+// wantSaid checks what was sent to the service for one host, and for the cluster.
 func wantSaid(t *testing.T, told map[string]any, said map[string]string) {
 	t.Helper()
 	settings, _ := told["cp-1"].(map[string]any)

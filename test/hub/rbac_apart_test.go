@@ -20,9 +20,8 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// apart is a hub where nobody looks after a cluster, so that all that is done to one
-// is done by oaictl, or by the test: in a moment, and always the same. The cluster has
-// an object of each kind.
+// apart is a hub without controllers for a cluster, so that all that is done to one is done by oaictl, or by the test:
+// in a moment, and always the same. The cluster has an object of each kind.
 func apart(t testing.TB) *site {
 	t.Helper()
 	const mac = `match: {mac: "52:54:00:00:06:00"}`

@@ -171,8 +171,8 @@ func seesAll() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"list"}}
 }
 
-// registersAndDeletes does what needs no waiting, on a hub where nobody looks after a
-// cluster, and deletes it if it has come so far. It gives what the deletion notes.
+// registersAndDeletes does what needs no waiting, on a hub without controllers for a cluster, and deletes it if it was
+// registered. It returns what the deletion reports.
 func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	t.Helper()
 	plane := x.plane(t)

@@ -34,7 +34,7 @@ func documentedRole(t testing.TB) role {
 	return r
 }
 
-// user is somebody who has a role in the site's namespace.
+// user is a user who has a role in the site's namespace.
 func (x *site) user(t testing.TB, r role) *kube.Config {
 	t.Helper()
 	name := "installer-" + x.namespace

@@ -63,7 +63,7 @@ type site struct {
 	client    dynamic.Interface
 	namespace string
 
-	heard func(install.Call) // is told of every call, too; may be nil
+	heard func(install.Call) // is called for every call, too; may be nil
 
 	fixture.Calls
 }
@@ -162,7 +162,7 @@ func (x *site) plane(t testing.TB) install.Backend {
 	return x.planeAs(t, x.kube)
 }
 
-// planeAs is a plane with the credentials of somebody.
+// planeAs is a plane with the credentials of a user.
 func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
 	plane, err := hubplane.New(hubplane.Config{

@@ -43,7 +43,7 @@ type attempt struct {
 	err    error
 }
 
-// says is everything that a person is told of the end.
+// says is everything that a person reads about the end.
 func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
@@ -90,7 +90,7 @@ func (x *site) detaches(t testing.TB, plane install.Backend) *attempt {
 	return a
 }
 
-// saved are the results in a folder. Nobody else may read them.
+// saved are the results in a folder. No other user may read them.
 func saved(t testing.TB, dir string) []string {
 	t.Helper()
 	names, err := fixture.Saved(dir)

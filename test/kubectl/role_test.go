@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedRole installs, looks at and deletes a cluster with no more than what
-// docs/hub-role.yaml allows, in a namespace that somebody else has made.
+// TestDocumentedRole installs, looks at and deletes a cluster with no more than what docs/hub-role.yaml allows, in a
+// namespace that an administrator has made.
 func TestDocumentedRole(t *testing.T) {
 	admin := newDesk(t)
 	admin.must(t, imageSet, "apply", "-f", "-")

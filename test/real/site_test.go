@@ -100,8 +100,8 @@ type site struct {
 	fixture.Calls
 }
 
-// open prepares a cluster of a name that nobody has, on a service: the given one, or a
-// simulated one of the test's own. Whatever becomes of it, it is deleted in the end.
+// open prepares a cluster with a name that no other has, on a service: the given one, or a simulated one of the test's
+// own. In any case it is deleted in the end.
 func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Scenario) *site {
 	t.Helper()
 	cluster.Metadata.Name += "-" + suffix(t)
@@ -135,7 +135,7 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 	return x
 }
 
-// suffix is what makes a name one that nobody has.
+// suffix is what makes a name unique.
 func suffix(t testing.TB) string {
 	t.Helper()
 	var random [3]byte

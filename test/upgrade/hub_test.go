@@ -161,11 +161,11 @@ func kinds() []schema.GroupVersionResource {
 	}
 }
 
-// namespacePlaceholder stands for the namespace in testdata.
+// namespacePlaceholder is in the place of the namespace in testdata.
 const namespacePlaceholder = "{namespace}"
 
-// restore makes the objects of a state in a namespace of its own. Each field belongs to
-// whom it belonged to, so that applying it anew is no conflict, and no write.
+// restore makes the objects of a state in a namespace of its own. Each field belongs to the field manager that it
+// belonged to, so that applying it again is no conflict, and no write.
 func restore(t *testing.T, left hubState) *apiServer {
 	t.Helper()
 	h := newAPIServer(t)
@@ -280,7 +280,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	return written, a
 }
 
-// writes are those to an API server: as whom, and what.
+// writes are those to an API server: by which user, and what.
 type writes struct {
 	next http.RoundTripper
 	mu   sync.Mutex

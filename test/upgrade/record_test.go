@@ -52,7 +52,7 @@ func (c testCase) record(t *testing.T) {
 	c.write(t, "states.json", stops)
 }
 
-// settles stands for the state to which a service comes by itself after some requests.
+// settles is in the place of the state that a service reaches by itself after some requests.
 const settles = "?"
 
 // settle sends requests, and finds out to which state the service comes then.

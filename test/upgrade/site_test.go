@@ -209,8 +209,7 @@ func (s state) reached(want state) bool {
 	return s.Cluster == want.Cluster && (len(want.Hosts) == 0 || slices.Equal(s.Hosts, want.Hosts))
 }
 
-// look reads the state of the service, and the ids that it has given. Each id is mapped to
-// the placeholder that stands for it in testdata.
+// look reads the state of the service, and the ids that it has given. Each id is mapped to its placeholder in testdata.
 func (s *site) look(ctx context.Context) (now state, ids map[string]string, err error) {
 	type object struct {
 		ID        string `json:"id"`

@@ -159,7 +159,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 		return err
 	case live == nil:
 		made := kube.Configuration(want, kube.Merge(map[string]any{}, want.Object))
-		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // under any name: the namespace is deleted with the last cluster that is in it
+		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // deleted with the last cluster in it
 		_, err = a.Apply(ctx, kube.Namespaces, nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:

@@ -231,7 +231,7 @@ func TestStall(t *testing.T) {
 func TestStallOfAPool(t *testing.T) {
 	synced, unsynced := conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("SpecSynced", "False", "InputError")
 	for name, test := range map[string]struct {
-		ours, spare, elsewhere map[string]any // condition of an Agent in a pool: of the cluster's, of one that is bound to no cluster, and of one of another cluster
+		ours, spare, elsewhere map[string]any // condition of an Agent in a pool that is bound to the cluster, to none, to another
 		reason, state          string         // UnsyncedAgents and ready unless given
 		stalls                 bool
 	}{
