@@ -36,7 +36,7 @@ type wall struct {
 	breach [2]string
 }
 
-// stops says whether a package may not import another.
+// stops reports whether a package may not import another.
 func (w wall) stops(pkg, imported string) bool {
 	imported = strings.TrimPrefix(imported, module+"/")
 	if !withinAny(w.imports, imported) || withinAny(w.except, imported) {

@@ -113,7 +113,7 @@ type StateEntry struct {
 	NeedsUser bool `json:"needsUser"`
 }
 
-// Own says whether it is a state as oaictl shows it, and not a status of the service.
+// Own reports whether it is a state as oaictl shows it, and not a status of the service.
 func (s StateEntry) Own() bool { return s.Name == s.Neutral }
 
 // StageEntry explains a stage: of a host's installation (subject host) or of

@@ -321,7 +321,7 @@ func choices(all []candidate, begun string) []string {
 	return out
 }
 
-// typeable says whether a shell takes a name as one word, and as nothing else.
+// typeable reports whether a shell takes a name as one word, and as nothing else.
 func typeable(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:", r)

@@ -157,8 +157,7 @@ func networked(c *spec.Cluster) model.Settings {
 	return settings
 }
 
-// UserManagedByPlatform says whether a cluster's platform, or its single node, has the
-// user manage the network.
+// UserManagedByPlatform reports whether a cluster's platform, or its single node, has the user manage the network.
 func UserManagedByPlatform(c *spec.Cluster) bool {
 	platform := c.Spec.Platform.Type
 	return c.SingleNode() || platform == spec.NoneType || platform == spec.External

@@ -99,7 +99,7 @@ func setNamed(object Fields, secret, name string, content any) error {
 	return setAll(object, Fields{name: content})
 }
 
-// IsMetal3 says whether the hub boots a host.
+// IsMetal3 reports whether the hub boots a host.
 func (h *Maker) IsMetal3(host *spec.Host) bool {
 	return h.Cluster.HubBoots(host)
 }

@@ -154,7 +154,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 	return came, nil
 }
 
-// begun says whether the service takes no more settings for a host.
+// begun reports whether the service takes no more settings for a host.
 func begun(state model.HostState) bool {
 	return slices.Contains([]model.HostState{
 		model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled,

@@ -39,8 +39,8 @@ func Check(overrides map[string]any) []Problem {
 	return nil
 }
 
-// Has says whether the service has a key in its install-config, such as "networking",
-// "networkType". The entries of lists and maps are looked through.
+// Has reports whether the service has a key in its install-config, such as "networking", "networkType". The entries of
+// lists and maps are looked through.
 func Has(keys ...string) bool {
 	at := reflect.TypeFor[InstallerConfigBaremetal]()
 	for _, key := range keys {

@@ -73,8 +73,7 @@ func IgnoredOf(c *spec.Cluster) model.Settings {
 	return model.Settings{model.SettingIgnoredValidations: model.ValueOf(list)}
 }
 
-// platformImplied says whether the service comes to the same platform by
-// itself, so that it need not be sent.
+// platformImplied reports whether the service comes to the same platform by itself, so that it need not be sent.
 func platformImplied(c *spec.Cluster) bool {
 	userManaged := c.Spec.Network.UserManaged != nil && *c.Spec.Network.UserManaged
 	switch c.Spec.Platform.Type {

@@ -64,12 +64,12 @@ func Differences(want, have model.Settings) []Difference {
 	return out
 }
 
-// Same says whether two values of a setting mean the same to a service.
+// Same reports whether two values of a setting mean the same to a service.
 func Same(setting model.Setting, want, have model.Value) bool {
 	return RuleOf(setting).same(want, have)
 }
 
-// TakesAway says whether what is there is emptied, or of a proxy a part of it.
+// TakesAway reports whether what is there is emptied, or of a proxy a part of it.
 func (d Difference) TakesAway() bool {
 	if d.Setting != model.SettingProxy {
 		return Empty(d.Want)
@@ -116,7 +116,7 @@ func WorthWriting(all []Difference) []Difference {
 	return all
 }
 
-// Empty says whether a value says that there is nothing.
+// Empty reports whether a value says that there is nothing.
 func Empty(v model.Value) bool {
 	switch v {
 	case "", `""`, "[]", "{}", "null", "false", "0":

@@ -79,12 +79,12 @@ func (n *Node) Get(key string) (*Node, bool) {
 	return nil, false
 }
 
-// Scalar says whether the node is one piece of text, a number or a truth value.
+// Scalar reports whether the node is one piece of text, a number or a truth value.
 func (n *Node) Scalar() bool {
 	return slices.Contains([]Kind{Bool, Int, Float, Text}, n.Kind)
 }
 
-// TooLarge says whether aliases make too much of the node, which has been reported.
+// TooLarge reports whether aliases make too much of the node, which has been reported.
 func (n *Node) TooLarge() bool { return n.size > maxNodes }
 
 // Problem is what is wrong with the YAML itself.

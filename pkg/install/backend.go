@@ -194,5 +194,5 @@ type Call struct {
 	Error    string
 }
 
-// Writes says whether the call was to change something.
+// Writes reports whether the call was to change something.
 func (c Call) Writes() bool { return c.Method != "GET" && c.Method != "WATCH" } //nolint:usestdlibvars // this package needs no net/http

@@ -160,7 +160,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, op
 	}
 }
 
-// isStatus says whether a service answered with a status.
+// isStatus reports whether a service answered with a status.
 func isStatus(err error, status int) bool {
 	fault, is := errors.AsType[*model.Fault](err)
 	return is && fault.Status == status

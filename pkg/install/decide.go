@@ -35,7 +35,7 @@ func (s Snapshot) Hosts() []model.NamedHost { return s.of.Hosts() }
 // InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
 func (s Snapshot) InfraEnv(host string) (model.InfraEnv, bool) { return s.of.InfraEnv(host) }
 
-// HasToBoot says whether a host of the file has still to boot its discovery image.
+// HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s Snapshot) HasToBoot(host string) bool { return s.of.HasToBoot(host) }
 
 // Reading names the hosts that may still read their images: of them the BMC had

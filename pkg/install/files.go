@@ -142,8 +142,8 @@ func ownerOf(auth string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// anothers says whether a folder holds another cluster's results: those that
-// differ from what read gives, and those of which it has none to compare with.
+// anothers reports whether a folder holds another cluster's results: those that differ from what read gives, and those
+// of which it has none to compare with.
 func anothers(auth string, read func(name string) ([]byte, error)) (bool, error) {
 	info, err := os.Lstat(auth)
 	switch {
@@ -226,8 +226,7 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, largestResult+1))
 }
 
-// isPrivate says whether its owner alone can read a file, and can. Windows says
-// nothing of that in a mode.
+// isPrivate reports whether its owner alone can read a file, and can. Windows says nothing of that in a mode.
 func isPrivate(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && (info.Mode().Perm() == 0o600 || runtime.GOOS == "windows")
@@ -345,8 +344,7 @@ func (client *Client) claim(ctx context.Context, desired *model.Desired, id stri
 	return err
 }
 
-// notThere says whether the service has no such result, has none yet, or is older than its
-// name.
+// notThere reports whether the service has no such result, has none yet, or is older than its name.
 func notThere(err error) bool {
 	fault, is := errors.AsType[*model.Fault](err)
 	return is && slices.Contains([]int{statusBadRequest, statusNotFound, statusConflict, statusUnprocessable}, fault.Status)

@@ -375,15 +375,15 @@ func (look *Look) lasts(told bool) time.Duration {
 	return seldom
 }
 
-// looksCostNothing says whether a look asks only a service that reports no change by itself, and that a plane asks only as
-// often as it bears. l.mu is held.
+// looksCostNothing reports whether a look asks only a service that reports no change by itself, and that a plane asks
+// only as often as it bears. l.mu is held.
 func (l *Loop) looksCostNothing() bool {
 	o := l.last.Observed
 	return l.client.notifier == nil && o != nil && o.Spoke == nil && len(o.Machines) == 0
 }
 
-// soon says whether the next step is the service's, and likely to come within moments: hosts were made what the file says, or
-// the installation was asked for. l.mu is held.
+// soon reports whether the next step is the service's, and likely to come within moments: hosts were made what the file
+// says, or the installation was asked for. l.mu is held.
 func (l *Loop) soon() bool {
 	o := l.last.Observed
 	if o == nil || o.Cluster == nil || !l.looksCostNothing() {

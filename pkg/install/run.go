@@ -101,7 +101,7 @@ type Condition struct {
 	Regardless bool
 }
 
-// waited says whether a wait is over: its condition holds, or it can hold no more.
+// waited reports whether a wait is over: its condition holds, or it can hold no more.
 func (r *run) waited(plan model.Plan) (ended bool, err error) {
 	observed := r.latest.Observed
 	degraded := plan.Verdict == model.VerdictDegraded

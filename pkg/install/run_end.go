@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// detached says whether a run that waits for nothing may leave: not while an
-// action is still to be tried again, and not without saying what it could not do.
+// detached reports whether a run that waits for nothing may leave: not while an action is still to be tried again, and
+// not without saying what it could not do.
 func (r *run) detached(plan model.Plan) (done bool, err error) {
 	retry := r.turns.refusalOf(plan)
 	if retry == nil {
@@ -159,7 +159,7 @@ func (r *run) lastEvent(result Result, err error) model.Event {
 	return event
 }
 
-// inserting says whether a BMC is at an insertion, which would end with the run.
+// inserting reports whether a BMC is at an insertion, which would end with the run.
 func inserting(o *model.Observed) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s model.MachineState) bool { return s.Inserting })
 }

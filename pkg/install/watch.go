@@ -269,9 +269,8 @@ func (w *watcher) stages(name string, before, now *model.Host) bool {
 	return true
 }
 
-// skippable says whether a host may pass from the stage before to the stage
-// after without this one: the registry is copied from appliance media only, and a host
-// that joins an installed cluster finds its control plane there.
+// skippable reports whether a host may pass from the stage before to the stage after without this one: the registry is
+// copied from appliance media only, and a host that joins an installed cluster finds its control plane there.
 func skippable(stage string, joins bool) bool {
 	return stage == "Copying registry data to disk" || joins && stage == "Waiting for control plane"
 }
@@ -388,7 +387,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 // withdrawn is how long something has to be out of the way before that is told: checks waver.
 const withdrawn = 30 * time.Second
 
-// goneFor says whether a blocker has been gone for long enough.
+// goneFor reports whether a blocker has been gone for long enough.
 func (w *watcher) goneFor(key string, now time.Time) bool {
 	if _, noted := w.left[key]; !noted {
 		w.left[key] = now

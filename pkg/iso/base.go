@@ -33,7 +33,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// IsNotLive says whether an error is of what is no live image at all, and not of a damaged one.
+// IsNotLive reports whether an error is of what is no live image at all, and not of a damaged one.
 func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
@@ -76,11 +76,11 @@ type Info struct {
 	Features map[string]any
 	// AreaBytes is how much room the Ignition area has, in bytes.
 	AreaBytes int64
-	// Growable says whether that room can be made larger: on all but s390x.
+	// Growable reports whether that room can be made larger: on all but s390x.
 	Growable bool
 	// KargsLimit is how long the kernel arguments may become, in bytes; 0 where they cannot be changed.
 	KargsLimit int
-	// Minimal says whether the image carries the recipe of its minimal ISO.
+	// Minimal reports whether the image carries the recipe of its minimal ISO.
 	Minimal bool
 }
 

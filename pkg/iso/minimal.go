@@ -222,7 +222,7 @@ func (b *Base) describeKargs(args string) ([]byte, error) {
 // Installer and the agent-based installer do. That is no damage, but there is no minimal ISO of it.
 var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not where they were built")
 
-// Rebuilt says whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
+// Rebuilt reports whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
 func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
 
 // checkRebuilt holds the image's files against the places that the recipe of its minimal ISO has.

@@ -84,7 +84,7 @@ func passingFaults() []faultKind {
 	}
 }
 
-// fromFile says whether a request is made of what cluster.yaml says.
+// fromFile reports whether a request is made of what cluster.yaml says.
 func (p place) fromFile() bool {
 	return p.method != http.MethodGet && !strings.Contains(p.path, "/actions/")
 }

@@ -188,7 +188,7 @@ func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	return a, notes
 }
 
-// stands says whether the hub as a whole has an object that is not being deleted.
+// stands reports whether the hub as a whole has an object that is not being deleted.
 func (x *site) stands(t testing.TB, kind schema.GroupVersionResource, name string) bool {
 	t.Helper()
 	u, err := x.client.Resource(kind).Get(t.Context(), name, metav1.GetOptions{})

@@ -79,7 +79,7 @@ func overREST(t testing.TB) backend {
 // as it is.
 func bare() backend { return backend{name: "hub without Hive", hub: true} }
 
-// simulated says whether the service is the simulator's.
+// simulated reports whether the service is the simulator's.
 func (b backend) simulated() bool { return b.service == "" }
 
 // site is a service of one backend, and one cluster that is to be installed there.

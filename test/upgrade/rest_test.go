@@ -92,7 +92,7 @@ func (s *site) plans(t *testing.T, dir string, left stop) {
 	}
 }
 
-// installed says whether the earlier build has written results.
+// installed reports whether the earlier build has written results.
 func (left stop) installed() bool { return left.AddNodes || left.Until.Cluster == "installed" }
 
 // reach sends what the earlier build sent, and waits until the state is there.
@@ -156,8 +156,8 @@ func writeOld(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// rewritten says whether a file in a folder is newer than what the earlier build left: any
-// file, or one of those names.
+// rewritten reports whether a file in a folder is newer than what the earlier build left: any file, or one of those
+// names.
 func rewritten(t *testing.T, dir string, names ...string) bool {
 	t.Helper()
 	for name := range filesIn(t, dir) {

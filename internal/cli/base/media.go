@@ -130,7 +130,7 @@ func (a *App) ForgetImagesOf(ctx context.Context, c *spec.Cluster) {
 	}
 }
 
-// IsURL says whether a location is a URL rather than a path.
+// IsURL reports whether a location is a URL rather than a path.
 func IsURL(location string) bool { return strings.Contains(location, "://") }
 
 // CheckSource refuses an image's location, or a digest, that can be none.

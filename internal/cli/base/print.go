@@ -113,7 +113,7 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...)}
 }
 
-// Is says whether an error is of a type, or has one of it in it.
+// Is reports whether an error is of a type, or has one of it in it.
 func Is[E error](err error) bool {
 	_, is := errors.AsType[E](err)
 	return is

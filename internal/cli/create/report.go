@@ -60,7 +60,7 @@ func (o *runOptions) report(result install.Result, log string, desired *model.De
 	return nil
 }
 
-// wasTold says whether an event of this run has said it already.
+// wasTold reports whether an event of this run has said it already.
 func (o *runOptions) wasTold(text string) bool {
 	return slices.ContainsFunc(o.told, func(message string) bool { return strings.Contains(message, text) })
 }

@@ -46,8 +46,8 @@ func doubtIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	return placed
 }
 
-// hasLogin says whether the pull secret has credentials for where a mirror lies; true
-// where the pull secret is not known here.
+// hasLogin reports whether the pull secret has credentials for where a mirror lies; true where the pull secret is not
+// known here.
 func hasLogin(c *spec.Cluster, mirror string) bool {
 	var secret struct {
 		Auths map[string]json.RawMessage `json:"auths"`

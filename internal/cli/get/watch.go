@@ -39,7 +39,7 @@ type listing[T any] struct {
 	name  func(T) string
 	table func([]T) printer.Table
 	gone  func(T) T
-	// standsFor says whether an item only announced another; nil where none does.
+	// standsFor reports whether an item only announced another; nil where none does.
 	standsFor func(before, now T) bool
 	shown     func(T) bool // nil for all
 	plain     func(T) T    // without what changes all the time; nil for as it is

@@ -228,7 +228,7 @@ type HostDisk struct {
 	IOPerf                  *DiskPerformance `json:"ioPerf,omitempty"`
 }
 
-// DiskEligibility says whether a disk can be installed on, and why not.
+// DiskEligibility reports whether a disk can be installed on, and why not.
 type DiskEligibility struct {
 	Eligible bool `json:"eligible,omitempty"`
 	// +required

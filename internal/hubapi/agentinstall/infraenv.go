@@ -60,7 +60,7 @@ type KernelArgument struct {
 	Value string `json:"value,omitempty"`
 }
 
-// AgentApproval says whether hosts have to be approved.
+// AgentApproval reports whether hosts have to be approved.
 type AgentApproval struct {
 	// +kubebuilder:default=false
 	AutoApprove bool `json:"autoApprove,omitempty"`

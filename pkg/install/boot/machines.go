@@ -214,7 +214,7 @@ func (m *Machines) refused() error {
 	return nil
 }
 
-// Needed says whether a host has still to boot its image, or has it in its drive.
+// Needed reports whether a host has still to boot its image, or has it in its drive.
 func (m *Machines) Needed(observed *model.Observed) bool {
 	if observed == nil {
 		return false

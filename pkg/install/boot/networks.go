@@ -41,7 +41,7 @@ func CheckNetworks(c *spec.Cluster) (notes []spec.Problem, err error) {
 	return notes, problems
 }
 
-// makesInitrd says whether a host boots an image of oaictl's own that holds its network.
+// makesInitrd reports whether a host boots an image of oaictl's own that holds its network.
 func makesInitrd(c *spec.Cluster, h *spec.Host) bool {
 	image := c.Spec.Boot.Image
 	if h.Discovery != nil {

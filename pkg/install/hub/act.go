@@ -277,7 +277,7 @@ func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstruc
 	return nil
 }
 
-// isNeeded says whether an object of the file has to be applied for the settings that change.
+// isNeeded reports whether an object of the file has to be applied for the settings that change.
 func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
 	has := func(settings ...model.Setting) bool {
 		return slices.ContainsFunc(settings, func(s model.Setting) bool { _, there := a.action.Settings[s]; return there })

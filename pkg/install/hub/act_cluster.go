@@ -171,8 +171,8 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 	return nil
 }
 
-// usedAsIs says whether an object of others is used as it is: an InfraEnv that is
-// bound to the cluster, and a BareMetalHost that boots the same machine.
+// usedAsIs reports whether an object of others is used as it is: an InfraEnv that is bound to the cluster, and a
+// BareMetalHost that boots the same machine.
 func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case hubapi.KindInfraEnv:

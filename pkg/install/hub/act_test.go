@@ -113,7 +113,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// preserves says whether nodes run on when their ClusterDeployment is deleted.
+// preserves reports whether nodes run on when their ClusterDeployment is deleted.
 func (s *stage) preserves() bool {
 	s.Helper()
 	is, _, _ := unstructured.NestedBool(s.get(kube.ClusterDeployments, s.namespace).Object, "spec", "preserveOnDelete")

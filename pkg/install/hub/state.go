@@ -123,7 +123,7 @@ func (c condition) isTrue() bool     { return c.Status == metav1.ConditionTrue }
 func (c condition) isFalse() bool    { return c.Status == metav1.ConditionFalse }
 func (c condition) since() time.Time { return c.LastTransitionTime.Time }
 
-// metadataComplete says whether all is there by which Hive takes a cluster for installed.
+// metadataComplete reports whether all is there by which Hive takes a cluster for installed.
 func metadataComplete(m *hive.ClusterMetadata) bool {
 	return hasPassword(m) && m.ClusterID != "" && m.InfraID != "" && m.AdminKubeconfigSecretRef.Name != ""
 }

@@ -116,7 +116,7 @@ func (i insertBody) body(image string, patch bool) map[string]any {
 	return body
 }
 
-// notUnderstood says whether a BMC refused how it was asked, not what.
+// notUnderstood reports whether a BMC refused how it was asked, not what.
 func notUnderstood(err error) bool {
 	var status *common.Error
 	return errors.As(err, &status) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status.HTTPReturnedStatusCode)

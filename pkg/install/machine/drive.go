@@ -63,7 +63,7 @@ func lastPart(text string) string {
 	return ""
 }
 
-// nextReset says whether iLO will boot from the drive at the next reset.
+// nextReset reports whether iLO will boot from the drive at the next reset.
 func (d *drive) nextReset() (set, known bool) {
 	if d.OEM.Hpe == nil || d.OEM.Hpe.BootOnNextServerReset == nil {
 		return false, false

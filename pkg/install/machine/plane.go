@@ -177,7 +177,7 @@ func (p *Plane) withFailure(host string, state model.MachineState) model.Machine
 	return state
 }
 
-// isDone says whether a machine is as an action wants it. Another program may have made it so.
+// isDone reports whether a machine is as an action wants it. Another program may have made it so.
 func isDone(kind model.Kind, state model.MachineState) bool {
 	switch kind {
 	case model.InsertMedia:
@@ -264,7 +264,7 @@ func (p *Plane) settle(host string, kind model.Kind, err error) {
 	}
 }
 
-// awaits says whether a machine does not show yet how it was switched.
+// awaits reports whether a machine does not show yet how it was switched.
 func (p *Plane) awaits(host string, shown model.Power) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

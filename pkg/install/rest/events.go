@@ -230,7 +230,7 @@ const (
 	mostPreparationNews = 200
 )
 
-// concernsPreparation says whether an event belongs to the story of the preparations.
+// concernsPreparation reports whether an event belongs to the story of the preparations.
 func concernsPreparation(e *install.ServiceEvent) bool {
 	switch e.Name {
 	case eventPreparationFailed, eventCancelled, eventReset:
@@ -347,7 +347,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// attempted says whether a cluster that can be installed was, or is being, prepared.
+// attempted reports whether a cluster that can be installed was, or is being, prepared.
 func attempted(c *model.Cluster) bool {
 	switch c.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:

@@ -72,8 +72,8 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	})
 }
 
-// isOrphan says whether an InfraEnv is of no use any more: its cluster was deleted, and
-// it has no hosts. A service does not delete it with the cluster, and binds it to no other.
+// isOrphan reports whether an InfraEnv is of no use any more: its cluster was deleted, and it has no hosts. A service
+// does not delete it with the cluster, and binds it to no other.
 func (p *Plane) isOrphan(ctx context.Context, env *model.InfraEnv) (bool, error) {
 	switch _, err := p.getCluster(ctx, env.ClusterID); {
 	case transport.Gone(err):

@@ -146,8 +146,8 @@ func (p *Plane) readDue(ctx context.Context, w *watch, least urgency, content bo
 	return nil
 }
 
-// affordable says whether something that was last read at that time, and is to
-// be read so far apart, may be read for an event.
+// affordable reports whether something that was last read at that time, and is to be read so far apart, may be read for
+// an event.
 func (w *watch) affordable(last time.Time, space time.Duration) bool {
 	now := w.now()
 	if now.Sub(last) < space {
@@ -194,7 +194,7 @@ func (w *watch) probeDue() bool {
 	return since >= every && w.may(1, now)
 }
 
-// clusterProbeDue says whether the cluster's events are due beside those of pools.
+// clusterProbeDue reports whether the cluster's events are due beside those of pools.
 func (w *watch) clusterProbeDue() bool {
 	now := w.now()
 	return !w.hasPool() || w.polled || w.log.due || now.Sub(w.changed) < soonTime || now.Sub(w.log.clusterProbed) >= besidePools
@@ -221,12 +221,12 @@ func (w *watch) refreshDue() {
 	}
 }
 
-// hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
+// hasPool reports whether hosts may come from an InfraEnv that is bound to no cluster.
 func (w *watch) hasPool() bool { return len(w.pools()) > 0 }
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
 
-// askIgnored says whether the look that begins wants to know which may fail.
+// askIgnored reports whether the look that begins wants to know which may fail.
 func (w *watch) askIgnored(asks bool) {
 	if asks && !w.asksIgnored {
 		w.request(overdue, ignoredChecks)

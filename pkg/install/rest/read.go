@@ -151,7 +151,7 @@ func (p *Plane) listClusters(ctx context.Context, op, on string) ([]objects.Clus
 	}, wholeCluster)
 }
 
-// wholeCluster says whether a record in a list has what every cluster has.
+// wholeCluster reports whether a record in a list has what every cluster has.
 func wholeCluster(wire *objects.Cluster) (objects.Cluster, bool) {
 	return *wire, wire.ID != nil && wire.Status != nil
 }

@@ -366,7 +366,7 @@ func (w *watch) boundElsewhere() []model.HostElsewhere {
 	return out
 }
 
-// settled says whether a host in this state has sent its inventory.
+// settled reports whether a host in this state has sent its inventory.
 func settled(state model.HostState) bool {
 	switch state {
 	case model.HostDiscovering, model.HostDisconnected, model.HostBinding, model.HostReleasing, model.HostResetting, model.HostUnbound:

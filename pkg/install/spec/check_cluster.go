@@ -80,7 +80,7 @@ func (c *Cluster) version() (major, minor int, known bool) {
 	return major, minor, errMajor == nil && errMinor == nil
 }
 
-// olderThan says whether it is known to be older than 4.minor.
+// olderThan reports whether it is known to be older than 4.minor.
 func (c *Cluster) olderThan(minor int) bool {
 	major, is, known := c.version()
 	return known && major == 4 && is < minor

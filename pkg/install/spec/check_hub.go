@@ -75,7 +75,7 @@ func (c Classification) Name() string {
 	}, c.Label+"-"+c.Value), "-")
 }
 
-// HubBoots says whether a hub boots a host of the cluster, through a BareMetalHost.
+// HubBoots reports whether a hub boots a host of the cluster, through a BareMetalHost.
 func (c *Cluster) HubBoots(h *Host) bool {
 	return c.Spec.Boot.Method == BootMetal3 && h.BMC != nil && h.Match.Agent == ""
 }

@@ -40,7 +40,7 @@ func (c *Cluster) ovnNetworks() []ovnNetwork {
 	return append(list, ovnNetwork{[]string{"gatewayConfig.ipv4.internalMasqueradeSubnet"}, masquerade4}, ovnNetwork{[]string{"gatewayConfig.ipv6.internalMasqueradeSubnet"}, masquerade6})
 }
 
-// usesOVN says whether the network plug-in is OVN-Kubernetes.
+// usesOVN reports whether the network plug-in is OVN-Kubernetes.
 func (c *Cluster) usesOVN() bool {
 	return c.Spec.Network.Type == ovnKubernetes || c.Spec.Network.Type == "" && !c.olderThan(minorOVN)
 }

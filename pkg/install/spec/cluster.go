@@ -134,8 +134,7 @@ type Platform struct {
 	External *ExternalPlatform `yaml:"external,omitempty" json:"external,omitempty"`
 }
 
-// onOracleCloud says whether the platform is Oracle's cloud, which starts machines
-// from the minimal image only.
+// onOracleCloud reports whether the platform is Oracle's cloud, which starts machines from the minimal image only.
 func (p *Platform) onOracleCloud() bool {
 	return p.Type == External && p.External != nil && p.External.Name == "oci"
 }

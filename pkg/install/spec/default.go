@@ -199,7 +199,7 @@ func (c *Cluster) RequiredWorkers() int {
 	return valueOf(cmp.Or(c.Spec.Topology.Required.Workers, c.Spec.Topology.Workers))
 }
 
-// SingleNode says whether the cluster is one machine when it is installed.
+// SingleNode reports whether the cluster is one machine when it is installed.
 func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.OnlyAdds() }
 
 // valueOf is what a pointer leads to, and the zero value for nil.

@@ -57,7 +57,7 @@ func (s *Source) Secret() Secret {
 	return s.content
 }
 
-// IsZero says whether the source names nothing.
+// IsZero reports whether the source names nothing.
 func (s *Source) IsZero() bool {
 	return s == nil || (s.kinds() == 0 && !s.given)
 }
@@ -140,7 +140,7 @@ func (c *Credentials) Login() (user string, password Secret, ok bool) {
 	return c.user, c.password, true
 }
 
-// IsZero says whether the credentials name nothing.
+// IsZero reports whether the credentials name nothing.
 func (c *Credentials) IsZero() bool {
 	if c == nil {
 		return true
@@ -230,7 +230,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero says whether there is no secret, or an empty one.
+// IsZero reports whether there is no secret, or an empty one.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
 // Equal compares two secrets in constant time.

@@ -78,8 +78,8 @@ func (d *download) recall(ctx context.Context) error {
 	return err
 }
 
-// resumable says whether later bytes are sure to belong to those in part: by the
-// server's word, or because the whole will be checked.
+// resumable reports whether later bytes are sure to belong to those in part: by the server's word, or because the whole
+// will be checked.
 func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
 
 func (d *download) restart() error {

@@ -254,7 +254,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return "the server answers " + e.Status }
 
-// passing says whether the same request may succeed a little later.
+// passing reports whether the same request may succeed a little later.
 func passing(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {

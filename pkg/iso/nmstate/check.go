@@ -240,8 +240,8 @@ func (r *reader) checkRoute(s *State, rt *route) {
 	}
 }
 
-// onLink says whether a gateway can be reached without another. What the network
-// gives is not known here, so that an interface with DHCP may reach any.
+// onLink reports whether a gateway can be reached without another. What the network gives is not known here, so that an
+// interface with DHCP may reach any.
 func (s *State) onLink(i *iface, f *family, gateway netip.Addr) bool {
 	if f.dynamic() || gateway.IsLinkLocalUnicast() {
 		return true

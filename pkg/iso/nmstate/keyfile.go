@@ -265,8 +265,8 @@ func (w *writer) profile(i *iface) []byte {
 	return []byte(s.String())
 }
 
-// ownAddresses says whether a port has addresses all the same: one of a routing table,
-// and one that Open vSwitch gives the machine.
+// ownAddresses reports whether a port has addresses all the same: one of a routing table, and one that Open vSwitch
+// gives the machine.
 func (i *iface) ownAddresses(controller *iface) bool {
 	return controller.kind == vrfKind || i.kind == ovsInterfaceKind && i.peer == ""
 }

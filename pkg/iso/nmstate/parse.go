@@ -232,8 +232,8 @@ const (
 	loopback         kind = "loopback" // no profile is made of it
 )
 
-// device says whether the kernel has a device of the kind. A switch of Open vSwitch
-// is none, and often has the name of an interface of its own.
+// device reports whether the kernel has a device of the kind. A switch of Open vSwitch is none, and often has the name
+// of an interface of its own.
 func (k kind) device() bool { return k != ovsBridgeKind && k != ovsPortKind }
 
 // What an interface is to be. One that is down keeps a profile that is not
@@ -337,7 +337,7 @@ type family struct {
 	settings       settings // for leases and addresses that the machine makes
 }
 
-// dynamic says whether the network gives addresses, static whether the document does.
+// dynamic reports whether the network gives addresses, static whether the document does.
 func (f *family) dynamic() bool { return f.enabled && (f.dhcp || f.autoconf) }
 func (f *family) static() bool  { return f.enabled && len(f.addresses) > 0 }
 

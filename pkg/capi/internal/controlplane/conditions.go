@@ -151,7 +151,7 @@ func (s *scope) missingTemplate() string {
 	return ref.Kind + " " + ref.Name + " does not exist"
 }
 
-// showRollout says whether Machines are replaced because they differ.
+// showRollout reports whether Machines are replaced because they differ.
 func (s *scope) showRollout() {
 	d := &s.kept.decision
 	leaving := slices.ContainsFunc(s.kept.held, func(h held) bool { return s.purpose(&h) == forRollout })
@@ -191,8 +191,8 @@ func (s *scope) notRolling() string {
 	return count + ", and stay: spec.rollout.strategy.type is OnDelete, and spec.rollout.after says no time that has passed"
 }
 
-// showRemediation says whether unhealthy Machines are replaced. While a person has to take a member out of
-// etcd, they are not.
+// showRemediation reports whether unhealthy Machines are replaced. While a person has to take a member out of etcd,
+// they are not.
 func (s *scope) showRemediation() {
 	if text := s.required(forRemediation); text != "" {
 		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, controlplanev1.EtcdMemberRemovalRequiredReason, text)

@@ -129,7 +129,7 @@ const (
 	hookTimeout     = 20
 )
 
-// UpdateMachine says whether a Machine has come to what it is to be.
+// UpdateMachine reports whether a Machine has come to what it is to be.
 func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.UpdateMachineRequest, response *runtimehooksv1.UpdateMachineResponse) {
 	response.Status, response.RetryAfterSeconds = runtimehooksv1.ResponseStatusSuccess, 0
 	desired := &request.Desired.Machine

@@ -277,7 +277,7 @@ func keys(a, b map[string]any) iter.Seq[string] {
 	return maps.Keys(all)
 }
 
-// same says whether two values of fields are the same.
+// same reports whether two values of fields are the same.
 func same(a, b any) bool {
 	if equality.Semantic.DeepEqual(a, b) {
 		return true
@@ -285,7 +285,7 @@ func same(a, b any) bool {
 	return isEmpty(a) && isEmpty(b)
 }
 
-// isEmpty says whether a value means the same as none.
+// isEmpty reports whether a value means the same as none.
 func isEmpty(value any) bool {
 	text, err := json.Marshal(value)
 	return err == nil && slices.Contains([]string{"null", "{}", "[]", `""`, "false", "0"}, string(text))

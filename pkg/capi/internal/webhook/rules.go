@@ -101,7 +101,7 @@ func (w *wanted) told(p spec.Problem) *field.Error {
 	return invalidAt(at, text)
 }
 
-// leftToOthers says whether another object may make a problem go away.
+// leftToOthers reports whether another object may make a problem go away.
 func (w *wanted) leftToOthers(p spec.Problem) bool {
 	n := w.cluster.Spec.Network
 	switch {

@@ -194,7 +194,7 @@ func without(errs, others field.ErrorList) field.ErrorList {
 	return rest
 }
 
-// triedOut says whether a request is a topology's, which asks what would become of a template.
+// triedOut reports whether a request is a topology's, which asks what would become of a template.
 func triedOut(ctx context.Context, object client.Object) bool {
 	request, err := admission.RequestFromContext(ctx)
 	return err == nil && topology.IsDryRunRequest(request, object)

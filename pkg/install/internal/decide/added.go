@@ -96,8 +96,7 @@ func (p *planner) addNodes() {
 	p.notAdded(failed)
 }
 
-// incomplete says whether a host of the file is not part of the cluster, beside
-// those that are left alone.
+// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
 func (p *planner) incomplete(alone []*spec.Host) bool {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]

@@ -36,8 +36,7 @@ func (p *planner) approveUnnamed(h *model.Host) {
 	})
 }
 
-// asksApproval says whether the host's service installs only hosts that were
-// approved.
+// asksApproval reports whether the host's service installs only hosts that were approved.
 func asksApproval(h *model.Host) bool {
 	_, asks := h.Settings[model.SettingApproved]
 	return asks
@@ -120,7 +119,7 @@ func (p *planner) enrolledTrouble() bool {
 	return found
 }
 
-// hasRegistered says whether a machine with a MAC address has registered.
+// hasRegistered reports whether a machine with a MAC address has registered.
 func (p *planner) hasRegistered(mac string) bool {
 	has := func(nic model.Interface) bool { return mac != "" && setting.MAC(nic.MAC) == setting.MAC(mac) }
 	return slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return slices.ContainsFunc(h.Inventory.Interfaces, has) })

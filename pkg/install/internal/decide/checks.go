@@ -155,8 +155,8 @@ func (p *planner) silent(cause diagnose.Cause) bool {
 // node a machine network, that lie in no network of the hosts.
 const reasonNetworks = "VIPOutsideHostNetworks"
 
-// ofNetworks says whether a validation fails where the virtual addresses are in no network of a
-// host: the service takes the machine network from the host whose network has them.
+// ofNetworks reports whether a validation fails where the virtual addresses are in no network of a host: the service
+// takes the machine network from the host whose network has them.
 func ofNetworks(validation string) bool {
 	switch validation {
 	case "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr", "belongs-to-machine-cidr", "api-vips-valid", "ingress-vips-valid":
@@ -165,7 +165,7 @@ func ofNetworks(validation string) bool {
 	return false
 }
 
-// differ says whether a cause follows from networks that differ, which is told in terms of the file.
+// differ reports whether a cause follows from networks that differ, which is told in terms of the file.
 func (p *planner) differ(cause diagnose.Cause) bool {
 	told := func(b model.Blocker) bool { return b.Reason == reasonNetworks }
 	return ofNetworks(cause.ID) && slices.ContainsFunc(p.plan.Blockers, told)

@@ -199,7 +199,7 @@ func Explain(desired *model.Desired, observed *model.Observed, host string) mode
 	return p.plan
 }
 
-// AddingHosts says whether hosts are being added to an installed cluster.
+// AddingHosts reports whether hosts are being added to an installed cluster.
 func AddingHosts(observed *model.Observed) bool {
 	cluster := observed.Cluster
 	return cluster != nil && cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(observed.Hosts, func(h model.Host) bool {

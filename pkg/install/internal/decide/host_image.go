@@ -105,8 +105,8 @@ func (p *planner) latePlans() []model.InfraEnvPlan {
 	return p.intended
 }
 
-// madeLate says whether an InfraEnv is not one that the cluster was installed with, or
-// is a pool, which belongs to no cluster.
+// madeLate reports whether an InfraEnv is not one that the cluster was installed with, or is a pool, which belongs to
+// no cluster.
 func (p *planner) madeLate(env *model.InfraEnv) bool {
 	done := p.cluster.InstallCompleted
 	return env.ClusterID == "" || done.IsZero() || !env.Created.Before(done)

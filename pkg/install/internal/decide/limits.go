@@ -17,9 +17,8 @@ import (
 // many fail for a while and pass.
 const fileWithin = 5 * time.Minute
 
-// limit says whether a loop ends with this plan, and if not, when it would. What
-// begins to stand, or to be waited for, counts from when the loop first saw it, or
-// from the service's own date where that is later.
+// limit reports whether a loop ends with this plan, and if not, when it would. What begins to stand, or to be waited
+// for, counts from when the loop first saw it, or from the service's own date where that is later.
 func (p *planner) limit() {
 	plan := &p.plan
 	if code, ended := EndCode(plan.Verdict); ended {
@@ -102,7 +101,7 @@ func (p *planner) othersGoOn(b *model.Blocker) bool {
 		})
 }
 
-// over says whether something has stood for too long.
+// over reports whether something has stood for too long.
 func (p *planner) over(key string, since time.Time, within time.Duration) bool {
 	first := cmp.Or(p.memory.Standing[key], p.memory.LastObserved)
 	if own := since.Add(-p.memory.Ahead); own.After(first) {
@@ -111,7 +110,7 @@ func (p *planner) over(key string, since time.Time, within time.Duration) bool {
 	return p.reached(first.Add(within))
 }
 
-// reached says whether a limit is reached, and keeps the nearest one that is not.
+// reached reports whether a limit is reached, and keeps the nearest one that is not.
 func (p *planner) reached(limit time.Time) bool {
 	if !p.memory.LastObserved.Before(limit) {
 		return true

@@ -30,7 +30,7 @@ const (
 	reasonNotBooted  = "AgentNotCalled"
 )
 
-// toBoot says whether a host of the file has still to boot the discovery image.
+// toBoot reports whether a host of the file has still to boot the discovery image.
 func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.ByName[want.Name]
 	switch {
@@ -46,14 +46,14 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	return false
 }
 
-// waitsForBoot says whether a host was reset or released after it had left the
-// discovery image, so that it has to be booted from it again.
+// waitsForBoot reports whether a host was reset or released after it had left the discovery image, so that it has to be
+// booted from it again.
 func waitsForBoot(h *model.Host) bool {
 	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
-// pastBoot says whether a host must not boot the discovery image again: it runs
-// from its disk or is about to, or nothing more is installed.
+// pastBoot reports whether a host must not boot the discovery image again: it runs from its disk or is about to, or
+// nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
 	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
 	have := p.matches.ByName[want.Name]
@@ -437,7 +437,7 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 	return ask, phases
 }
 
-// settled says whether nothing is left to do to a machine that has booted.
+// settled reports whether nothing is left to do to a machine that has booted.
 func settled(s model.MachineState) bool {
 	if s.Trouble != "" || s.Inserting || s.BootStays {
 		return false

@@ -51,9 +51,8 @@ func (p *planner) remember() {
 	p.plan.Actions = kept
 }
 
-// repeated says whether an action was carried out only just now, and is not to
-// be again: the service needs a while to show it or, if it never does, does
-// not keep it. Without this a difference that nothing removes would be written
+// repeated reports whether an action was carried out only just now, and is not to be again: the service needs a while
+// to show it or, if it never does, does not keep it. Without this a difference that nothing removes would be written
 // for ever.
 func (p *planner) repeated(a model.Action) bool {
 	s, known := p.memory.Done[a.Key]

@@ -68,7 +68,7 @@ func (p *planner) act(a model.Action) {
 // again: the cause, a quota or a permission, may have been cured, and no event reports that.
 const reconsiderAfter = 10 * time.Minute
 
-// rests says whether what was refused is not to be tried at present.
+// rests reports whether what was refused is not to be tried at present.
 func (p *planner) rests(r model.Refusal) bool {
 	if r.Permanent {
 		return !p.desired.Options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
@@ -104,15 +104,13 @@ func (p *planner) kubeconfigFlag() string {
 	return "--kubeconfig " + names.Quoted(cmp.Or(p.desired.Options.ClusterKubeconfig, p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }
 
-// later says whether a host is one that the cluster is installed without, however
-// long it takes.
+// later reports whether a host is one that the cluster is installed without, however long it takes.
 func (p *planner) later(name string) bool {
 	first := p.whole.AtInstall()
 	return first != p.whole && first.Host(name) == nil
 }
 
-// slow says whether a blocker is that something takes too long, and no more is
-// known.
+// slow reports whether a blocker is that something takes too long, and no more is known.
 func slow(b model.Blocker) bool {
 	return b.Reason == "StageTimedOut" || b.Reason == "FinalizingTimedOut"
 }
@@ -331,7 +329,7 @@ func normaliseAddress(text string) string {
 	return address.Unmap().String()
 }
 
-// identifies says whether a machine is the one that match describes.
+// identifies reports whether a machine is the one that match describes.
 func (m *Matches) identifies(match *spec.Match, host *model.Host) bool {
 	known, fits := 0, true
 	check := func(want string, same bool) {
@@ -359,7 +357,7 @@ func sameAddress(a, b string) bool {
 	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
 }
 
-// boundToAnother says whether a machine is bound to another cluster.
+// boundToAnother reports whether a machine is bound to another cluster.
 func boundToAnother(o *model.Observed, h *model.Host) bool {
 	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }

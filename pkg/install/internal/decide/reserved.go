@@ -8,8 +8,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// isReserved says whether a host of the file is one of a pool that was reserved for it, and runs the
-// pool's image already.
+// isReserved reports whether a host of the file is one of a pool that was reserved for it, and runs the pool's image
+// already.
 func isReserved(want *spec.Host) bool { return want != nil && want.Match.Agent != "" }
 
 // awaitReserved tells of a reserved host that the service does not have, or that is not what else

@@ -114,8 +114,8 @@ func (p *planner) runningStage(h *model.Host) {
 	}
 }
 
-// stuck says whether a host has been in its stage for too long: the service's
-// own word for it, or else the stage's budget.
+// stuck reports whether a host has been in its stage for too long: the service's own word for it, or else the stage's
+// budget.
 func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
 	began := h.Progress.Updated
 	if began.IsZero() {

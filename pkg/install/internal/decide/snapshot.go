@@ -52,7 +52,7 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	return s.planner.envOf(host)
 }
 
-// HasToBoot says whether a host of the file has still to boot its discovery image.
+// HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s *Snapshot) HasToBoot(host string) bool {
 	want := s.planner.spec.Host(host)
 	return s.planner.cluster != nil && want != nil && s.planner.toBoot(want)
@@ -144,7 +144,7 @@ func (f *following) leavesBehind() {
 	}
 }
 
-// planned says whether the plan does such a thing already.
+// planned reports whether the plan does such a thing already.
 func (f *following) planned(kind model.Kind) bool {
 	return slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind == kind })
 }
@@ -247,7 +247,7 @@ func (f *following) bootedByOaictl(names []string) []string {
 	return out
 }
 
-// reimages says whether the plan makes a new image.
+// reimages reports whether the plan makes a new image.
 func (f *following) reimages() bool {
 	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s model.Step) bool { return s.Kind == model.UpdateInfraEnv })
 }

@@ -110,7 +110,7 @@ func (p *planner) nextPreparation() model.Advice {
 		int(preparationPause/time.Minute))
 }
 
-// toldBefore says whether a preparation that failed then was known when the loop began.
+// toldBefore reports whether a preparation that failed then was known when the loop began.
 func (p *planner) toldBefore(failed time.Time) bool { return !failed.After(p.memory.Failed) }
 
 // failedBefore says why the last preparation failed, if that was before the loop began: it
@@ -185,8 +185,8 @@ func (p *planner) onHold() bool {
 	return p.spec.Spec.Hold || is
 }
 
-// released says whether the service was told to start with just these hosts, and
-// waits for it to do so. It is helped on where it does not notice that it can.
+// released reports whether the service was told to start with just these hosts, and waits for it to do so. It is helped
+// on where it does not notice that it can.
 func (p *planner) released(counts model.Settings) bool {
 	stalled := !p.cluster.Stalled.IsZero()
 	if !p.cluster.Released && !stalled {
@@ -218,8 +218,8 @@ const (
 	touchAgain   = time.Minute
 )
 
-// passingOn says whether the service may not know yet what was written of the hosts, and
-// waits for that: what it is told after the start comes too late.
+// passingOn reports whether the service may not know yet what was written of the hosts, and waits for that: what it is
+// told after the start comes too late.
 func (p *planner) passingOn() bool {
 	differed := p.memory.HostWritten
 	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {

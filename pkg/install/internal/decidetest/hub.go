@@ -62,15 +62,13 @@ func (w *World) mayBind(host *model.Host) error {
 	return nil
 }
 
-// switchedOn says whether a machine runs: where the service boots machines, only
-// one that it was given.
+// switchedOn reports whether a machine runs: where the service boots machines, only one that it was given.
 func (w *World) switchedOn(name string) bool {
 	enrolled := w.Observed.Enrolled
 	return enrolled == nil || slices.ContainsFunc(enrolled, func(e model.Enrolled) bool { return e.Name == name })
 }
 
-// enough says whether a service that starts by itself has what it was told to
-// wait for.
+// enough reports whether a service that starts by itself has what it was told to wait for.
 func (w *World) enough() bool {
 	c, approved, wanted := w.Observed.Cluster, 0, 0
 	for _, setting := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters} {

@@ -85,8 +85,7 @@ func (w *World) Do(t testing.TB, actions ...model.Action) {
 	}
 }
 
-// onlyNamed says whether every machine that would be installed is one that
-// the file names or counts.
+// onlyNamed reports whether every machine that would be installed is one that the file names or counts.
 func onlyNamed(w *World) error {
 	unnamed, file := 0, w.Desired.Spec
 	for _, h := range w.Observed.Hosts {

@@ -137,7 +137,7 @@ func (r *Rack) SwitchOn(name string) {
 	}
 }
 
-// stillBoots says whether a machine still needs the image in its drive.
+// stillBoots reports whether a machine still needs the image in its drive.
 func (r *Rack) stillBoots(name string) bool {
 	switch r.Observed.Cluster.State {
 	case model.ClusterFailed, model.ClusterCancelled, model.ClusterInstalled, model.ClusterAddingHosts:

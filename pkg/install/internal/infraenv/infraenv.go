@@ -183,7 +183,7 @@ func newOwnEnvs(c *spec.Cluster, have []model.InfraEnv) ownEnvs {
 	return own
 }
 
-// MayShare says whether an InfraEnv of that name is one that hosts of the cluster share.
+// MayShare reports whether an InfraEnv of that name is one that hosts of the cluster share.
 func MayShare(c *spec.Cluster, name string) bool {
 	return envNumber(c.Metadata.Name, name) > 0 && c.HostAloneIn(name) == nil
 }
@@ -354,14 +354,14 @@ func networksOf(seats []seat) []model.StaticNetwork {
 	return networks
 }
 
-// Serves says whether an InfraEnv's image runs on the machines of an intended one.
+// Serves reports whether an InfraEnv's image runs on the machines of an intended one.
 func Serves(i *model.InfraEnvPlan, env *model.InfraEnv) bool {
 	arch := env.Settings[model.SettingArch].Text()
 	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
-// HeldBy says whether an InfraEnv is for the hosts of a plan, where several are
-// for machines of one architecture: it holds their networks.
+// HeldBy reports whether an InfraEnv is for the hosts of a plan, where several are for machines of one architecture: it
+// holds their networks.
 func HeldBy(i *model.InfraEnvPlan, env *model.InfraEnv, intended []model.InfraEnvPlan) bool {
 	alike := 0
 	for _, other := range intended {

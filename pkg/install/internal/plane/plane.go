@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// OfFile says whether what an action of a kind writes comes from the user's
-// file, so that a refusal of it is the file's fault.
+// OfFile reports whether what an action of a kind writes comes from the user's file, so that a refusal of it is the
+// file's fault.
 func OfFile(kind model.Kind) bool {
 	switch kind {
 	case model.RegisterCluster, model.ImportCluster, model.UpdateCluster, model.SetOverrides, model.UploadManifest, model.IgnoreValidations,

@@ -228,8 +228,8 @@ func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource,
 	return found, nil
 }
 
-// ofEveryNamespace says whether an object is one that Kubernetes, OpenShift or its
-// operators put into each namespace, or that the service made for the cluster.
+// ofEveryNamespace reports whether an object is one that Kubernetes, OpenShift or its operators put into each
+// namespace, or that the service made for the cluster.
 func ofEveryNamespace(u *unstructured.Unstructured) bool {
 	kind, _, _ := unstructured.NestedString(u.Object, "type")
 	name, labels := u.GetName(), u.GetLabels()

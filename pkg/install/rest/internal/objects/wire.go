@@ -24,7 +24,7 @@ type Cluster struct {
 	FeatureUsage    skipped    `json:"feature_usage"`
 }
 
-// IsInstalled says whether it is the record of the installed cluster that calls itself so.
+// IsInstalled reports whether it is the record of the installed cluster that calls itself so.
 func (c *Cluster) IsInstalled(openShiftID string) bool {
 	return strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
 }

@@ -41,7 +41,7 @@ func (b *Budget) fill(now time.Time) {
 	}
 }
 
-// Has says whether n requests may be sent now.
+// Has reports whether n requests may be sent now.
 func (b *Budget) Has(n int, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

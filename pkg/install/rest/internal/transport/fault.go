@@ -109,7 +109,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// passing says whether a status may be another one a little later.
+// passing reports whether a status may be another one a little later.
 func passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -151,8 +151,8 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	return f
 }
 
-// isElsewhere says whether an answer shows that something else is at the
-// service's address: every service has its collections, and sends no web pages.
+// isElsewhere reports whether an answer shows that something else is at the service's address: every service has its
+// collections, and sends no web pages.
 func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
 	if strings.Contains(operation.PathPattern, "{") {
 		return false
@@ -160,8 +160,8 @@ func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
 	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound
 }
 
-// speaksTLS says whether an answer is that of a server that was spoken to
-// without TLS where it speaks TLS, in the words of Go, nginx and Apache.
+// speaksTLS reports whether an answer is that of a server that was spoken to without TLS where it speaks TLS, in the
+// words of Go, nginx and Apache.
 func speaksTLS(answer *answerError) bool {
 	if answer.kind != shapeless {
 		return false
@@ -285,19 +285,19 @@ func distrust(err error, host, caFile string) (text, next string) {
 	return "", ""
 }
 
-// Gone says whether the service has no such object any more.
+// Gone reports whether the service has no such object any more.
 func Gone(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
 }
 
-// Permanent says whether the same request would be refused again.
+// Permanent reports whether the same request would be refused again.
 func Permanent(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && (fault.Permanent || fault.Code == model.CodeAuth)
 }
 
-// Conflict says whether the object is not in a state for the request.
+// Conflict reports whether the object is not in a state for the request.
 func Conflict(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusConflict

@@ -122,9 +122,8 @@ func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
 	}
 }
 
-// repeatable says whether the same request may be sent again and may then
-// succeed. A POST is repeated only if it did not leave, or the service said
-// that it did not look at it.
+// repeatable reports whether the same request may be sent again and may then succeed. A POST is repeated only if it did
+// not leave, or the service said that it did not look at it.
 func repeatable(method string, fault *model.Fault, try *attempt, call calling) bool {
 	if fault.Permanent || fault.RetryAfter > patience || fault.Code == model.CodeAuth {
 		return false
