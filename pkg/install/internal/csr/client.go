@@ -28,7 +28,7 @@ const (
 	usageServer       = "server auth"
 )
 
-// asked is a pending request of a kubelet beside all that it is held against.
+// asked is a pending request of a kubelet with all that it is compared with.
 type asked struct {
 	*judge
 	*model.CertificateRequest

@@ -54,7 +54,7 @@ type Node struct {
 	Addresses []netip.Addr
 }
 
-// Cluster is what requests are held against.
+// Cluster is what requests are compared with.
 type Cluster struct {
 	// Hosts are all that the service knows of the cluster, named by the file or not.
 	Hosts []Host

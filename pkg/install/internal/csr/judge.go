@@ -30,8 +30,8 @@ const skew = 60 * time.Second
 // their certificate. Of the answered ones only client requests by the bootstrapper since the
 // first reboot of a host are read, and these no further than to their subject.
 //
-// No rule rests on the caller's own clock, which may be wrong: the dates of requests and
-// Nodes are held against those of reboots.
+// No rule uses the caller's own clock, which may be wrong: the dates of requests and Nodes are compared with those of
+// reboots.
 func Judge(requests []model.CertificateRequest, cluster Cluster, _ time.Time) []model.RequestVerdict {
 	j := newJudge(cluster)
 	verdicts := make([]model.RequestVerdict, len(requests))
@@ -198,7 +198,7 @@ func (j *judge) hostOf(node string) *Host {
 	return nil
 }
 
-// since reports whether something happened after a reboot, as far as clocks can tell.
+// since reports whether something happened after a reboot, within the accuracy of the clocks.
 func since(at, reboot time.Time) bool { return !at.Before(reboot.Add(-skew)) }
 
 // older is the one of two requests that was made first. Names decide between those of one
@@ -243,10 +243,10 @@ func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 }
 
-// contend puts a request among those that claim its name. One that is refused for its form
-// is a rival too, as it shows that the token is in use by something else than the host. One
-// of before the reboot is not: it is a leftover of an earlier installation, and could not be
-// approved any more. Nor is one of anybody but the bootstrapper.
+// contend puts a request among those that claim its name. A request that is refused for its form is a rival, too, as it
+// shows that the token is in use by something else than the host. A request from before the reboot is not: it is a
+// leftover of an earlier installation, and could not be approved any more. A request that was not made by the
+// bootstrapper is none either.
 func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if r.Username != bootstrapper {
 		return

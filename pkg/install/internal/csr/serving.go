@@ -10,9 +10,8 @@ import (
 
 const authenticatedGroup = "system:authenticated"
 
-// serving settles a serving request, of a new Node or an old one. What can never become
-// right is looked at before what is still missing, and a person is asked only if all the
-// rest fits.
+// serving settles a serving request, of a new Node or an old one. What can never become right is checked before what is
+// still missing, and a person is asked only if all the rest fits.
 func (a *asked) serving() {
 	found := first(
 		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.usualKey, a.fitsHost,

@@ -7,9 +7,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// supersede marks the pending requests in place of which the same kubelet has made another one,
-// as far as can be told: of one name, for the same, and of the same standing. One that is not as
-// a kubelet makes it takes the place of those alone that are wrong in the same way.
+// supersede marks the pending requests that the same kubelet has probably replaced by a newer one: requests of the same
+// kind, for the same node and with the same standing. A request that a kubelet would not make replaces only requests
+// that are wrong in the same way.
 func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerdict) {
 	type claimed struct {
 		kind     model.RequestKind

@@ -141,8 +141,8 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	}
 }
 
-// newcomerChecks explains what stands in the way of hosts to be added. The
-// checks of the cluster itself were those of its install. Hosts that are nodes already are none.
+// newcomerChecks explains what stands in the way of hosts to be added. The checks of the cluster itself were those of
+// its install. Hosts that are nodes already are not among them.
 func (p *planner) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
 	for _, h := range p.matches.Part {

@@ -80,8 +80,8 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 	return to
 }
 
-// evaluation is how often the service, and the agents it asks, come to a new
-// result. Looking more often than that tells nothing new of a check.
+// evaluation is how often the service, and the agents it asks, come to a new result. Reading more often than that shows
+// nothing new about a check.
 const evaluation = 20 * time.Second
 
 // evaluationsOf is in how many evaluations in a row a check has had its status. Without
@@ -165,7 +165,7 @@ func ofNetworks(validation string) bool {
 	return false
 }
 
-// differ reports whether a cause follows from networks that differ, which is told in terms of the file.
+// differ reports whether a cause follows from networks that differ, which are reported in terms of the file.
 func (p *planner) differ(cause diagnose.Cause) bool {
 	told := func(b model.Blocker) bool { return b.Reason == reasonNetworks }
 	return ofNetworks(cause.ID) && slices.ContainsFunc(p.plan.Blockers, told)
@@ -226,7 +226,7 @@ func causeText(cause diagnose.Cause) string {
 	return text
 }
 
-// ofHosts is what is said of hosts, in one line.
+// ofHosts puts a text about hosts into one line.
 func ofHosts(hosts []string, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(hosts) == 0 {

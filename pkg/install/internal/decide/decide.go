@@ -30,7 +30,7 @@ func Decide(desired *model.Desired, observed *model.Observed, memory model.Memor
 	return p.plan
 }
 
-// leaveAlone takes out of the plan what it would do to hosts of which it is not known what they shall be, and says why.
+// leaveAlone removes from the plan the actions on hosts of which the desired state is not known, and reports why.
 func (p *planner) leaveAlone() {
 	if len(p.desired.Options.LeftAlone) == 0 {
 		return
@@ -55,7 +55,7 @@ func (p *planner) leaveAlone() {
 	}
 }
 
-// decide goes by the state of the cluster.
+// decide depends on the state of the cluster.
 func (p *planner) decide() {
 	if p.desired.Options.Remove != nil {
 		p.removeNodes()
@@ -217,8 +217,7 @@ func (p *planner) unbound() {
 	p.causes(p.explain(hosts))
 }
 
-// narrow leaves of a plan what concerns one host: what is said of it, and what stands in
-// the way of the cluster itself.
+// narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.
 func (p *planner) narrow(host string) {
 	concerns := func(scope model.Scope) bool {
 		return scope == model.HostScope(p.only) || scope == model.HostScope(host) || scope == model.NodeScope(p.only)

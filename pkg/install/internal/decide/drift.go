@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// late is why a difference is told and not removed once the install runs.
+// late is why a difference is reported and not removed once the install runs.
 const late = "cannot be changed after the installation was started"
 
 // driftAfterStart reports what the file says differently once it is too late,
@@ -159,7 +159,7 @@ func (p *planner) hostDrift() {
 	}
 }
 
-// toWrite reports whether a difference of the cluster is to be written now. It tells of those that cannot be.
+// toWrite reports whether a difference of the cluster is to be written now. It reports those that cannot be.
 func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
 	case model.KeptFrozen:

@@ -26,7 +26,7 @@ func TestDriftAfterTheStart(t *testing.T) {
 		if plan := w.Decide(); len(plan.Warnings) > 0 {
 			t.Errorf("%s: nothing was edited, and yet: %+v", state, plan.Warnings)
 		}
-		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: told once
+		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: reported once
 		fips := true
 		c.Spec.Network.MTU, c.Spec.FIPS = 1500, &fips
 		c.Spec.Discovery.KernelArgs = []string{"console=ttyS1"}

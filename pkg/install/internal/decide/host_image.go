@@ -59,7 +59,7 @@ func (p *planner) imagesByHost() map[string]string {
 	names := map[string]string{}
 	intended, err := p.infraEnvPlans()
 	if err != nil {
-		return names // Decide tells of it
+		return names // Decide reports it
 	}
 	for _, image := range intended {
 		for _, host := range image.Hosts {
@@ -96,8 +96,8 @@ func (p *planner) lateEnvOf(name string) *model.InfraEnv {
 	return nil
 }
 
-// latePlans are infraEnvPlans for who asks host by host; none where they cannot be made, which
-// is told with the images.
+// latePlans are infraEnvPlans for callers that ask host by host; none where they cannot be made, which is reported with
+// the images.
 func (p *planner) latePlans() []model.InfraEnvPlan {
 	if p.intended == nil {
 		p.intended, _ = p.infraEnvPlans()

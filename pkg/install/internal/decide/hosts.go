@@ -35,7 +35,7 @@ func (p *planner) hosts() {
 	p.unnamedAbsent()
 }
 
-// ambiguous reports whether it can't be told which machine a host of the file is, or which host of the file a machine.
+// ambiguous reports whether it is not clear which machine a host of the file is, or which host of the file a machine.
 // Nothing is written to either then.
 func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 	for _, double := range p.matches.doubles[want.Name] {
@@ -89,7 +89,7 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 }
 
 // matchesAnother reports whether the machine of a host of the file has registered but was taken for another host, which
-// is told there.
+// is reported there.
 func (p *planner) matchesAnother(name string) bool {
 	for _, names := range p.matches.several {
 		if slices.Contains(names, name) {

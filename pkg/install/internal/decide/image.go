@@ -144,8 +144,8 @@ func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 	}
 }
 
-// lasts tells of a change that takes something away, where the service goes on with what
-// it has: with a proxy only in the image, and not in the cluster.
+// lasts reports a change that removes a setting which the service keeps nevertheless: with a proxy only in the image,
+// and not in the cluster.
 func (p *planner) lasts(scope model.Scope, d setting.Difference) {
 	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.Setting) || !d.TakesAway() {
 		return
@@ -207,7 +207,7 @@ func (p *planner) newImageNeeded(update model.Action) bool {
 
 // runsOldImage reports whether a machine still runs a discovery image from before its InfraEnv was changed: it
 // registers whenever it boots, and that was before the image of today was made. An agent that is restarted registers
-// without a boot and can't be told from one that came with the new image.
+// without a boot and looks like one that came with the new image.
 func (p *planner) runsOldImage(h *model.Host) bool {
 	switch h.State {
 	case model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostUnbound, model.HostDisconnected:

@@ -223,7 +223,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	w.Desired.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
 	w.Desired.Options.Reimage = true
 	w.Rest(t)
-	w.Desired.Options.Reimage = false // another run, which was not told
+	w.Desired.Options.Reimage = false // another run, without that option
 	for left := 3; left > 0; left-- {
 		plan := w.Decide()
 		if len(plan.Actions) > 0 || plan.Verdict != model.VerdictWaiting {
@@ -248,8 +248,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	}
 }
 
-// TestOldImagesThatDoNotMatter are those of others, and those of which nothing
-// is known.
+// TestOldImagesThatDoNotMatter are images of hosts of others, and of hosts about which nothing is known.
 func TestOldImagesThatDoNotMatter(t *testing.T) {
 	later := decidetest.Start().Add(100 * time.Hour)
 	for name, change := range map[string]func(*model.Observed){
@@ -401,7 +400,7 @@ func TestOneImageChanges(t *testing.T) {
 	}
 }
 
-// Once the cluster is installed, such a difference is told under the host's field, and once.
+// Once the cluster is installed, such a difference is reported under the host's field, and once.
 func TestOneImageDrifts(t *testing.T) {
 	c := parsed(t, ownDiscovery)
 	w := decidetest.NewWorld(&model.Desired{Spec: c})

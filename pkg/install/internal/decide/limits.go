@@ -176,8 +176,8 @@ func fieldByIndex(c *spec.Cluster, b *model.Blocker) string {
 	return b.Field
 }
 
-// besides are the other things that stand in the way when a blocker ends a loop. What
-// takes too long may well wait for the first, and is left out.
+// besides are the other blockers when a blocker ends a loop. A blocker for a wait that takes too long may well be a
+// consequence of the first, and is left out.
 func besides(b *model.Blocker, all []model.Blocker) string {
 	const most = 4
 	var texts []string

@@ -203,7 +203,7 @@ func (b *booting) inserting() {
 	fetch := b.state.Fetch
 	quiet := fetch.Quiet()
 	switch {
-	case b.state.Failed != "": // which is told
+	case b.state.Failed != "": // this is reported
 		return
 	case fetch.Stalled():
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch), quiet.Round(time.Second)),

@@ -91,5 +91,5 @@ func (p *planner) recordsOf(role spec.Role) int {
 	return records
 }
 
-// tookPart reports whether a host of an installed cluster is of its install.
+// tookPart reports whether a host of an installed cluster was installed together with the cluster, and not added later.
 func tookPart(h *model.Host) bool { return !h.Day2 && !h.Unbound() && h.State != model.HostBinding }

@@ -67,7 +67,7 @@ func (p *planner) repeated(a model.Action) bool {
 		again = switchWithin
 	}
 	switch {
-	case p.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // which is told already
+	case p.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // it is reported already
 		return p.now.Before(s.Last.Add(again))
 	case a.Kind.Switches() && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))

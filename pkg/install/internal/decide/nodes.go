@@ -167,9 +167,8 @@ func (p *planner) joinNodes() {
 	}
 }
 
-// markNodes gives the nodes of hosts that have been part of the cluster for long what the file says
-// of them. Those that were added of late are seen to as they join. It holds nothing up: what the
-// cluster does not take is told.
+// markNodes gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
+// were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
 func (p *planner) markNodes() {
 	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestOthersApproveToo: who wants to say yes to each request is told at the start who else does.
+// TestOthersApproveToo: a user who wants to approve each request reads at the start which other approvers there are.
 func TestOthersApproveToo(t *testing.T) {
 	for _, mode := range []model.Approve{model.ApproveAuto, model.ApproveAsk, model.ApproveOff} {
 		w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})

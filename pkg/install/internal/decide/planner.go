@@ -161,9 +161,8 @@ func redactedChanges(settings model.Settings) []model.Change {
 	return changes
 }
 
-// imageDifferences compares what is said of an InfraEnv with it, but for what the
-// file overrides in the service's own words. Of a version a service may keep the minor
-// one alone, of which it takes the live system.
+// imageDifferences compares what the file says of an InfraEnv with it, except what the file overrides in the service's
+// own words. Of a version a service may keep only the minor release, from which it takes the live system.
 func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
 	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
 		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
@@ -176,7 +175,7 @@ type Matches struct {
 	Names   map[string]string
 	Part    []*model.Host // all that take part: the hosts of the cluster and those that the file names
 	unknown []*model.Host // of the cluster, but no host of the file; their inventory is known
-	unread  []*model.Host // of the cluster, and cannot be told yet: no inventory
+	unread  []*model.Host // of the cluster, and cannot be identified yet: no inventory
 	pool    []*model.Host // bound to no cluster, and not named: not considered until they are bound
 	leftOut []*model.Host // of the cluster, and it is installed without them
 	doubles map[string][]*model.Host
@@ -184,9 +183,8 @@ type Matches struct {
 	envs    map[string]string   // id of an InfraEnv → its name
 }
 
-// MatchHosts finds the machine of every host of the file. All that a host's
-// match says has to fit, and exactly: never a prefix. A machine that belongs to
-// another cluster is not even looked at.
+// MatchHosts finds the machine of every host of the file. All that a host's match says has to fit, and exactly: never a
+// prefix. A machine that belongs to another cluster is not considered.
 func MatchHosts(hosts []spec.Host, observed *model.Observed) Matches {
 	m := Matches{
 		ByName: map[string]*model.Host{}, Names: map[string]string{}, doubles: map[string][]*model.Host{}, several: map[string][]string{},
@@ -272,9 +270,8 @@ func (m *Matches) Call(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.Ho
 // its id, since the service's names are neither unique nor stable.
 func (m *Matches) id(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.ID) }
 
-// identities finds hosts of the file by one of the things that their match
-// says, so that hundreds of machines need not be held against hundreds of
-// hosts.
+// identities finds hosts of the file by one of the things that their match says, so that hundreds of machines need not
+// be compared with hundreds of hosts.
 type identities map[string][]int
 
 func newIdentities(hosts []spec.Host) identities {
@@ -404,9 +401,8 @@ func (p *planner) presentWorkers() int {
 	return workers
 }
 
-// presentCounts is how many hosts of which role are there to be installed, for
-// a service that counts before it starts. Workers that are not required and did
-// not come are not among them; machines that the file does not name are workers.
+// presentCounts is how many hosts of each role are there to be installed, for a service that counts before it starts.
+// Workers that are not required and did not come are not counted; machines that the file does not name are workers.
 func (p *planner) presentCounts() model.Settings {
 	c := p.counts()
 	return model.Settings{

@@ -157,8 +157,8 @@ func (p *planner) importCluster() {
 	}
 }
 
-// markImported completes the record of an imported cluster: a service that takes
-// neither marks nor anything else with the import is told afterwards.
+// markImported completes the record of an imported cluster: if the service takes neither marks nor other settings with
+// the import, they are sent afterwards.
 func (p *planner) markImported() {
 	settings := setting.OfCluster(p.spec)
 	if settings[model.SettingTags] == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestAdoptInEachState: a cluster that is named to be taken over is marked also
-// where nothing else is to be done, or the user is told that it is not.
+// TestAdoptInEachState: a cluster that is named to be taken over is marked also where nothing else is to be done, or
+// the user reads that it is not.
 func TestAdoptInEachState(t *testing.T) {
 	for state, always := range map[model.ClusterState]bool{
 		model.ClusterReady: true, model.ClusterAddingHosts: true,

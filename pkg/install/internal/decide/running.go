@@ -156,5 +156,5 @@ func (p *planner) save(kind model.Kind, name, reason string) {
 	})
 }
 
-// reasonHostFailed is the reason of what is said of a host that failed.
+// reasonHostFailed is the reason of the reports about a host that failed.
 const reasonHostFailed = "HostFailed"

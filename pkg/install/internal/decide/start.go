@@ -72,7 +72,7 @@ const ReasonPreparation = "PreparationFailed"
 
 // preparationCancelled reports whether a user has cancelled the preparation of an install since this run began. The
 // service then takes the cluster back to a state in which it could be installed again. This run does not do that, since
-// it was not asked for; a later run does, if it is told to.
+// it was not asked for; a later run does, if the user asks for it.
 func (p *planner) preparationCancelled() bool {
 	return !p.memory.Began.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
 }
@@ -185,8 +185,8 @@ func (p *planner) onHold() bool {
 	return p.spec.Spec.Hold || is
 }
 
-// released reports whether the service was told to start with just these hosts, and waits for it to do so. It is helped
-// on where it does not notice that it can.
+// released reports whether the service has the order to start with just these hosts, and waits for it to do so. If the
+// service does not notice that it can start, the cluster is touched to wake it.
 func (p *planner) released(counts model.Settings) bool {
 	stalled := !p.cluster.Stalled.IsZero()
 	if !p.cluster.Released && !stalled {
@@ -218,8 +218,8 @@ const (
 	touchAgain   = time.Minute
 )
 
-// passingOn reports whether the service may not know yet what was written of the hosts, and waits for that: what it is
-// told after the start comes too late.
+// passingOn reports whether the service may not know yet what was written of the hosts, and waits for that: what is
+// sent after the start comes too late.
 func (p *planner) passingOn() bool {
 	differed := p.memory.HostWritten
 	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {

@@ -91,8 +91,8 @@ func TestCountsAtTheStart(t *testing.T) {
 	}
 }
 
-// A service that was told to start is not told again; where it does not notice
-// that it can, it is helped on, but not at once.
+// A service that has the order to start does not get it again; if it does not notice that it can start, it is woken,
+// but not at once.
 func TestReleasedAndStalled(t *testing.T) {
 	for name, test := range map[string]struct {
 		released bool
@@ -123,8 +123,8 @@ func TestReleasedAndStalled(t *testing.T) {
 	}
 }
 
-// TestPreparationsAreCountedByEvents, so that runs that are broken off have no
-// more tries together than one that is not.
+// TestPreparationsAreCountedByEvents, so that several interrupted runs have no more tries together than one run that is
+// not interrupted.
 func TestPreparationsAreCountedByEvents(t *testing.T) {
 	const began = 60 // the run, in minutes
 	for name, test := range map[string]struct {

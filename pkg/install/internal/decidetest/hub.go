@@ -11,11 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// What the world does as a service that is told what it shall come to, and
-// starts by itself.
+// What the world does as a service that gets the desired state, and starts by itself.
 
-// release has the service start as soon as it has what it is told to wait for,
-// or, where it stalls, once it is touched.
+// release makes the service start as soon as it has what it waits for, or, where it stalls, once it is touched.
 func (w *World) release(a model.Action) {
 	c := w.Observed.Cluster
 	maps.Copy(c.Settings, a.Settings)
@@ -68,7 +66,7 @@ func (w *World) switchedOn(name string) bool {
 	return enrolled == nil || slices.ContainsFunc(enrolled, func(e model.Enrolled) bool { return e.Name == name })
 }
 
-// enough reports whether a service that starts by itself has what it was told to wait for.
+// enough reports whether a service that starts by itself has the hosts that it waits for.
 func (w *World) enough() bool {
 	c, approved, wanted := w.Observed.Cluster, 0, 0
 	for _, setting := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters} {

@@ -11,12 +11,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Rack is a world whose machines have BMCs: it models what they do when they
-// are told to.
+// Rack is a world of machines with BMCs: it models what they do with each action.
 type Rack struct {
 	*World
 	Boxes map[string]*Box
-	Asked map[string]int // how often each BMC was looked at
+	Asked map[string]int // how often each BMC was read
 }
 
 // Box is one machine in the rack.

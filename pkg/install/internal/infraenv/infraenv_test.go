@@ -157,8 +157,8 @@ func made(plans ...model.InfraEnvPlan) []model.InfraEnv {
 	return envs
 }
 
-// Hosts whose networks do not fit into one InfraEnv are spread over several, of
-// which none is too large and all but the last are well filled.
+// Hosts with networks that do not fit into one InfraEnv are spread over several: none is too large, and all but the
+// last are well filled.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	const room = 256 << 10

@@ -182,8 +182,8 @@ func addresses(texts ...string) []netip.Addr {
 	return out
 }
 
-// certificates sees to the requests of a host's kubelet. It reports whether the node has all
-// the certificates that it needs, as far as can be told.
+// certificates handles the requests of a host's kubelet. It reports whether the node has all the certificates that it
+// needs, as far as that is known.
 func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 	if node == nil {
 		for _, v := range a.named(h, model.RequestClient) {
@@ -343,8 +343,8 @@ func (a *asker) forPerson() model.Cure {
 	return model.CurePerson
 }
 
-// strangers tells of requests of no host that is known, while hosts are still waited for: a
-// machine may have another name than the service was told.
+// strangers reports requests of unknown hosts while the run still waits for hosts: a machine may have another name than
+// the one that the service has.
 func (a *asker) strangers(missing []string) {
 	var strange []string
 	for _, v := range a.verdicts {
@@ -363,7 +363,7 @@ func (a *asker) strangers(missing []string) {
 	})
 }
 
-// flood tells that the cluster's own approver has given up.
+// flood reports that the cluster's own approver has given up.
 func (a *asker) flood() {
 	pending, limit, over := csr.Flood(a.spoke.Requests, len(a.spoke.Machines), len(a.spoke.Nodes), a.Now)
 	if !over {

@@ -47,8 +47,8 @@ func asksAnew(t *testing.T, node string, often int) []model.CertificateRequest {
 	return all
 }
 
-// TestOneOfMany: of what a kubelet has asked again and again, the newest request is told, alone,
-// and as long in the way as the first of them.
+// TestOneOfMany: if a kubelet has asked again and again, only the newest request is reported, and it counts as open
+// since the first of them.
 func TestOneOfMany(t *testing.T) {
 	for name, test := range map[string]struct {
 		approved bool

@@ -73,8 +73,8 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	}
 }
 
-// TestMarksHoldNothingUp: a node keeps the provider id that it has, one that is not there holds
-// nothing up, and what the cluster refuses is told while all else goes on.
+// TestMarksHoldNothingUp: a node keeps the provider id that it has, a node that is not there holds nothing up, and what
+// the cluster refuses is reported while all else goes on.
 func TestMarksHoldNothingUp(t *testing.T) {
 	w := longInstalled(t)
 	node := func(name string) *model.Node { return w.Spoke.Seen.NodeByName(name) }

@@ -70,9 +70,9 @@ func (a *asker) illBeside() []string {
 	})
 }
 
-// linked reports whether a Machine has the node's addresses. Otherwise it does what is next for that:
-// a BareMetalHost that is there already, a Machine on it, and the addresses, which a Machine takes
-// from the hardware that its host is said to have.
+// linked reports whether a Machine has the node's addresses. If not, it takes the next step towards that: a
+// BareMetalHost, unless there is one already; a Machine on it; and a report of its hardware, from which the Machine
+// takes the addresses.
 func (a *asker) linked(h Host, node *model.Node) bool {
 	if slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool {
 		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses, node.Addresses[0])

@@ -157,9 +157,9 @@ func (r *removal) namesOfVoters() string {
 	return names.Few(all)
 }
 
-// operatorTakesMember reports whether the etcd operator takes the node's member away by itself:
-// where it goes by Machines, and others are as many as the cluster was installed with.
-// One that is not well it takes away as soon as its Machine goes, or it has neither Machine nor node.
+// operatorTakesMember reports whether the etcd operator removes the node's member by itself: if it manages members by
+// Machines, and there are as many others as the cluster was installed with. It removes a member that is not well as
+// soon as its Machine is being deleted, or if it has neither Machine nor node.
 func (t *leaving) operatorTakesMember() bool {
 	e := t.spoke.Etcd
 	if e == nil || t.machine == nil {

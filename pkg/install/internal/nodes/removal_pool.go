@@ -20,8 +20,8 @@ func (t *leaving) returnsFirst() bool {
 		t.node != nil && t.node.Ready && !t.node.Deleting
 }
 
-// isBack reports whether the host has gone back before its node was deleted. That it was to is noted
-// on the node.
+// isBack reports whether the host has gone back before its node was deleted. An annotation on the node says that it was
+// to go back.
 func (t *leaving) isBack() bool { return t.node != nil && t.node.Returns != "" && t.Have == nil }
 
 // downFor is how long a node must be not Ready before it counts as booted into something else. A shorter time may only
@@ -112,7 +112,7 @@ func (t *leaving) recordKind() model.Kind {
 	return model.RemoveHost
 }
 
-// markNode notes on the node which host it is: nothing else says so once that has gone back.
+// markNode records on the node which host it is: nothing else says so once the host has gone back.
 func (t *leaving) markNode() {
 	a := t.doing(model.MarkNode, "mark", t.node.Name, t.node.UID, "nothing else says that it is that host once it has gone back", false)
 	a.Host = t.Have.ID

@@ -73,7 +73,7 @@ func (t *leaving) metalName() string {
 	return t.metal.Name
 }
 
-// markMetal notes on the BareMetalHost whose it is: nothing else says so once the Machine is gone.
+// markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
 func (t *leaving) markMetal() {
 	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID, "nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
 }

@@ -136,7 +136,7 @@ func (t *leaving) votes() bool {
 	if t.Want != nil {
 		return t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter
 	}
-	return t.isReplaced() && t.metal != nil // of which nothing else is left
+	return t.isReplaced() && t.metal != nil // nothing else is left of it
 }
 
 // isArbiter reports whether the node is an arbiter, also once it is gone.
@@ -179,8 +179,8 @@ func (r *removal) hasTurn(t *leaving) bool {
 	return true
 }
 
-// gather puts the answers together. What stands in the way of one node does not end the others'
-// way: while they get on, it is only told.
+// gather puts the answers together. What blocks the removal of one node does not end the others: while they make
+// progress, it is only reported.
 func (r *removal) gather() {
 	for _, t := range r.targets {
 		a := &t.answer

@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// begun reports whether the installation of a host has: from then on the cluster itself may
-// know its machine, since a hub's service tells it.
+// begun reports whether the installation of a host has begun: from then on the cluster itself may know its machine,
+// since a hub's service registers it there.
 func begun(h *model.Host) bool {
 	switch {
 	case h == nil:

@@ -87,7 +87,7 @@ func TestTaken(t *testing.T) {
 				Inventory: model.Inventory{Known: true,
 					Interfaces: []model.Interface{{MAC: "02:00:00:00:00:01"}, {MAC: "52:54:00:00:00:10"}}}}
 		}, blocked("the MAC address 52:54:00:00:00:10, ") + node},
-		"installing": {func(q *Question, h *spec.Host) { // a hub has told the cluster of it
+		"installing": {func(q *Question, h *spec.Host) { // a hub has registered it in the cluster
 			h.Match.MAC = "52:54:00:00:00:11"
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Day2: true, State: model.HostInstalling}
 		}, ""},
