@@ -27,8 +27,8 @@ type Backend interface {
 	ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error)
 	// InfraEnvByNameOrID does so for an InfraEnv.
 	InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error)
-	// ClusterLeft finds what a deletion that was broken off has left of a cluster, which
-	// DeleteCluster deletes. The Status says what that is.
+	// ClusterLeft finds what an interrupted deletion has left of a cluster, which DeleteCluster deletes. The Status
+	// says what that is.
 	ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error)
 	// Events reads one page of the service's event log, from the offset on.
 	Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error)
@@ -51,7 +51,7 @@ type Backend interface {
 	DeleteInfraEnv(ctx context.Context, infraEnvID string, options DeleteOptions) error
 	// DeleteHost deletes a host's record. A machine whose agent still runs registers again.
 	DeleteHost(ctx context.Context, infraEnvID, hostID string, options DeleteOptions) error
-	// ReleaseCluster lets go of a cluster and deletes nothing.
+	// ReleaseCluster releases a cluster and deletes nothing.
 	ReleaseCluster(ctx context.Context, clusterID string) error
 
 	// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of compressed
@@ -88,9 +88,8 @@ type DeleteOptions struct {
 	ReturnToPool bool
 	// RemoveNode has a hub take the host's node out of its cluster first.
 	RemoveNode bool
-	// Report, if not nil, is told, a sentence at a time, what the deletion waits for and what
-	// it leaves, and why. It is called from the goroutine that deletes. No sentence holds a
-	// secret.
+	// Report, if not nil, is called, with one sentence at a time, with what the deletion waits for and what it leaves,
+	// and why. It is called from the goroutine that deletes. No sentence holds a secret.
 	Report func(text string)
 	// Found, if not nil, is called for each object that a hub has to delete, in the same goroutine.
 	Found func()

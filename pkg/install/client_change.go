@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// The HTTP statuses by which services tell what a request met.
+// The HTTP statuses by which services report the result of a request.
 const (
 	statusBadRequest    = 400
 	statusNotFound      = 404

@@ -28,8 +28,7 @@ type Found struct {
 	Observed *model.Observed // nil until it is observed
 }
 
-// Desired is the cluster of the file. Without one it is the cluster as it was observed, or
-// one of which nothing but the name is known.
+// Desired is the cluster of the file. Without a file it is the cluster as it was observed, or one with only its name.
 func (f *Found) Desired() *model.Desired {
 	switch {
 	case f.Spec != nil:

@@ -118,8 +118,7 @@ func ExampleClient_Plan() {
 	// RegisterCluster: there is no cluster lab.example.com
 }
 
-// A run tells what happens by events, and ends with the cluster installed or
-// with the reason why not.
+// A run reports what happens by events, and ends with the cluster installed or with the reason why not.
 func ExampleClient_Run() {
 	installer := install.New(&labService{},
 		install.WithClock(&atOnce{}),

@@ -129,8 +129,8 @@ func (d directory) Record(_ context.Context, cluster model.ClusterRef, name stri
 	return data, err
 }
 
-// ownerOf is the id of the cluster that the results in a folder belong to, ""
-// where nothing says so. A link to a folder is none of ours.
+// ownerOf is the id of the cluster that the results in a folder belong to, "" where no file records it. A link to a
+// folder is not one of ours.
 func ownerOf(auth string) string {
 	if info, err := os.Lstat(auth); err != nil || !info.IsDir() {
 		return ""
@@ -142,8 +142,8 @@ func ownerOf(auth string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// anothers reports whether a folder holds another cluster's results: those that differ from what read gives, and those
-// of which it has none to compare with.
+// anothers reports whether a folder holds another cluster's results: files that differ from what read returns, and
+// files for which read returns nothing.
 func anothers(auth string, read func(name string) ([]byte, error)) (bool, error) {
 	info, err := os.Lstat(auth)
 	switch {

@@ -18,7 +18,7 @@ type aspect struct {
 	Spoke    any `json:",omitempty"` // what of the installed cluster concerns the control plane
 }
 
-// actionAspect is an action that is to be carried out now. After each try it is another one, so that its reconciler is woken
+// actionAspect is an action that is to be carried out now. It differs after each try, so that its reconciler is woken
 // when it is time to try it again.
 type actionAspect struct {
 	Key   string

@@ -167,7 +167,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 			r.desired = r.limited(asObserved(observed))
 		}
 		look := r.turns.Decide(r.desired, observed)
-		if look.missing && look.Plan.Fault == nil { // nothing is told, and everything asked for anew
+		if look.missing && look.Plan.Fault == nil { // nothing is reported, and everything asked for anew
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
 				return r.latest, r.left(ctx, err)
 			}
@@ -185,7 +185,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 		if ended || err != nil {
 			return r.latest, err
 		}
-		if acted { // what it led to is looked at before anything is said of it
+		if acted { // what it led to is observed before anything is reported
 			continue
 		}
 		r.stillThere(plan)

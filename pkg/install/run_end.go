@@ -41,8 +41,8 @@ const (
 	resultsAtLeast = 5 * time.Second
 )
 
-// bound is the context of everything that a run does: requests under way end with
-// its time, too, as the run's clock tells it. A fast one may run slower for a while.
+// bound is the context of everything that a run does: requests under way end with its time, too, measured by the run's
+// clock. A fast one may run slower for a while.
 func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.timeout <= 0 {
 		return ctx, func() {}
@@ -109,8 +109,7 @@ type Interrupt struct {
 
 func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
 
-// left is the error of a run that could not look or wait: because it was told
-// to stop, or because of err.
+// left is the error of a run that could not look or wait: because it was stopped, or because of err.
 func (r *run) left(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -171,10 +170,10 @@ const quietAfter = 5 * time.Minute
 // reasonQuiet is the reason of the event that says that nothing has happened.
 const reasonQuiet = "NothingNew"
 
-// silence is since when a run has told nothing.
+// silence is the time since when a run has reported nothing.
 type silence struct {
-	lastEvent  time.Time // when something was last told, on our clock
-	lastReport time.Time // when it was last told that nothing has been
+	lastEvent  time.Time // when something was last reported, on our clock
+	lastReport time.Time // when the silence was last reported
 }
 
 // event begins the silence anew. Overall progress is drawn, and does not count as a report.
@@ -184,7 +183,7 @@ func (s *silence) event(e model.Event, now time.Time) {
 	}
 }
 
-// due is how long nothing has been told, zero while that is nothing to tell.
+// due is how long nothing has been reported, zero while that is not to be reported yet.
 func (s *silence) due(now time.Time) time.Duration {
 	switch {
 	case s.lastEvent.IsZero():

@@ -105,8 +105,7 @@ type baseImage struct {
 	client *http.Client
 	advice func(*BaseError) model.Advice
 	where  func(ctx context.Context) (fetch.Source, error) // says what to open or download, each time it is tried
-	// opener brings it, where that is not up to the cache in dir; the architecture is not
-	// looked at then.
+	// opener opens the live image if it does not come from the cache in dir; its architecture is not checked then.
 	opener   func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
 	progress fetch.Progress                      // gets how far a download is; may be nil
 	again    func(err error, wait time.Duration) // gets why an attempt failed that is made again; may be nil

@@ -42,8 +42,8 @@ type Config struct {
 	// another process serves them at URL, with the same key: Elsewhere names it.
 	Listener  net.Listener
 	Elsewhere string
-	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading
-	// at the URL that they were told once: a later run needs the same.
+	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading at the URL that they got
+	// once: a later run needs the same.
 	URL string
 	// KeyFile keeps the key that the images' URLs are made with, so that the URLs cannot be guessed. It is made where
 	// it is missing.
@@ -77,8 +77,8 @@ type Machines struct {
 
 var _ install.Machines = (*Machines)(nil)
 
-// Start serves the images of the hosts that boot through their BMCs, until Close. It is nil
-// where no host does. Nothing is told to a BMC before a run says so.
+// Start serves the images of the hosts that boot through their BMCs, until Close. It is nil where no host does. No BMC
+// gets a request before a run sends it.
 func Start(ctx context.Context, config Config) (*Machines, error) {
 	m, err := start(ctx, config)
 	if m == nil && config.Listener != nil {
@@ -319,7 +319,7 @@ type downloading struct {
 
 	began  time.Time
 	last   string // the progress that was reported last
-	failed string // why nothing came, as it was told
+	failed string // why nothing came, as it was reported
 }
 
 // reportEvery is how many bytes of a download of unknown size are worth a line.
@@ -341,7 +341,7 @@ func (d *downloading) show(done, total int64) {
 	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
 }
 
-// again tells why nothing comes, where that is tried again; the same reason once.
+// again reports why nothing comes, where that is tried again; the same reason once.
 func (d *downloading) again(err error, _ time.Duration) {
 	if err.Error() == d.failed {
 		return

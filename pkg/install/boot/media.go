@@ -124,7 +124,7 @@ func MediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, pr
 	for _, host := range hosts {
 		addr, err := route(ctx, host.BMC)
 		if err != nil {
-			unclear.Err = err // the plane tells of this host
+			unclear.Err = err // the plane reports this host
 			continue
 		}
 		if !known[addr] {

@@ -108,9 +108,9 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 	return nil
 }
 
-// besideAgent has a Secret that an Agent names without a namespace stand in the
-// Agent's own. Where that is another one than the cluster's, as with a pool, the
-// Secret goes with the Agent: the cluster's deletion does not look there.
+// besideAgent puts a Secret that an Agent names without a namespace into the Agent's own namespace. If that differs
+// from the cluster's, as with a pool, the Secret is owned by the Agent and deleted with it: the cluster's deletion does
+// not look there.
 func besideAgent(secret, agent *unstructured.Unstructured) {
 	if secret.GetNamespace() == agent.GetNamespace() {
 		return
@@ -282,9 +282,9 @@ func (a *actor) bindHost(ctx context.Context) error {
 	}})
 }
 
-// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from. The
-// service would look for its node by name once the machine is there again, which may be that of
-// another machine by then: it is told not to where the node is gone.
+// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from. Once the machine is
+// there again, the service would look for its node by name, and that may be the node of another machine by then: if the
+// node is gone, an annotation makes the service skip that.
 func (a *actor) returnHost(ctx context.Context) error {
 	live, err := a.agent(ctx)
 	if err != nil {

@@ -307,8 +307,8 @@ func TestUpdateEndpointCertificate(t *testing.T) {
 	}
 }
 
-// TestUpdateWithoutAProxy takes one away, which the API server takes only if a field of it
-// is left; that the service goes on with it is told.
+// TestUpdateWithoutAProxy removes a proxy, which the API server accepts only if a field of it is left; it is reported
+// that the service continues to use the proxy.
 func TestUpdateWithoutAProxy(t *testing.T) {
 	s := newStage(t)
 	s.settle()

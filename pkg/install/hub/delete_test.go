@@ -26,8 +26,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// A deletion that was broken off behind the ClusterDeployment is brought to its
-// end by the next one.
+// A deletion that was interrupted after the ClusterDeployment is completed by the next one.
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -163,7 +162,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 	}
 }
 
-// What the service writes to meanwhile is let go of as it is then.
+// An object that the service changes meanwhile is released in its newest version.
 func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -193,7 +192,7 @@ func (n *noted) note(text string) {
 	n.all = append(n.all, text)
 }
 
-// with are the notes that say all of some words.
+// with are the reports that contain all of some words.
 func (n *noted) with(words ...string) (found []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -278,7 +277,7 @@ func (s *stage) eventually(what string, so func() bool) {
 	s.Errorf("not so after a while: %s", what)
 }
 
-// empty checks that nothing carries the cluster's label.
+// empty checks that no object carries the cluster's label.
 func (s *stage) empty() {
 	s.Helper()
 	for _, k := range append(kube.Watched(), kube.Secrets) {
@@ -332,7 +331,7 @@ func (n *noted) await(t *testing.T, words ...string) {
 	t.Errorf("no note of %q: %q", words, n.all)
 }
 
-// What was let go of, or never was oaictl's, is not deleted.
+// What was released, or never was oaictl's, is not deleted.
 func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	s := newStage(t)
 	s.settle()

@@ -23,7 +23,7 @@ type enrolled struct {
 }
 
 // enrolledMachines are the BareMetalHosts of a namespace. There may be many: of each only a few fields are read, and
-// only once after a change; clusters that none was made for share the list.
+// only once after a change; clusters without any of them share the list.
 func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []model.Enrolled {
 	store := at.Store(kube.BareMetalHosts)
 	changes := store.Changes() // before they are read: what comes in between is read again

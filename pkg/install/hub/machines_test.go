@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// An Agent that belongs to a BareMetalHost is told what it shall be there.
+// An Agent that belongs to a BareMetalHost gets its settings through annotations there.
 func TestAgentOfABareMetalHost(t *testing.T) {
 	s := newStage(t)
 	s.settle()

@@ -64,7 +64,7 @@ func (p *look) watchHosts(ctx context.Context, namespace string) (*kube.Namespac
 	return p.told(p.api.WatchHosts(ctx, namespace))
 }
 
-// told has changes of a namespace give the signal.
+// told makes changes of a namespace give the signal.
 func (p *look) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
 	if err == nil {
 		at.Signals(p.signal)
@@ -85,8 +85,7 @@ func (p *Plane) signalOf(cluster string) *kube.Signal {
 	return signal
 }
 
-// Changed is of install.Notifier: the watches tell. Before the first observation of a cluster
-// all is new.
+// Changed is of install.Notifier: the watches report changes. Before the first observation of a cluster all is new.
 func (p *Plane) Changed(query model.Query) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Plane) target(query model.Query) (namespace, name string) {
 	return p.api.NamespaceOf(query.Name), query.Name
 }
 
-// choose takes the ClusterDeployment that is meant; others of the same name are noted.
+// choose takes the ClusterDeployment that is meant; others of the same name are recorded.
 func (p *Plane) choose(at *kube.Namespace, query model.Query, name string, observed *model.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
 	for _, u := range at.Store(kube.ClusterDeployments).All() {
@@ -121,7 +120,7 @@ func (p *Plane) choose(at *kube.Namespace, query model.Query, name string, obser
 		case wanted && meant == nil && (at.InstallOf(u) != nil || u.GetDeletionTimestamp() != nil):
 			meant = u
 		case ref.Owned && at.InstallOf(u) == nil:
-			// half made, by a run that was broken off: it is made whole
+			// half made, by an interrupted run: it is completed
 		default:
 			observed.Others = append(observed.Others, ref)
 		}

@@ -103,8 +103,8 @@ func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, 
 	}
 }
 
-// unattendedSince is when the oldest of the cluster's objects was made that no controller has
-// looked at: each gets conditions at the first look. Zero where all have some.
+// unattendedSince is when the oldest of the cluster's objects without conditions was made: each gets conditions when a
+// controller first handles it. Zero where all have some.
 func (p *Plane) unattendedSince(at *kube.Namespace, made *unstructured.Unstructured, conditions []hubapi.Condition) time.Time {
 	var since time.Time
 	note := func(u *unstructured.Unstructured) {

@@ -75,8 +75,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Who may look into one namespace alone finds what an id says is there, once and
-// again; a name is looked for in all.
+// A user who may read one namespace alone finds the cluster of an id there, also the second time; a name is searched
+// for in all namespaces.
 func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 	s := newStage(t)
 	if err := s.tryRegister(); err != nil {

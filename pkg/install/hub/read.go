@@ -26,9 +26,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// stageOf is how far a host is. For one that is added to a cluster, the service asks that cluster
-// before it says so in the status, and leaves it as it was where it does not get there: then what it
-// has noted of the host itself, in an annotation, is newer.
+// stageOf is how far a host is. For a host that is added to a cluster, the service asks that cluster before it writes
+// the stage into the status, and leaves the status as it was if it does not reach the cluster: then what it has
+// recorded of the host itself, in an annotation, is newer.
 func stageOf(u *unstructured.Unstructured, status *agentinstall.AgentStatus) string {
 	said, noted := status.Progress.CurrentStage, u.GetAnnotations()[hubapi.AnnotationCurrentStage]
 	stages := status.Progress.ProgressStages
@@ -84,7 +84,7 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(u, status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specValidation(text, standing))
-		if standing && host.State == model.HostReady { // for the service, with what it was told before
+		if standing && host.State == model.HostReady { // for the service, with the settings that it had before
 			host.State, host.StatusInfo = model.HostBlocked, text
 		}
 	}

@@ -59,7 +59,7 @@ func (r *round[T]) end() {
 	r.of.last = r.now
 }
 
-// readHost is an Agent as a host at a moment. What is said of checks is the same for most hosts, and kept once.
+// readHost is an Agent as a host at a moment. The texts of checks are the same for most hosts, and kept once.
 func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	return hosts.read(u, u.GetResourceVersion(), func() (model.Host, bool, error) {
 		host, err := ReadAgent(u, now)

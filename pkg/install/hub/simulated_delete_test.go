@@ -212,8 +212,8 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	}
 }
 
-// The node of a host runs on when its Agent is deleted, unless it is to go; why it does
-// not go is told.
+// The node of a host keeps running when its Agent is deleted, unless it is to be removed; if it is not removed, the
+// reason is reported.
 func TestDeleteHostOfARunningCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		options install.DeleteOptions

@@ -62,8 +62,8 @@ type Plane struct {
 
 	mu            sync.Mutex
 	last          map[string]reading
-	bootRequested map[string]bool        // the hosts that were told to boot from the drive by a BMC that took it, until they are on
-	switched      map[string]model.Power // what they were told to be, until that shows
+	bootRequested map[string]bool        // the hosts with a BMC that accepted a boot from the drive, until they are on
+	switched      map[string]model.Power // the power state that was requested, until it shows
 	insertions    map[string]*insertion
 	pending       map[string]pending // what a BMC goes on with
 	failed        map[string]failure // what a BMC could not finish, until it is done
@@ -251,7 +251,7 @@ func (p *Plane) tasks(host string, s *opened, state *model.MachineState) {
 	}
 }
 
-// settle notes how a request ended that a BMC had accepted.
+// settle records how a request ended that a BMC had accepted.
 func (p *Plane) settle(host string, kind model.Kind, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

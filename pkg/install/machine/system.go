@@ -108,7 +108,7 @@ func (s *system) bootStays() bool {
 // before it.
 type vendor struct {
 	name  string
-	marks []string // words of which one stands in what the BMC says of its maker
+	marks []string // words: one of them is in what the BMC says of its maker
 	// drives are the beginnings of the ids of virtual drives that take an image
 	// from a URL, best first. Others come after them.
 	drives []string

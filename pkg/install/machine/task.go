@@ -133,7 +133,7 @@ func pauseOf(header http.Header) time.Duration {
 	return min(max(time.Duration(seconds)*time.Second, taskTick), insertTick)
 }
 
-// accepts notes the Task that an answer links to. What is read of the answer is put back.
+// accepts records the Task that an answer links to. What is read of the answer is put back.
 func (c *connection) accepts(response *http.Response) error {
 	c.accepted = ""
 	if response.StatusCode != http.StatusAccepted || response.Request.Method == http.MethodGet {

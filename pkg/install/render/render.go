@@ -90,8 +90,7 @@ type InfraEnv struct {
 	InfraEnv *unstructured.Unstructured
 }
 
-// Host are what a single host needs. An Agent is made by the service, so
-// it is none of them.
+// Host are what a single host needs. An Agent is made by the service, so it is not among them.
 type Host struct {
 	// Name of the host in the file.
 	Name string
@@ -244,7 +243,7 @@ func (h *maker) refuseAll() {
 	h.noteHints()
 }
 
-// noteHints tells of hints that stand in no object. The Agent that has the disk is made by the service.
+// noteHints adds a note about hints that are in no object. The Agent that has the disk is made by the service.
 func (h *maker) noteHints() {
 	var hosts []string
 	for _, host := range hubobjects.SortedHosts(h.Cluster) {

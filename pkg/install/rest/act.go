@@ -124,9 +124,8 @@ func (p *Plane) registerCluster(ctx context.Context, desired *model.Desired, act
 	return err
 }
 
-// register sends what makes an object, and is the object's id. An answer without one
-// is none of the service's, and another would be none either: if it did make the object,
-// the next look finds that.
+// register sends what makes an object, and returns the object's id. An answer without an id is not the service's, and a
+// second request would get the same: if the first did make the object, the next look finds it.
 func (p *Plane) register(ctx context.Context, r transport.Request) (string, error) {
 	var made struct {
 		ID string `json:"id"`

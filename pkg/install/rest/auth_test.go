@@ -246,7 +246,7 @@ func TestTokenServiceAddress(t *testing.T) {
 	}
 }
 
-// What a debug log is told holds no secret.
+// A debug log gets no secret.
 func TestTraceHoldsNoSecret(t *testing.T) {
 	f := newFake(t)
 	f.on("GET /v2/events", with(200, "[]"))

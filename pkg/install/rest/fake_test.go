@@ -59,7 +59,7 @@ type call struct {
 
 func (c call) String() string { return c.method + " " + c.path }
 
-// fake is an assisted-service that answers as it is told.
+// fake is an assisted-service that answers as a test sets it.
 type fake struct {
 	*httptest.Server
 	clock   *fakeClock

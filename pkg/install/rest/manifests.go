@@ -123,8 +123,8 @@ func (p *Plane) uploaded(query model.Query, id, name, sum string) {
 // Import names a cluster that was installed elsewhere, so that hosts can be
 // added to it: import-cluster-params.
 type Import struct {
-	// Name of the record. The service takes the name and base domain that APIName
-	// tells over it, where that looks like api.NAME.DOMAIN.
+	// Name of the record. If APIName looks like api.NAME.DOMAIN, the service takes name and base domain from there
+	// instead.
 	Name    string
 	APIName string // the DNS name or address of the cluster's API
 	// OpenShiftID is what the cluster calls itself: ClusterVersion

@@ -30,9 +30,8 @@ const (
 	poolRefresh    = 3 * time.Minute  // where pools are asked for: their events say it
 	besidePools    = 15 * time.Second // the cluster's events, while nothing happens
 
-	// reserve is how much of the budget is kept for what must not come late:
-	// while an install runs, only what was not looked at for a while is read
-	// from the rest.
+	// reserve is how much of the budget is kept for what must not come late: while an install runs, only what was not
+	// read for a while is read from the rest.
 	reserve    = 30
 	staleAfter = 10 * time.Second
 	// perHost spaces the reading of all hosts by their number: 500 hosts are

@@ -228,7 +228,7 @@ func TestReadyIsSeenAtOnce(t *testing.T) {
 		_ = w.clock.Sleep(t.Context(), time.Second)
 	}
 	w.change("host_status_updated", 4, func() {})
-	for range 10 { // an idle probe comes by, and what follows is looked at closely
+	for range 10 { // an idle probe comes by, and what follows is observed closely
 		_ = w.clock.Sleep(t.Context(), time.Second)
 		observe(t, p, lab())
 	}

@@ -115,8 +115,8 @@ type TokenSource interface {
 	// Header is the header that authorises a request; an empty name: none is needed. An error is a model.Fault, with
 	// model.CodeAuth where the credentials are wrong.
 	Header(ctx context.Context) (name, value string, err error)
-	// Refused notes that the service answered 401 to a value of Header. It reports whether the request is worth repeating
-	// with a new one.
+	// Refused records that the service answered 401 to a value of Header. It reports whether the request is worth
+	// repeating with a new one.
 	Refused(value string) bool
 	// Next is what a person can do about a refusal.
 	Next() string
@@ -139,7 +139,7 @@ type Exchanger struct {
 	// policy is replaced: a token goes to no other origin.
 	Client *http.Client
 	Clock  install.Clock // the machine's own if nil
-	CAFile string        // what Client was told to trust, for errors
+	CAFile string        // the file that Client trusts, for errors
 }
 
 // Authorise makes a token source of what the user gave. The clock and the

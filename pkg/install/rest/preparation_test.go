@@ -28,8 +28,8 @@ func (w *world) pass(t *testing.T, span time.Duration) {
 	}
 }
 
-// A cluster that is back from a preparation has failed to prepare, unless it was
-// cancelled; the hosts that could not are known with what is said of them.
+// A cluster that is back from a preparation has failed to prepare, unless it was cancelled; the hosts that could not
+// prepare are known with the messages about them.
 func TestPreparationFailures(t *testing.T) {
 	const why = "Failed to fetch container images needed for installation from quay.io/x"
 	for name, test := range map[string]struct {
@@ -126,7 +126,7 @@ func TestPreparationFailures(t *testing.T) {
 	}
 }
 
-// The past is looked for once, and only where an install was asked for.
+// The past events are read once, and only where an install was asked for.
 func TestPreparationsAreRecalledOnce(t *testing.T) {
 	for _, begun := range []bool{true, false} {
 		w := newWorld(t, 1)

@@ -310,9 +310,8 @@ func (w *watch) keepHost(read model.Host) {
 	case read.Inventory.Known:
 		delete(w.inventory, read.ID)
 	default:
-		// What was known still tells which machine it is. A host that registers
-		// again has no inventory with the service, though, and a setting that
-		// goes by the old one would be refused.
+		// The old record still identifies the machine. A host that registers again has no inventory with the service,
+		// though, and a setting that depends on the old one would be refused.
 		if known {
 			read.Inventory = old.Inventory
 			read.Inventory.Known = old.Inventory.Known && read.State != model.HostDiscovering
@@ -331,9 +330,8 @@ func (w *watch) keepHost(read model.Host) {
 	w.hosts[read.ID] = nameByMachine(read)
 }
 
-// nameByMachine gives a host that was given no name the one that its machine
-// reports: the service goes by it, and shows it in every answer but the list of
-// a cluster's hosts.
+// nameByMachine gives a host without a name the one that its machine reports: the service uses it, and shows it in
+// every answer but the list of a cluster's hosts.
 func nameByMachine(h model.Host) model.Host {
 	if _, named := h.Settings[model.SettingHostname]; !named && h.Inventory.Hostname != "" {
 		h.Settings[model.SettingHostname] = model.ValueOf(h.Inventory.Hostname)

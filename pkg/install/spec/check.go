@@ -79,7 +79,7 @@ func (k *checker) words() {
 	})
 }
 
-// mayBeWord rules out what is none of the words that fields may have, without looking any closer: structs,
+// mayBeWord rules out values that cannot be one of the words that fields may have, without a closer check: structs,
 // which would be copied, and plain texts are most of a file.
 func mayBeWord(v reflect.Value) bool {
 	switch v.Kind() {

@@ -33,7 +33,7 @@ func (k *checker) identity() {
 	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "%q is a tag by which oaictl knows its own clusters", "leave it out")
 }
 
-// isUsersTag reports whether a tag is none of those that oaictl writes.
+// isUsersTag reports whether a tag is not one of those that oaictl writes.
 func isUsersTag(tag string) bool { return tag != "oaictl" && !strings.HasPrefix(tag, "oaictl_run_") }
 
 func (k *checker) clusterName() {

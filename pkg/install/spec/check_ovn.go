@@ -19,7 +19,7 @@ const (
 
 // ovnNetwork is a network that OVN-Kubernetes uses inside of the cluster.
 type ovnNetwork struct {
-	keys    []string // below ovnKubernetesConfig, each of which moves it
+	keys    []string // below ovnKubernetesConfig; each of them moves it
 	network string   // where nothing moves it
 }
 

@@ -117,8 +117,8 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-// FencedBy is the host's fencing, with what it leaves out taken from its BMC, and its address
-// in the form that clusters take, where that can be told; nil for none.
+// FencedBy is the host's fencing, with what it leaves out taken from its BMC, and its address in the form that clusters
+// take, if there is one; nil for none.
 func (h *Host) FencedBy() *Fencing {
 	if h.Fencing == nil {
 		return nil

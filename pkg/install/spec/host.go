@@ -26,7 +26,8 @@ type Host struct {
 	Taints []Taint `yaml:"taints,omitempty"`
 	// Addresses that the node may have beside those of its inventory and network, for example after they moved to br-ex; its serving certificate is approved for them.
 	Addresses []string `yaml:"addresses,omitempty"`
-	// Provider id of the node, for Cluster API; set once, a node that has another one is left alone and told.
+	// Provider id of the node, for Cluster API; set once, a node that has another one is left alone, and that is
+	// reported.
 	ProviderID string `yaml:"providerID,omitempty"`
 	// Machine config pool that the node joins, if not that of its role.
 	MachineConfigPool string `yaml:"machineConfigPool,omitempty"`

@@ -65,7 +65,7 @@ type NodesOverrides struct {
 	Host map[string]any `yaml:"host,omitempty"`
 }
 
-// cluster is the same as a Cluster of which nothing else is known.
+// cluster is the same as a Cluster that has nothing else.
 func (n *Nodes) cluster() *Cluster {
 	s := &n.Spec
 	return &Cluster{APIVersion: n.APIVersion, Kind: n.Kind, existing: s.Cluster, nodes: true, Spec: ClusterSpec{

@@ -306,10 +306,9 @@ func readLimited(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
 }
 
-// run starts argv without a shell. Standard error is thrown away, for it could hold the
-// secret; a program asks for a pass phrase on /dev/tty. Of its failure only the exit
-// status is told. Of the environment, which may hold tokens, it gets what is named, and
-// what programs and the user's files are found by.
+// run starts argv without a shell. Standard error is thrown away, for it could hold the secret; a program asks for a
+// pass phrase on /dev/tty. If it fails, only its exit status is reported. The environment may hold tokens: the program
+// gets the variables that are named, and those by which programs and the user's files are found.
 func run(ctx context.Context, argv, environment []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = []string{} // nil would be everything

@@ -61,8 +61,8 @@ type object struct {
 	u         *unstructured.Unstructured
 }
 
-// Causes are what keeps the Machine from becoming a node, what is waited for by all else first: none of a Machine that
-// is Ready. hostSays leaves out what only waits for its host, for who tells what stands in the way of that.
+// Causes are what keeps the Machine from becoming a node, first the cause that all others wait for: none for a Machine
+// that is Ready. hostSays leaves out causes that only wait for the host, for callers that report what blocks the host.
 func (m *Machine) Causes(hostSays bool) []Cause {
 	if m.ready {
 		return nil
@@ -72,7 +72,7 @@ func (m *Machine) Causes(hostSays bool) []Cause {
 		found.causes = append(found.causes, m.objects[i].causes()...)
 	}
 	if paused := slices.IndexFunc(found.causes, func(c Cause) bool { return c.who == theCluster && c.Reason == reasonPaused }); paused >= 0 {
-		return found.causes[paused : paused+1] // what else is said was true before
+		return found.causes[paused : paused+1] // other conditions were true before
 	}
 	causes := slices.DeleteFunc(slices.Clone(found.causes), func(c Cause) bool { return found.isExplained(c, nil) })
 	causes = withoutRepeats(causes)
@@ -148,7 +148,7 @@ func (o *object) causes() []Cause {
 		return []Cause{o.cause("NoConditions", "nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces")}
 	}
 	if o.who == theInfrastructure && hubapi.IsTrue(conditions, conditionReady) {
-		return nil // what it says besides is not up to it
+		return nil // its other conditions are not its own causes
 	}
 	conditions = slices.DeleteFunc(conditions, func(c hubapi.Condition) bool { return !o.hinders(c) })
 	if o.who != theControlPlane { // the Available of a control plane is no summary of its other conditions

@@ -88,8 +88,8 @@ func text(u *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// Of is what objects tell of a Machine. find returns the object of a namespace that a Ref names, nil where it is not there;
-// read is false where that is not known.
+// Of is what objects report about a Machine. find returns the object of a namespace that a Ref names, nil where it is
+// not there; read is false where that is not known.
 func Of(
 	machine *unstructured.Unstructured, find func(namespace string, ref Ref) (found *unstructured.Unstructured, read bool), hosts []Host,
 ) Machine {

@@ -1,5 +1,5 @@
-// Package teardown deletes the objects of a cluster from a hub, or lets go of them: in
-// the order in which their controllers can, and with what holds them named.
+// Package teardown deletes the objects of a cluster from a hub, or releases them: in the order that their controllers
+// need, and with a report of what holds them.
 package teardown
 
 import (
@@ -83,7 +83,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
-	// Of a run that was broken off there may be one without its ClusterDeployment.
+	// An interrupted run may have left an AgentClusterInstall without its ClusterDeployment.
 	if err := w.deleteAll(ctx, kube.AgentClusterInstalls, w.OfCluster(kube.AgentClusterInstalls)); err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 	return w.gone(ctx, objects...)
 }
 
-// deleteDeployment deletes the ClusterDeployment, whose controller deletes the
-// AgentClusterInstall, whose controller lets go of the Agents.
+// deleteDeployment deletes the ClusterDeployment. Its controller deletes the AgentClusterInstall, and the controller of
+// that releases the Agents.
 func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := w.Namespace.InstallOf(deployment)
 	if deployment.GetDeletionTimestamp() == nil {
@@ -134,8 +134,8 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	}
 	waited := []*unstructured.Unstructured{deployment}
 	if made != nil {
-		// Where no controller looks after the ClusterDeployment, its dependent goes
-		// by the garbage collector only if it has an owner reference yet.
+		// If no controller handles the ClusterDeployment, the garbage collector deletes its dependent only if that has
+		// an owner reference already.
 		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
 			if err := w.Delete(ctx, kube.AgentClusterInstalls, made); err != nil {
 				return err
@@ -247,11 +247,10 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// state is how far the service has a cluster, "" without an AgentClusterInstall, and
-// whether its ClusterDeployment says that it is installed: as the hub has them this
-// moment, since what is watched may be late. One of which the service has said nothing
-// yet is a draft, unless it has metadata, which an installation writes: the status of an
-// object that was restored or moved comes late.
+// state is how far the service has a cluster, "" without an AgentClusterInstall, and whether its ClusterDeployment says
+// that it is installed: as the hub has them this moment, since what is watched may be late. A cluster without any
+// status of the service is a draft, unless it has metadata, which an installation writes: the status of an object that
+// was restored or moved comes late.
 func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state model.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
@@ -328,11 +327,10 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &fault) && fault.Status == status
 }
 
-// detach takes the machines of an installed cluster from the bare metal operator as
-// they are: it deletes a detached BareMetalHost without switching its machine off, and
-// without the annotation that would have Agent and node go with it.
-// The service does so by itself once a machine boots from its disk, unless it is told
-// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+// detach takes the machines of an installed cluster from the bare metal operator as they are: it deletes a detached
+// BareMetalHost without switching its machine off, and without the annotation that would have Agent and node go with
+// it. The service detaches a BareMetalHost by itself once its machine boots from its disk, unless an annotation leaves
+// it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
 func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil

@@ -62,8 +62,8 @@ func (w *Deleter) unlabelled() []string {
 	return names
 }
 
-// imageSets are what the ClusterImageSet that was made for the cluster may be called. It is
-// the former name only for a cluster that refers to it, or of which that is not known.
+// imageSets are the possible names of the ClusterImageSet that was made for the cluster. The former name counts only
+// for a cluster that refers to it, or if it is not known which one the cluster refers to.
 func (w *Deleter) imageSets(made *unstructured.Unstructured) []string {
 	name, former := w.ImageSetNames(w.Namespace.Name, w.Cluster)
 	switch {
@@ -190,8 +190,8 @@ func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) s
 	}
 }
 
-// deletable are the kinds that can stand in a namespace and be deleted there, but
-// for events, which belong to what they tell of.
+// deletable are the kinds that can be in a namespace and be deleted there, except events, which belong to the objects
+// that they are about.
 func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
 	if err != nil {

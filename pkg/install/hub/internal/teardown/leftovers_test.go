@@ -49,7 +49,7 @@ func deployment(preserve bool) *unstructured.Unstructured {
 	return u
 }
 
-// onHub is a deleter of the cluster lab on a hub that has some objects, and tells.
+// onHub is a deleter of the cluster lab on a hub that has some objects, and its reports.
 func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *noted) {
 	t.Helper()
 	w, at := watched(t)
@@ -87,8 +87,8 @@ func labelled(t *testing.T, client *fake.FakeDynamicClient) (names []string) {
 	return names
 }
 
-// A cluster's own ClusterImageSet goes with it, and none that was not made for it, or that
-// another cluster refers to. Who lets go of a cluster lets go of the same.
+// A cluster's own ClusterImageSet goes with it, and none that was not made for it, or that another cluster refers to.
+// Releasing a cluster releases the same ClusterImageSet.
 func TestImageSetOfTheCluster(t *testing.T) {
 	const own, former = "lab.lab-release", "lab-release"
 	ours := []*unstructured.Unstructured{imageSet(own, "lab"), imageSet(former, "lab")}

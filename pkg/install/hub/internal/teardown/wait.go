@@ -16,7 +16,7 @@ import (
 
 // How long a run waits for deletions, and how often it reports the wait.
 const (
-	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
+	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to remove finalizers of deleted objects
 	reportInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
 )
 

@@ -54,7 +54,7 @@ func clusterTable() Table[Cluster] {
 	)
 }
 
-// ClusterManaged is the load balancer of clusters that are told nothing else.
+// ClusterManaged is the load balancer of clusters without another setting.
 const ClusterManaged = models.LoadBalancerTypeClusterManaged
 
 // writeControlPlane says how many control plane machines there are in the form that
@@ -298,7 +298,7 @@ func keepsVIPs(c *Cluster) model.Keeping {
 	return model.KeptAsWritten
 }
 
-// begun reports whether the install was asked for, after which nothing is taken.
+// begun reports whether the install was asked for; after that no setting is accepted.
 func begun(c *Cluster) bool {
 	switch value(c.Status) {
 	case models.ClusterStatusInsufficient, models.ClusterStatusReady, models.ClusterStatusPendingForInput:

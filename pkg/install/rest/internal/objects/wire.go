@@ -33,7 +33,7 @@ func (c *Cluster) IsInstalled(openShiftID string) bool {
 type Host struct {
 	models.Host
 	FencingCredentials fencingWire `json:"fencing_credentials"`
-	// What is large and not looked at.
+	// What is large and not read.
 	Connectivity skipped `json:"connectivity"`
 	ImagesStatus skipped `json:"images_status"`
 	Resolutions  skipped `json:"domain_name_resolutions"`
@@ -59,7 +59,7 @@ func (skipped) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 // with commas, depending on the field and the service's age.
 type list []string
 
-// UnmarshalJSON reads all three. What is none of them is an empty list.
+// UnmarshalJSON reads all three forms. Anything else is an empty list.
 func (l *list) UnmarshalJSON(data []byte) error {
 	*l = nil
 	var array []string

@@ -263,9 +263,8 @@ func (c *Connection) noAnswer(f *model.Fault, method string, try *attempt, err e
 	}
 }
 
-// distrust says of which host, and why, a certificate was not believed, and
-// what to do about it; nothing if that is not what went wrong. caFile is the
-// file of certificates that the user gave, if any.
+// distrust names the host with a certificate that was not trusted, the reason, and what to do about it; nothing if that
+// is not what went wrong. caFile is the file of certificates that the user gave, if any.
 func distrust(err error, host, caFile string) (text, next string) {
 	var (
 		unknown x509.UnknownAuthorityError

@@ -16,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 )
 
-// What an answer in JSON may have, in bytes. 500 hosts with their inventories take about
-// a tenth of a list. To a write the service answers with the whole object, all that its
-// hosts ever said included, of which nothing is kept.
+// What an answer in JSON may have, in bytes. 500 hosts with their inventories take about a tenth of a list. To a write
+// the service answers with the whole object, including all that its hosts ever reported; nothing of that is kept.
 const (
 	largestElement = 16 << 20
 	largestList    = 64 << 20
@@ -167,8 +166,8 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 		resp.Header.Set("Content-Type", "application/octet-stream")
 		return resp, nil
 	}
-	// Only the beginning is looked at here: what hundreds of hosts say of
-	// themselves is decoded as it comes, never held whole.
+	// Only the beginning is read here: what hundreds of hosts report about themselves is decoded as it comes, never
+	// held whole.
 	body := bufio.NewReader(resp.Body)
 	first, err := firstByte(body)
 	if err != nil && !errors.Is(err, io.EOF) {

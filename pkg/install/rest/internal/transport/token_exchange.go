@@ -37,7 +37,7 @@ type Exchanger struct {
 	// no other origin.
 	Client *http.Client
 	Clock  clock.Clock // the machine's own if nil
-	CAFile string      // what Client was told to trust, for errors
+	CAFile string      // the file that Client trusts, for errors
 }
 
 // exchanged is a source of access tokens that are exchanged for something.

@@ -19,13 +19,13 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Checker tells what single values cannot be.
+// Checker reports what single values cannot be.
 type Checker struct {
 	Failed map[string]bool                     // fields whose value could not be taken
-	Add    func(field, message, remedy string) // notes a problem
+	Add    func(field, message, remedy string) // records a problem
 }
 
-// Report notes a problem with a field, unless the field could not even be read.
+// Report records a problem with a field, unless the field could not even be read.
 func (k *Checker) Report(field, message, remedy string) {
 	if !k.IsFailed(field) {
 		k.Add(field, message, remedy)
