@@ -31,7 +31,7 @@ type Report struct {
 	// Missing are the CustomResourceDefinitions of kinds that are not there: of the providers, of
 	// Cluster API's core and, unless another backend is asked for, of a hub.
 	Missing []string
-	// Unknown says what could not be looked for.
+	// Unknown says what could not be checked.
 	Unknown []string
 }
 

@@ -120,7 +120,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 	for {
 		report, err := Check(ctx, connection, options)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // the process ends
 		}
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 			told = text
 		}
 		if options.Clock.Sleep(ctx, aloneAgain) != nil {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // the process ends
 		}
 	}
 }

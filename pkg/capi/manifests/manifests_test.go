@@ -44,8 +44,8 @@ func read(t *testing.T, folder string) map[string][]*unstructured.Unstructured {
 	return objects
 }
 
-// kinds are the kinds of the providers: their versions, of which the first is stored, and the
-// labels by which Cluster API finds contracts.
+// kinds are the kinds of the providers: their versions, with the stored one first, and the labels by which Cluster API
+// finds contracts.
 var kinds = map[schema.GroupKind]struct {
 	provider string
 	versions []string

@@ -186,8 +186,8 @@ func (s *clusterScope) controlPlane(ctx context.Context) (*controlplanev1.Opensh
 	return found, nil
 }
 
-// deployment says which ClusterDeployment hosts are bound to. With a hosted control plane it is made
-// here; otherwise the control plane's controller makes it, and notes its id.
+// deployment says which ClusterDeployment hosts are bound to. With a hosted control plane it is made here; otherwise
+// the control plane's controller makes it, and records its id.
 func (s *clusterScope) deployment(ctx context.Context) error {
 	if isHosted(s.cluster) {
 		return s.hostedDeployment(ctx)
@@ -218,8 +218,8 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	return nil
 }
 
-// clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane notes it, over REST
-// that of the record that is proven to be the cluster's.
+// clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane records it,
+// over REST that of the record that is proven to be the cluster's.
 func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplanev1.OpenshiftAssistedControlPlane) (string, error) {
 	noted, err := desired.IDOf(controlPlane, s.Pool.Notes())
 	if err != nil || s.Pool.Notes() {
@@ -285,8 +285,8 @@ func (s *clusterScope) summarize() {
 	conditions.Set(s.object, ready)
 }
 
-// delete lets go of an AgentCluster. What was made for a hosted control plane goes with it, but not
-// where the AgentCluster was moved: it lives on elsewhere.
+// delete removes the finalizer of an AgentCluster. What was made for a hosted control plane is deleted with it, but not
+// where the AgentCluster was moved: it lives on in another management cluster.
 func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(s.object, agentv1.AgentClusterFinalizer) {
 		return ctrl.Result{}, nil

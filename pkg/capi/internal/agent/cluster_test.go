@@ -23,8 +23,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// TestEndpointOfACluster takes it from where it is said first: the AgentCluster, the Cluster, the virtual
-// addresses of the control plane, and what OpenShift calls it.
+// TestEndpointOfACluster takes it from the first place that has it: the AgentCluster, the Cluster, the virtual
+// addresses of the control plane, and the name that OpenShift gives it.
 func TestEndpointOfACluster(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})

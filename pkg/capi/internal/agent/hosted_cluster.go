@@ -27,8 +27,8 @@ import (
 // is in the same namespace.
 const labelAgentCluster = "agentClusterRef"
 
-// hostedComes is how often a hosted control plane is looked at that does not say enough yet. Most hubs have
-// none, so that they are not watched.
+// hostedComes is how often a hosted control plane is read that does not say enough yet. Most hubs have none, so that
+// they are not watched.
 const hostedComes = 10 * time.Second
 
 // objectsGo is how often it is looked whether the objects of a hosted cluster are gone.

@@ -44,8 +44,8 @@ const (
 // secretValue is the key of a Secret with bootstrap data.
 const secretValue = "value"
 
-// installHosted binds the host to the ClusterDeployment of a hosted cluster, and tells the service where
-// it fetches its Ignition. The service installs it then.
+// installHosted binds the host to the ClusterDeployment of a hosted cluster, and sets the address at which it fetches
+// its Ignition. The service installs it then.
 func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 	hub, onHub := s.Pool.(*HubPool)
 	if !onHub {

@@ -126,7 +126,7 @@ func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 	return len(hosts) == 0 && scope.Host() == s.machine.Name
 }
 
-// showNode tells which certificate request of the node waits for a person, and what else keeps the node.
+// showNode reports which certificate request of the node waits for a person, and what else keeps the node.
 func (s *scope) showNode() {
 	pending, others := words.Node(&s.view.Plan, s.machine.Name)
 	conditions.Set(s.object, pending)

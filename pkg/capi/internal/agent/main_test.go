@@ -53,8 +53,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// management is the management cluster of all tests of this package, each of which has namespaces of its
-// own there.
+// management is the management cluster of all tests of this package. Each test has namespaces of its own there.
 var management kubetest.SharedManagement
 
 func TestMain(m *testing.M) {

@@ -133,7 +133,7 @@ func (m *moved) isHeld() bool {
 // racks are the pools that are opened to the namespace.
 func racks() machines.Pools { return machines.Pools{"ns": {"rack", "env"}} }
 
-// events are those that were told.
+// events are those that were reported.
 func (m *moved) events() string {
 	close(m.told.Events)
 	var all []string

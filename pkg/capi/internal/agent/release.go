@@ -203,7 +203,7 @@ func (s *scope) waitForMachine() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
 }
 
-// forget notes that the AgentMachine has no host any more.
+// forget records that the AgentMachine has no host any more.
 func (s *scope) forget(ctx context.Context) error {
 	return s.patch(ctx, func(m *agentv1.AgentMachine) {
 		controllerutil.RemoveFinalizer(m, agentv1.AgentMachineFinalizer)

@@ -156,7 +156,7 @@ func (x *site) kubeconfig(t *testing.T) []byte {
 	return data
 }
 
-// TestPeopleAreToldWhomToBoot lets go of a host that the service cannot boot, and says what is to be done.
+// TestPeopleAreToldWhomToBoot releases a host that the service cannot boot, and says what is to be done.
 func TestPeopleAreToldWhomToBoot(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")

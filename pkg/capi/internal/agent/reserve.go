@@ -166,8 +166,8 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	return false, s.giveUp(ctx)
 }
 
-// isUnknown reports whether it cannot be told that a host is the machine's own, or is not: over REST the cluster says so,
-// and that is not known. Nothing is done about such a host.
+// isUnknown reports whether it is not known if a host is the machine's own: over REST the cluster shows that, and the
+// cluster is not known. Nothing is done about such a host.
 func (s *scope) isUnknown(host *pool.Host, isForeign bool) bool {
 	return !s.Pool.Notes() && s.clusterID() == "" && (isForeign || host != nil && host.Cluster != "")
 }
@@ -304,8 +304,8 @@ func hostOf(m *agentv1.AgentMachine) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// rival is an AgentMachine that has reserved the same host, and comes before this one; "" for none. Two processes may have
-// reserved at one time, of which one was about to end.
+// rival is an AgentMachine that has reserved the same host, and comes before this one; "" for none. Two processes may
+// have reserved at the same time, when one of them was about to end.
 func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, error) {
 	others, err := s.others(ctx)
 	if err != nil {

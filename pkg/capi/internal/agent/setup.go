@@ -125,7 +125,7 @@ func notStatusAlone() predicate.Predicate {
 		return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp().IsZero() != is.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) ||
 			!slices.Equal(was.GetFinalizers(), is.GetFinalizers()) || !equality.Semantic.DeepEqual(was.GetOwnerReferences(), is.GetOwnerReferences()) ||
-			was.GetResourceVersion() == is.GetResourceVersion() // everything is looked at again
+			was.GetResourceVersion() == is.GetResourceVersion() // everything is read again
 	}}
 }
 

@@ -35,7 +35,7 @@ import (
 // speed is how much faster than life service and machines run.
 const speed = 100
 
-// poolText is a cluster whose machines are those of a pool. Which is which is said by AgentMachines.
+// poolText is a cluster with machines of a pool. AgentMachines say which machine is which.
 const poolText = `apiVersion: oaictl.io/v1alpha1
 kind: Cluster
 metadata: {name: c}

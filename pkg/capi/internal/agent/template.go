@@ -25,8 +25,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TemplateReconciler reconciles AgentMachineTemplates: each tells the cluster autoscaler what a node of
-// it would be like.
+// TemplateReconciler reconciles AgentMachineTemplates: each shows the cluster autoscaler what a node of it would be
+// like.
 type TemplateReconciler struct {
 	Client client.Client
 	Pool   Pool

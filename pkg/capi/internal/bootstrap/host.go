@@ -91,7 +91,7 @@ func (s *scope) showAbsent() {
 	}
 }
 
-// longestReason is how much is said of why a machine was left out, or was not installed.
+// longestReason is how long the message may be about why a machine was left out, or was not installed.
 const longestReason = 500
 
 // wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.
@@ -180,7 +180,8 @@ func (s *scope) hindrances() []string {
 	return lines
 }
 
-// isUnmade reports whether the InfraEnv is waited for. What keeps it from being made is told to the control plane alone.
+// isUnmade reports whether the machine waits for the InfraEnv. What keeps it from being made is reported on the control
+// plane alone.
 func (s *scope) isUnmade() bool {
 	return s.way != machines.Pool && s.view.InfraEnv(s.config.Name) == nil && conditions.IsFalse(s.config, bootstrapv1.InfraEnvReadyCondition)
 }

@@ -232,8 +232,9 @@ func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
 	}
 }
 
-// TestMachinesAreDetachedWhateverIsWanted: while it cannot be told what a cluster shall become, a machine that boots from its
-// disk is still kept from booting the discovery image again, and it is said why nothing else is done.
+// TestMachinesAreDetachedWhateverIsWanted: while the desired state of a cluster cannot be determined, a machine that
+// boots from its disk is still kept from booting the discovery image again, and the reason why nothing else is done is
+// reported.
 func TestMachinesAreDetachedWhateverIsWanted(t *testing.T) {
 	b := startLiveISO(t)
 	b.refuses, b.observes = &installation.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true

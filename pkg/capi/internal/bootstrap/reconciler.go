@@ -35,7 +35,7 @@ import (
 // Reconciler reconciles OpenshiftAssistedConfigs.
 type Reconciler struct {
 	Client client.Client
-	// Live reads Secrets, of which the cache has only some.
+	// Live reads Secrets: the cache has only some of them.
 	Live          client.Reader
 	Installations *installation.Set
 	// OnHub says that the service is the management cluster's own.
@@ -60,7 +60,7 @@ type scope struct {
 	way     machines.Way
 	view    *installation.View
 	host    *model.Host
-	news    []string // conditions whose messages tell of what a person has to see to
+	news    []string // conditions with messages about what a person has to see to
 }
 
 // Reconcile brings one config a step further.
@@ -196,7 +196,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 // Metal3Machine has come.
 const unknownAgain = 10 * time.Second
 
-// unmadeAgain is how long what is said of an InfraEnv stays that is not made.
+// unmadeAgain is how long the report stays that an InfraEnv is not made.
 const unmadeAgain = time.Minute
 
 // scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool
@@ -242,7 +242,7 @@ func (s *scope) failData(reason, message string) {
 	s.news = append(s.news, bootstrapv1.DataSecretAvailableCondition)
 }
 
-// fail sets a condition that tells of what a person has to see to.
+// fail sets a condition that reports what a person has to see to.
 func (s *scope) fail(kind, reason, message string) {
 	s.set(kind, metav1.ConditionFalse, reason, message)
 	s.news = append(s.news, kind)
@@ -268,7 +268,7 @@ func (s *scope) summarize() {
 	conditions.Set(s.config, ready)
 }
 
-// report tells of what newly stands in the host's way, or waits for a person, on the config and on the Machine.
+// report reports, on the config and on the Machine, what newly blocks the host, or waits for a person.
 func (s *scope) report(before *bootstrapv1.OpenshiftAssistedConfig) {
 	for kind, trouble := range map[string]metav1.ConditionStatus{
 		bootstrapv1.HostValidatedCondition: metav1.ConditionFalse, bootstrapv1.CertificateRequestPendingCondition: metav1.ConditionTrue,

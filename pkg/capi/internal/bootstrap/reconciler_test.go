@@ -63,8 +63,8 @@ func TestDataSecret(t *testing.T) {
 	}
 }
 
-// TestDataFollowTheImageUntilTheyAreUsed: a Secret is renewed where the InfraEnv has another image, and is as it
-// was once the machine has booted by it, which each of several things tells.
+// TestDataFollowTheImageUntilTheyAreUsed: a Secret is renewed where the InfraEnv has another image, and stays as it is
+// once the machine has booted by it. Several things show that it has.
 func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
 	for name, use := range map[string]func(*bench, *clusterv1.Machine){
 		"nobody yet": func(*bench, *clusterv1.Machine) {},
@@ -221,7 +221,7 @@ func TestConfigsThatWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		change            func(map[string]client.Object)
 		filter            string
-		condition, reason string // "" for none, besides one that says that it is not paused
+		condition, reason string // "" for none, besides a condition that says that it is not paused
 	}{
 		"the infrastructure is not provisioned": {func(o map[string]client.Object) {
 			o["Cluster"].(*clusterv1.Cluster).Status.Initialization.InfrastructureProvisioned = nil
@@ -646,8 +646,8 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 	}
 }
 
-// TestMachineWhoseInstallationFails: it is told, once, on the config and on the Machine, with what to do about it, unless
-// the whole cluster failed, or the machine has become a node all the same.
+// TestMachineWhoseInstallationFails: it is reported, once, on the config and on the Machine, with what to do about it,
+// unless the whole cluster failed, or the machine has become a node after all.
 func TestMachineWhoseInstallationFails(t *testing.T) {
 	const why = "failed after 3 attempts: coreos-installer failed"
 	const remedy = "; once that is cured, delete its Machine, and another one takes its place"
@@ -704,8 +704,8 @@ func TestMachineWhoseInstallationFails(t *testing.T) {
 	}
 }
 
-// TestMachineThatIsLeftOut: what is wrong with the host of a machine that the cluster is installed without is said before
-// and after its record is gone, until the machine registers again.
+// TestMachineThatIsLeftOut: if the cluster is installed without a machine, the reason is reported before and after the
+// record of its host is gone, until the machine registers again.
 func TestMachineThatIsLeftOut(t *testing.T) {
 	b := start(t)
 	const other = "other"

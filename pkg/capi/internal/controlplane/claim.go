@@ -21,14 +21,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// claim makes sure, before anything is looked for on a hub, that no other owner has a cluster of the control plane's
+// claim makes sure, before anything is searched for on a hub, that no other owner has a cluster of the control plane's
 // name in its namespace: names are all that clusters are found by there. The result is recorded.
 func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	id, err := desired.IDOf(s.plane, s.OnHub)
 	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
 		return false, err
 	}
-	s.claiming.Lock() // of two that ask for one name, one is noted before the other looks
+	s.claiming.Lock() // of two that ask for one name, one is recorded before the other looks
 	defer s.claiming.Unlock()
 	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
 		if installation.IsRefusal(err) {
@@ -79,8 +79,8 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 // runLength is how many letters a mark has, of 32 each: 60 bits.
 const runLength = 12
 
-// clusterID is the id of the control plane's cluster on a hub, "" where it has none: as it is noted, or of what a
-// registration has made that was broken off before that.
+// clusterID is the id of the control plane's cluster on a hub, "" where it has none: the recorded id, or that of the
+// objects of a registration that was interrupted before the id was recorded.
 func (s *scope) clusterID(ctx context.Context) (string, error) {
 	id, err := desired.IDOf(s.plane, true)
 	switch {
@@ -122,7 +122,7 @@ func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	return own, nil
 }
 
-// unproven says that the record whose id is noted does not carry the Cluster's mark, and what to do.
+// unproven says that the record with the recorded id does not carry the Cluster's mark, and what to do.
 func (s *scope) unproven(mark string) string {
 	id, tags := s.plane.Annotations[desired.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
 	if mark == "" {

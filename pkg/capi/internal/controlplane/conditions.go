@@ -50,7 +50,7 @@ func (s *scope) showMachines() {
 	s.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
 }
 
-// Purposes for which a Machine is deleted, and so the condition that tells what it waits for.
+// Purposes for which a Machine is deleted. Each has a condition that reports what the deletion waits for.
 const (
 	forScaling     = "scaling"
 	forRollout     = "rollout"
@@ -88,7 +88,7 @@ func (s *scope) required(purpose string) string {
 	return ""
 }
 
-// waits is what is said of a cause that is blocked, a sentence each.
+// waits are the messages about a cause that is blocked, a sentence each.
 func (s *scope) waits(causes ...lifecycle.Cause) []string {
 	if s.kept == nil {
 		return nil
@@ -250,8 +250,8 @@ func (s *scope) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
 	s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
 }
 
-// showLastRemediation says which unhealthy Machine was replaced last, where the status has been lost: its
-// successor notes it.
+// showLastRemediation says which unhealthy Machine was replaced last, if the status has been lost: an annotation of its
+// successor records it.
 func (s *scope) showLastRemediation() {
 	status := &s.plane.Status
 	for _, m := range s.machines {

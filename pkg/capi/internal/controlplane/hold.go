@@ -23,8 +23,8 @@ func isHooked(m *clusterv1.Machine) bool {
 	return ofEtcd || ofDrain
 }
 
-// hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and lets go of
-// it then. The Machine is changed only.
+// hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and releases it
+// then. Only the object in memory is changed.
 func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
 	found := lifecycle.Hold(q, m)
 	_, undrained := m.Annotations[lifecycle.DrainHookAnnotation]

@@ -48,8 +48,8 @@ type held struct {
 	outdated  bool
 }
 
-// keep looks after the Machines: it brings to them what they can follow, says which cannot, lets go of those
-// that are being deleted once their members of etcd are gone, and does what is decided next.
+// keep processes the Machines: it changes what they can take in place, reports which cannot follow, releases those that
+// are being deleted once their members of etcd are gone, and does what is decided next.
 func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
 	q := s.question()
 	template, err := s.template(ctx, s.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name)
@@ -106,8 +106,8 @@ func (s *scope) question() *lifecycle.Question {
 	return q
 }
 
-// phase is how far the installation is: as it was seen now, or last. A cluster of which the service has no
-// record any more is what it was.
+// phase is how far the installation is: as observed now, or last. A cluster without a record in the service stays in
+// its last phase.
 func (s *scope) phase() lifecycle.Phase {
 	view := s.view
 	if view == nil {
@@ -267,8 +267,8 @@ func (s *scope) judged(q *lifecycle.Question) {
 	}
 }
 
-// setOn sets a condition of a Machine that says something else. Of which generation it is alone is nothing to
-// be written: others change the Machine's spec.
+// setOn sets a condition of a Machine if it says something else. A new observed generation alone is not written: others
+// change the Machine's spec.
 func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, reason, message string) {
 	message = words.Message(message)
 	if c := conditions.Get(m, kind); c != nil && c.Status == status && c.Reason == reason && c.Message == message {

@@ -243,8 +243,8 @@ func TestClusterThatWasTakenInIsUpgraded(t *testing.T) {
 	}
 }
 
-// TestKubeconfigWhileTheServiceIsAway: what is in the Secret is used while the service's copy cannot be read, and that is
-// said. Where nothing in it can be used, there is no kubeconfig.
+// TestKubeconfigWhileTheServiceIsAway: what is in the Secret is used while the service's copy cannot be read, and that
+// is reported. Where nothing in it can be used, there is no kubeconfig.
 func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	for name, test := range map[string]struct {
 		have   []byte
@@ -274,7 +274,7 @@ func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// handingNone is a control plane without any kubeconfig of its installed cluster, once it was asked for.
+// handingNone is a control plane without any kubeconfig of its installed cluster, after it was requested.
 func handingNone(t *testing.T) *scope {
 	t.Helper()
 	s := handing(t, nil, nil, nil)

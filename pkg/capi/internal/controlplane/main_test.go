@@ -75,7 +75,7 @@ const (
 	within  = 100 * time.Second
 )
 
-// installedImage is the release image of the installed version, of which alone it is said which version it is.
+// installedImage is the release image of the installed version, the only image with a known version.
 func installedImage() string { return "mirror.example.com/ocp@sha256:" + strings.Repeat("b", 64) }
 
 // root is the folder of the project.
@@ -101,7 +101,7 @@ type site struct {
 	serves    bool              // the service hands out a kubeconfig while it installs
 	answers   error             // of the API server of the cluster, when it is asked whether it is ready; nil to ask it
 	registers bool              // the cluster is to be registered first
-	acted     int               // how often the service was told to do something for it
+	acted     int               // how often the service was asked to do something for it
 	nodes     map[string]string // of Machines, by their names
 	off       map[string]func() // switches the machines of nodes off that have joined
 }

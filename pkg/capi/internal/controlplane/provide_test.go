@@ -71,8 +71,8 @@ func (s service) DeleteCluster(context.Context, string, install.DeleteOptions) e
 // Close is of install.Backend.
 func (s service) Close() {}
 
-// provide does what other providers, machines and kubelets do: Machines get a node each, and machines
-// that are let go of are switched off.
+// provide does what other providers, machines and kubelets do: Machines get a node each, and released machines are
+// switched off.
 func (x *site) provide(ctx context.Context) {
 	for ctx.Err() == nil {
 		list := &clusterv1.MachineList{}
@@ -185,7 +185,7 @@ func (x *site) node(ctx context.Context, name, id string) error {
 	return x.client.Patch(ctx, node, client.MergeFrom(before))
 }
 
-// letGo switches a machine off, and lets go of its object.
+// letGo switches a machine off, and removes the finalizers of its object.
 func (x *site) letGo(ctx context.Context, infra *unstructured.Unstructured, name string) error {
 	x.switchOff(name)
 	before := infra.DeepCopy()

@@ -163,8 +163,8 @@ func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error
 	return again, err
 }
 
-// news are the conditions whose messages may tell of what a person has to see to: all but one that says how far an
-// upgrade is, and one that repeats what Machines say of themselves.
+// news are the conditions with messages about what a person may have to see to: all but one that reports the progress
+// of an upgrade, and one that repeats what Machines report themselves.
 func (s *scope) news() []string {
 	var kinds []string
 	for _, c := range s.plane.Status.Conditions {
@@ -229,7 +229,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	return util.LowestNonZeroResult(kept, result), err
 }
 
-// report tells of what newly stands in the way of the cluster.
+// report reports what newly blocks the cluster.
 func (s *scope) report() {
 	before, now := meta.FindStatusCondition(s.was.Conditions, clusterv1.AvailableCondition), conditions.Get(s.plane, clusterv1.AvailableCondition)
 	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {

@@ -59,7 +59,7 @@ func observed() (*scope, *model.Spoke) {
 }
 
 // TestVersionsAreThoseThatRun: they are what the nodes of the control plane run, the oldest first, and never what is
-// wanted; nothing is said of them before there is a cluster, and they stay while it is not reached.
+// wanted; they are empty before there is a cluster, and they stay while it is not reached.
 func TestVersionsAreThoseThatRun(t *testing.T) {
 	s, spoke := observed()
 	cluster := s.view.Observed.Cluster
@@ -408,7 +408,8 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 	}
 }
 
-// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is told beside how it is.
+// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is reported beside the
+// state of the cluster.
 func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	s, spoke := observed()
 	s.plane.Annotations = map[string]string{desired.AnnotationOpenShiftID: "id"}

@@ -25,7 +25,7 @@ func (s *scope) takeOver(ctx context.Context) error {
 		return nil
 	}
 	if view := s.Installations.Last(s.key()); view != nil {
-		return nil // it was looked for before the first look at the installation
+		return nil // it was searched for before the first look at the installation
 	}
 	deployments, err := s.ofCluster(ctx, hubapi.KindClusterDeployment)
 	if err != nil {

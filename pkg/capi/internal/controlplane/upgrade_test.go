@@ -16,8 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestMismatchIsTakenBack: what was said of versions before the installation is not said of others. Of an installed cluster
-// it is said anew by what its nodes run.
+// TestMismatchIsTakenBack: a report about versions before the installation is removed once they change. For an
+// installed cluster, the report is made from what its nodes run.
 func TestMismatchIsTakenBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string

@@ -45,8 +45,8 @@ func markOf(version string, after client.Object) written {
 	return written{version, sum.Sum64()}
 }
 
-// once writes an object, unless the very same was made of it as it was read before: what is read does not
-// show it yet.
+// once writes an object, unless the same change was already written to the same version of it: then the cache does not
+// show that write yet.
 func (w *writes) once(before, after client.Object, write func() error) error {
 	mark := markOf(before.GetResourceVersion(), after)
 	w.mu.Lock()

@@ -27,7 +27,7 @@ import (
 )
 
 // AnnotationClusterID is on a control plane: the id of its cluster in the service. On a hub it is NAMESPACE/NAME of the
-// ClusterDeployment. Over REST it is a note that proves nothing: see package ownership.
+// ClusterDeployment. Over REST the annotation proves nothing: see package ownership.
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
 // AnnotationRun is on a control plane before its cluster is registered. On a hub it says that there was no
@@ -35,7 +35,7 @@ const AnnotationClusterID = "oaictl.io/cluster-id"
 // the mark of the record that they registered.
 const AnnotationRun = "oaictl.io/run"
 
-// IDOf is the id of a control plane's cluster in the service, as it is noted; "" before it has one. On a hub a cluster is in
+// IDOf is the recorded id of a control plane's cluster in the service; "" before it has one. On a hub a cluster is in
 // the namespace of its control plane. The annotation cannot name a cluster of another namespace.
 func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (string, error) {
 	id := plane.Annotations[AnnotationClusterID]
@@ -63,7 +63,7 @@ func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *mode
 type Source struct {
 	// Client reads Cluster API's objects from the manager's cache.
 	Client client.Reader
-	// Live reads Secrets and ConfigMaps, of which the cache has only some.
+	// Live reads Secrets and ConfigMaps: the cache has only some of them.
 	Live client.Reader
 	// Hub says that the service is a hub: Secrets are referred to by their names there.
 	Hub bool
@@ -158,8 +158,8 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *model.Obse
 	return &model.Desired{Spec: out, Options: s.options(c, part, observed)}
 }
 
-// Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
-// own, and not to be changed. One without a control plane of ours has nothing to be installed.
+// Read reads a Cluster with its objects. Among them, the Machines and their infrastructure objects are the cache's own,
+// and must not be changed. One without a control plane of ours has nothing to be installed.
 func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, error) {
 	c := &Cluster{Cluster: &clusterv1.Cluster{}}
 	switch err := s.Client.Get(ctx, key, c.Cluster); {

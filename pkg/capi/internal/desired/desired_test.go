@@ -317,7 +317,7 @@ func TestNotYet(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is wrong is said by the fields of the objects.
+// TestRefusals: errors name the fields of the objects.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*controlplanev1.OpenshiftAssistedControlPlane)

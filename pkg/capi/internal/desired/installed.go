@@ -140,7 +140,7 @@ type silence struct {
 	at         time.Time
 }
 
-// identifySeldom is identify for a Cluster, all reconciles of which wait for the answer one after the other: one that does
+// identifySeldom is identify for a Cluster. All reconciles wait for the answer one after the other: a cluster that does
 // not answer is not asked by the same kubeconfig again so soon.
 func (s *Source) identifySeldom(ctx context.Context, cluster installation.Key, kubeconfig string) (string, error) {
 	now, digest := cmp.Or(s.Clock, clock.Real()).Now, sha256.Sum256([]byte(kubeconfig))
@@ -173,7 +173,7 @@ func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	// Without what it is told here, the client would find it out by requests, each of which may take as long.
+	// Without this mapping, the client would find it out by requests, and each of them may take as long.
 	known := meta.NewDefaultRESTMapper(nil)
 	kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
 	known.Add(kind, meta.RESTScopeRoot)

@@ -326,7 +326,7 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 		observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
 	}
 	var done []string
-	for range 20 { // what the service is told besides
+	for range 20 { // what else is sent to the service
 		if d, err = source.Desire(t.Context(), lab, observed); err != nil {
 			t.Fatal(err)
 		}

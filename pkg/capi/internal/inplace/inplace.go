@@ -25,8 +25,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// Kinds that are ours. One extension answers for all Machines of a management cluster, and those of
-// other providers are none of its business.
+// Kinds that are ours. One extension answers for all Machines of a management cluster, and does not concern itself with
+// those of other providers.
 const (
 	bootstrapGroup = "bootstrap.cluster.x-k8s.io"
 	bootstrapKind  = "OpenshiftAssistedConfig"

@@ -328,7 +328,7 @@ func TestRequestsTakeNoLongerThanCoreWaits(t *testing.T) {
 	}
 }
 
-// swelling is a request that takes much memory until it is let go.
+// swelling is a request that takes much memory until it is released.
 type swelling struct{}
 
 var decoding, mostDecoding atomic.Int32
@@ -343,7 +343,7 @@ func (swelling) UnmarshalJSON([]byte) error {
 	return nil
 }
 
-// never is a body of which nothing comes.
+// never is a body without any content, which does not end.
 type never struct{ until context.Context }
 
 func (n never) Read([]byte) (int, error) {

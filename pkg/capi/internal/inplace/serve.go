@@ -121,9 +121,9 @@ type responseTo[R any] interface {
 	runtimehooksv1.ResponseObject
 }
 
-// serving serves a hook over HTTP. Cluster API gives up after hookTimeout, and so is the rest of a request not waited for
-// longer, nor an answer made. A request that cannot be read is answered as one that fails: the
-// status of HTTP is for what is no hook at all, and for what was not looked at.
+// serving serves a hook over HTTP. Cluster API gives up after hookTimeout: no longer does serving wait for the rest of
+// a request, nor for an answer. A request that cannot be read is answered as one that fails: an HTTP status other than
+// 200 is for what is no hook at all, and for what was not processed.
 func serving[Q, R any, P responseTo[R]](of slots, hook func(context.Context, *Q, P)) func(schema.GroupVersionKind) http.Handler {
 	return func(kind schema.GroupVersionKind) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,6 @@
-// Package installation keeps, for each Cluster of Cluster API, one observation of its installation, what is remembered
-// of it, and the plan that follows from both. All reconcilers of the Cluster's objects share them: each carries out the
-// actions of its own scope, and none reads the service by itself. A change wakes the reconcilers that it concerns.
+// Package installation keeps, for each Cluster of Cluster API, one observation of its installation, its memory, and the
+// plan that follows from both. All reconcilers of the Cluster's objects share them: each carries out the actions of its
+// own scope, and none reads the service by itself. A change wakes the reconcilers that it concerns.
 package installation
 
 import (
@@ -23,9 +23,9 @@ type Key = types.NamespacedName
 
 // Config says how installations are reached, and who hears of them.
 type Config struct {
-	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of
-	// Start; what tells of changes, and so watches, also once its namespace has had no installation for a while:
-	// the next who needs it has it made anew.
+	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of Start.
+	// A service that reports changes, and so watches, is also closed once its namespace has had no installation for a
+	// while: Connect is called again when it is needed next.
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
@@ -39,9 +39,10 @@ type Config struct {
 	Nodes func(cluster Key) install.Nodes
 	// Clock is what waits are measured by.
 	Clock install.Clock
-	// Forget is told that a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may be nil.
+	// Forget is called when a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may
+	// be nil.
 	Forget func(cluster Key)
-	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
+	// Wake is called when something has changed that concerns some scopes of a Cluster. It must not block.
 	Wake func(cluster Key, scopes []model.Scope)
 	// Log has what ends a look at a Cluster that should not: its zero value drops it.
 	Log logr.Logger

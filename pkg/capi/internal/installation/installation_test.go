@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// service is one that registers what it is told to, at once.
+// service is one that registers what it is asked to, at once.
 type service struct {
 	mu       sync.Mutex
 	cluster  *model.Cluster
@@ -90,7 +90,7 @@ func (s *service) followed() bool {
 	return s.changed != nil
 }
 
-// tells has everybody who follows the service look again.
+// tells makes every caller that follows the service look again.
 func (s *service) tells() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -516,7 +516,7 @@ func (s *stuck) Act(ctx context.Context, _ *model.Desired, _ model.Action) error
 	return ctx.Err()
 }
 
-// TestPanicsEndNoLoop: what goes wrong with one Cluster is logged, and the Cluster is looked at again.
+// TestPanicsEndNoLoop: what goes wrong with one Cluster is logged, and the Cluster is observed again.
 func TestPanicsEndNoLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, looks := &service{}, strings.Builder{}, atomic.Int32{}

@@ -145,8 +145,7 @@ func (i *installation) stillOut(observed *model.Observed) map[string]leftOut {
 	return maps.Clone(i.leftOut)
 }
 
-// differs reports whether what is desired may be other than before: the cluster is at another state, or says that it is
-// another one.
+// differs reports whether what is desired may have changed: the cluster is in another state, or has another id.
 func differs(before, now *model.Observed) bool {
 	if before.Cluster == nil || now.Cluster == nil {
 		return before.Cluster != now.Cluster

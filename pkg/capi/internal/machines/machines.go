@@ -65,7 +65,7 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Machine) (*unstructured.Unstructured, error) {
 	ref := machine.Spec.InfrastructureRef
 	if ref.Name == "" || CheckInfrastructure(machine) != nil {
-		return nil, nil //nolint:nilerr // it is said by its config
+		return nil, nil //nolint:nilerr // its config reports it
 	}
 	object, err := external.GetObjectFromContractVersionedRef(ctx, c, ref, machine.Namespace)
 	if client.IgnoreNotFound(err) != nil {

@@ -25,9 +25,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// Server hands on the discovery image of a config, as its service makes it. It keeps nothing: any process that
-// runs the providers serves any image. Its URLs are short, stay the same, and hold the UID of the config,
-// without which nothing is handed out.
+// Server hands on the discovery image of a config, as its service makes it. It keeps nothing: any process that runs the
+// providers serves any image. Its URLs are short, stay the same, and hold the UID of the config: without the UID
+// nothing is handed out.
 type Server struct {
 	// URL is what machines reach the server by, without a slash at its end.
 	URL string
@@ -43,7 +43,7 @@ type Server struct {
 	images sync.Map // *known by the UID of a config
 }
 
-// file is the end of each URL: what reads media goes by the ending of a name.
+// file is the end of each URL: programs that read media decide by the suffix of a name.
 const file = "discovery.iso"
 
 // Of is the URL of the discovery image of a config.
@@ -67,7 +67,7 @@ func (s *Server) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to end, and nothing is served
+		return nil // the process ends, and nothing is served
 	case err != nil:
 		return fmt.Errorf("serve media: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s *Server) Start(ctx context.Context) error {
 // tidyEvery is how often images are checked that are not read any more, to release what they needed.
 const tidyEvery = 10 * time.Minute
 
-// tidy lets go of that until ctx ends: every process serves, and only the one that leads does so by itself.
+// tidy releases that until ctx ends: every process serves, and only the leader does so by itself.
 func (s *Server) tidy(ctx context.Context) {
 	for s.Clock.Sleep(ctx, tidyEvery) == nil {
 		s.Installations.DropUnused()

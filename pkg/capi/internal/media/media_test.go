@@ -37,7 +37,7 @@ type service struct {
 	install.Backend
 	content      []byte
 	silent       bool // it does not say how large the image is
-	breaks       bool // it breaks off early
+	breaks       bool // it ends early
 	broken       error
 	noPlan       error // why it is not known what is desired of the cluster
 	asked, opens atomic.Int32
@@ -132,7 +132,7 @@ func get(s *media.Server, method, url, part string) *httptest.ResponseRecorder {
 	return answer
 }
 
-// TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that tells nothing of the
+// TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that reveals nothing of the
 // service's.
 func TestImagesAreHandedOn(t *testing.T) {
 	content := iso(100000)
@@ -174,8 +174,8 @@ func TestImagesAreHandedOn(t *testing.T) {
 	}
 }
 
-// TestOnlyImagesOfConfigs: nothing is handed out but by the UID of a config that is there, and what goes wrong tells
-// the machine nothing of the service.
+// TestOnlyImagesOfConfigs: nothing is handed out but by the UID of a config that is there, and errors reveal nothing of
+// the service to the machine.
 func TestOnlyImagesOfConfigs(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path string

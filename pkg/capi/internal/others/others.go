@@ -25,7 +25,7 @@ type Found struct {
 	What, Remedy string
 }
 
-// Result is what was found, and what could not be looked for.
+// Result is what was found, and what could not be checked.
 type Result struct {
 	// Found are the providers that run.
 	Found []Found
@@ -34,7 +34,7 @@ type Result struct {
 	Foreign []Found
 	// Missing are the definitions of kinds that are not there.
 	Missing []string
-	// Unknown says what could not be looked for, and why.
+	// Unknown says what could not be checked, and why.
 	Unknown []string
 }
 
@@ -46,11 +46,11 @@ type Kind struct {
 	Stored string
 }
 
-// Search says what is looked for.
+// Search says what is searched for.
 type Search struct {
 	// Client reads without a cache.
 	Client client.Reader
-	// Infrastructure and Assisted say of which projects: those with machines of a pool, and with
+	// Infrastructure and Assisted select projects: those with machines of a pool, and those with
 	// OpenshiftAssistedConfigs and control planes.
 	Infrastructure, Assisted bool
 	// Kinds are those of the providers, and those that they need.

@@ -297,8 +297,9 @@ func TestMovedAndLost(t *testing.T) {
 	is("with its key again", owned, false)
 }
 
-// TestFormerMark: the record of a cluster that an earlier release registered is known by the mark that is noted, keeps the
-// tags of its users, and gets the mark of the Cluster. From then on the note does not make the record belong to a control plane.
+// TestFormerMark: the record of a cluster that an earlier release registered is known by the mark in the annotation,
+// keeps the tags of its users, and gets the mark of the Cluster. From then on the annotation does not make the record
+// belong to a control plane.
 func TestFormerMark(t *testing.T) {
 	const former = "abcdefghijkl"
 	x := newShared(t)

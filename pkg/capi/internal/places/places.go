@@ -184,7 +184,7 @@ func LookUp(path string) (found Place, below string, ok bool) {
 	return found, below, true
 }
 
-// covers reports whether a field is another one, or above it.
+// covers reports whether a field is the field of the path, or above it.
 func covers(field, path string) bool {
 	rest, below := strings.CutPrefix(path, field)
 	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')

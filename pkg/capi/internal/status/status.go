@@ -22,7 +22,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// How often what is said of progress is written at most: at first, and where nothing but that has changed for long.
+// How often a status with only new progress is written at most: at first, and where nothing but that has changed for
+// long.
 const (
 	every  = 15 * time.Minute
 	seldom = 30 * time.Minute
@@ -35,8 +36,8 @@ const stands = 30 * time.Second
 type Words struct {
 	// Progress are fields below status that are progress, as a.b.
 	Progress []string
-	// News are the types of the conditions whose messages tell now of what a person has to see to. That one of them
-	// does not any more is news as well.
+	// News are the types of the conditions with messages about what a person has to see to now. If such a message
+	// disappears, that is news as well.
 	News []string
 }
 

@@ -140,8 +140,8 @@ func TestFieldsThatAreProgress(t *testing.T) {
 	}
 }
 
-// TestStaleReadingIsNotWrittenAgain: what a cache still shows as it was before a write is written once, and what has
-// changed besides is.
+// TestStaleReadingIsNotWrittenAgain: if a cache still shows the status from before a write, the same status is not
+// written again, but further changes are.
 func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 	stale, c := served(t)
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), stale); err != nil {

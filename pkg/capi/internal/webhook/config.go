@@ -72,7 +72,7 @@ func configTemplates() validator[*bootstrapv1.OpenshiftAssistedConfigTemplate] {
 	}
 }
 
-// checkConfig says what is wrong with what is said of a machine.
+// checkConfig says what is wrong with the settings of a machine.
 func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
 	w := newWanted()
 	w.cluster.Spec.OpenShift.Arch = spec.Multi

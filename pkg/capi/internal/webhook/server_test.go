@@ -383,7 +383,7 @@ func installed(t *testing.T, c client.Client, namespace, name string, replicas i
 	return plane
 }
 
-// scale goes by the scale subresource, which no webhook sees.
+// scale uses the scale subresource, which no webhook sees.
 func scale(t *testing.T, c client.Client, namespace string) {
 	scaled := func(plane *controlplanev1.OpenshiftAssistedControlPlane, replicas int32) error {
 		return c.SubResource("scale").Update(t.Context(), plane, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}))

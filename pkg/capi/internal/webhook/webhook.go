@@ -3,9 +3,8 @@
 //
 // A refusal names the field and what to do. The rules are those of cluster.yaml
 // ([github.com/oaictl/oaictl/pkg/install/spec]) and of what machines get
-// ([github.com/oaictl/oaictl/pkg/capi/internal/userdata]); what they say of a cluster or a
-// machine is asked of them, and told by the fields of the objects. What takes a look at
-// another object is not decided here: the controllers say that in conditions.
+// ([github.com/oaictl/oaictl/pkg/capi/internal/userdata]); the webhooks apply them, and report errors by the fields of
+// the objects. Checks that need another object are not made here: the controllers report them in conditions.
 //
 // Nothing that is there already is held up: an object that is being deleted, or has an unchanged spec, is admitted, and
 // what was wrong before an update is not a reason to refuse it. An object that was there elsewhere, and is moved here

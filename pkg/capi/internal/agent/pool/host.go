@@ -27,7 +27,7 @@ type Host struct {
 	Approved, Validated, Connected bool
 	// Cluster is the id of the cluster that it is bound to, "" for none.
 	Cluster string
-	// Reserved says that it is reserved, for the AgentMachine Owner where that is told.
+	// Reserved says that it is reserved, for the AgentMachine Owner where that is known.
 	Reserved bool
 	Owner    types.NamespacedName
 	// State is the service's, Status its own word for it, and Info its sentence.
@@ -38,7 +38,7 @@ type Host struct {
 	Installed bool
 	Role      spec.Role
 	Hostname  string
-	// Known says that it has told its hardware, which follows.
+	// Known says that it has reported its hardware, which follows.
 	Known       bool
 	Arch        spec.Arch
 	CPUs        int
@@ -87,7 +87,7 @@ type Domain struct {
 	Selector labels.Selector
 }
 
-// Assign notes the failure domain of each host: the first whose labels it has.
+// Assign records the failure domain of each host: the first domain with labels that the host has.
 func Assign(hosts []Host, domains []Domain) {
 	for i := range hosts {
 		h := &hosts[i]

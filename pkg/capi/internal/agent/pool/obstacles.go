@@ -47,7 +47,7 @@ func (o *Obstacles) add(because why, h *Host) {
 	o.total++
 }
 
-// Total is how many hosts were looked at in vain.
+// Total is how many hosts were considered in vain.
 func (o *Obstacles) Total() int { return o.total }
 
 // Text says it in one line: "none of 3 Agents fits: 2 not approved (rack-1, rack-2), 1 bound to a cluster (rack-3)".

@@ -86,8 +86,8 @@ func addresses(m *Machine) []netip.Addr {
 	return all
 }
 
-// member is the member of etcd of a Machine; nil where it has none. Of a Machine without a node it is the
-// one that was noted, else one at an address of the Machine that no node has.
+// member is the member of etcd of a Machine; nil where it has none. For a Machine without a node it is the recorded
+// member, else one at an address of the Machine that no node has.
 func (q *Question) member(m *Machine) *model.EtcdMember {
 	members, id := q.Spoke.Etcd.Members, m.Annotations[MemberAnnotation]
 	if i := slices.IndexFunc(members, func(member model.EtcdMember) bool { return id != "" && member.ID == id }); i >= 0 {
@@ -114,7 +114,7 @@ func (q *Question) votes() (all, well int) {
 	return all, well - q.unseen()
 }
 
-// unseen counts the members of machines that are gone of which the operator does not say yet that they are not
+// unseen counts the members of machines that are gone, as far as the operator does not report yet that they are not
 // well.
 func (q *Question) unseen() int {
 	etcd, count := q.Spoke.Etcd, 0

@@ -98,7 +98,7 @@ func Hold(q *Question, m *Machine) Held {
 	return held
 }
 
-// withoutMember is what a Machine waits for of which no member of etcd is known.
+// withoutMember is what a Machine without a known member of etcd waits for.
 func (q *Question) withoutMember(m *Machine) Held {
 	orphans := q.orphans()
 	if m.Status.NodeRef.Name == "" || q.node(m) != nil || len(addresses(m)) > 0 || m.Annotations[MemberAnnotation] != "" || len(orphans) == 0 {
@@ -135,8 +135,8 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 		member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
 }
 
-// goesOff reports whether a Machine is let go of while its member is there, so that its machine may be off before
-// the member is out: the hub deletes the cluster's own Machine, and the operator goes by that.
+// goesOff reports whether a Machine is released while its member is there, so that its machine may be off before the
+// member is removed: the hub deletes the cluster's own Machine, and the operator removes the member after that.
 func (q *Question) goesOff(ahead []*Machine, m *Machine, member *model.EtcdMember) bool {
 	return q.OnHub && !m.Pooled && q.operatorTakes(ahead, m, member)
 }
@@ -193,7 +193,7 @@ func installing(m *Machine) string {
 	return text + "; to let it go now: " + unhook(m)
 }
 
-// unhook is what a person types who lets go of a Machine that is held.
+// unhook is the command by which a person releases a Machine that is held.
 func unhook(m *Machine) string {
 	return fmt.Sprintf("kubectl -n %s annotate machine %s %s-", m.Namespace, m.Name, HookAnnotation)
 }

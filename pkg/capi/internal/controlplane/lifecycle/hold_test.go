@@ -198,7 +198,8 @@ func neverJoined(p *plane) {
 	p.machine(0).Status.NodeRef.Name, p.machine(0).Status.Addresses = "", nil
 }
 
-// byMachines has the etcd operator go by the cluster's own Machines, of which it was installed with three.
+// byMachines makes the etcd operator manage members by the cluster's own Machines. The cluster was installed with three
+// of them.
 func (p *plane) byMachines() {
 	p.Spoke.MachineAPI, p.Spoke.Etcd.ByMachines, p.Spoke.Etcd.Desired = true, true, 3
 	for i := range p.Spoke.Nodes {
@@ -211,8 +212,8 @@ func (p *plane) ownMachine(i int) {
 	p.Spoke.Machines = append(p.Spoke.Machines, model.Machine{Name: fmt.Sprintf("lab-%d", i), Node: fmt.Sprintf("cp-%d", i), ControlPlane: true, Phase: "Running"})
 }
 
-// TestHoldsSeveral: of Machines that are being deleted at once, each is held against what etcd has once those
-// before it have gone, or are off and members still.
+// TestHoldsSeveral: of Machines that are being deleted at once, each is compared with what etcd has once those before
+// it have gone, or are off and members still.
 func TestHoldsSeveral(t *testing.T) {
 	const released, quorum = "released", ReasonEtcdQuorum
 	onHub := func(p *plane) { p.byMachines(); p.OnHub = true }

@@ -74,7 +74,7 @@ func (m *Made) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, lab
 	}
 }
 
-// remember notes on the Machine what it has from the template, and that it has the hooks.
+// remember records on the Machine what it has from the template, and that it has the hooks.
 func (m *Made) remember(applied string) {
 	annotations := maps.Clone(m.Machine.Annotations)
 	if annotations == nil {

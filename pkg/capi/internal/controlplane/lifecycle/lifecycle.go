@@ -90,7 +90,7 @@ type Decision struct {
 	Act     Act
 	Cause   Cause  // also of what is to be done and is not
 	Machine string // that is deleted
-	// Remediation is what is noted of an unhealthy Machine before it is deleted.
+	// Remediation is what is recorded of an unhealthy Machine before it is deleted.
 	Remediation *Remediation
 	// Rollout are the names of the Machines that are to be replaced because they differ, and CannotRoll says
 	// why that is not done on this topology.
@@ -176,7 +176,7 @@ func (q *Question) which(is func(*Machine) bool) []*Machine {
 	return some
 }
 
-// defaultReplicas is how many Machines there are where nothing is said.
+// defaultReplicas is how many Machines there are if the field is not set.
 const defaultReplicas = 3
 
 func (q *Question) replicas() int { return int(ptr.Deref(q.Spec.Replicas, defaultReplicas)) }

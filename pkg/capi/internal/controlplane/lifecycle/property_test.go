@@ -37,7 +37,7 @@ func number(name string) int {
 	return n
 }
 
-// holds fails the test unless most members of etcd are well, those of machines that were let go of not counted.
+// holds fails the test unless most members of etcd are well; members of released machines do not count.
 func (w *world) holds(after string) {
 	w.t.Helper()
 	if all, well := len(w.Spoke.Etcd.Members), w.well(); well < majority(all) {

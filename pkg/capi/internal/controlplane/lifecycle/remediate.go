@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// minHealthyPeriod is after which time a failure is taken for a new one, where nothing is said.
+// minHealthyPeriod is the time after which a failure counts as a new one, if the field is not set.
 const minHealthyPeriod = time.Hour
 
 // IsUnhealthy reports whether a Machine is unhealthy, and its owner is to do something about it.
@@ -53,7 +53,7 @@ func (d *decider) moreUrgent(a, b *Machine) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
-// judge says what becomes of an unhealthy Machine, and what is noted of it where it is deleted.
+// judge says what becomes of an unhealthy Machine, and what is recorded of it where it is deleted.
 func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 	deferred := func(format string, args ...any) (Verdict, *Remediation) {
 		return Verdict{ReasonDeferred, fmt.Sprintf(format, args...)}, nil

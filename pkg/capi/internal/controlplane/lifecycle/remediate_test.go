@@ -119,8 +119,8 @@ func TestUnhealthyKeepsOthersFromBeingMade(t *testing.T) {
 	}
 }
 
-// TestOneThatStaysKeepsNoOthers: of several unhealthy Machines the first that may be deleted is, one at a time, and
-// of each is said what becomes of it.
+// TestOneThatStaysKeepsNoOthers: of several unhealthy Machines the first that may be deleted is, one at a time, and for
+// each the verdict is reported.
 func TestOneThatStaysKeepsNoOthers(t *testing.T) {
 	tried := Note(Remediation{Machine: "m-9", Timestamp: metav1.Time{Time: present().Add(-time.Minute)}})
 	for _, of := range []struct {

@@ -152,8 +152,8 @@ func TestVictim(t *testing.T) {
 	}
 }
 
-// TestDeadMemberOfNobody: a member that a machine has left behind keeps others from joining: the command that
-// takes it out is said.
+// TestDeadMemberOfNobody: a member that a machine has left behind keeps others from joining: the command that removes
+// it is reported.
 func TestDeadMemberOfNobody(t *testing.T) {
 	p := installed(4)
 	p.dies(3)
@@ -173,7 +173,7 @@ func TestBeforeTheInstallation(t *testing.T) {
 	p.decides(t, "Delete m-0", Scale)
 	if d := before(2); true {
 		d.wants(3)
-		d.decides(t, "", "") // they are made before anybody asks
+		d.decides(t, "", "") // they are made before their condition is read
 	}
 }
 
