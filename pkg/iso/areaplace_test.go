@@ -79,7 +79,7 @@ func TestOpenRefusesAnAreaBeforeTheInitrdsEnd(t *testing.T) {
 	}
 }
 
-// Where only the header of old images tells of the area, it may still not be just anywhere.
+// If only the header of old images describes the area, its place is still restricted.
 func TestOpenHoldsTheHeaderAgainstTheFiles(t *testing.T) {
 	data := renamed(content(t, open(t, layout(t, "x86_64-2021-12")).Image()), "ignition.img")
 	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err != nil {

@@ -59,7 +59,7 @@ type KargEdit = kargs.Edit
 // Replacement is a whole argument, Old, and what takes its place, New.
 type Replacement = kargs.Replacement
 
-// Result tells how a customisation went.
+// Result says how a customisation went.
 type Result struct {
 	// Compression of the archive: gzip, xz, or none where the image carries nothing.
 	Compression string
@@ -206,8 +206,8 @@ const hostnameSpec = "3.0.0"
 
 const hostnameDir = "/etc/oaictl/hostnames/"
 
-// hostnameUnit names a machine that has an interface whose address is the name of a file in
-// hostnameDir. It runs before anything that tells the name to others.
+// hostnameUnit names a machine with an interface that has the address that is the name of a file in hostnameDir. It
+// runs before anything that passes the name on to others.
 //
 //go:embed hostname.service
 var hostnameUnit string

@@ -131,7 +131,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 }
 
-// member takes note of one file in a ramdisk. No more than maxMember bytes of it are looked at.
+// member records one file in a ramdisk. No more than maxMember bytes of it are read.
 func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error {
 	if h.Kind() != cpio.TypeRegular {
 		return nil

@@ -368,7 +368,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A minimal ISO has no root filesystem: nothing is said of whether it matches.
+// A minimal ISO has no root filesystem: the report does not say whether it matches.
 func TestLiveReportOfAMinimalISO(t *testing.T) {
 	for want, report := range map[string]iso.LiveReport{
 		`{"initrdId":"a"}`: {InitrdID: "a"},

@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 )
 
-// rootfsArgument tells the live system of a minimal ISO where its root filesystem is.
+// rootfsArgument is the argument by which the live system of a minimal ISO finds its root filesystem.
 const rootfsArgument = "coreos.live.rootfs_url"
 
 // minimal keeps the minimal image of a base once its digest was verified, which reads all of it.
@@ -225,7 +225,7 @@ var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not w
 // Rebuilt reports whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
 func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
 
-// checkRebuilt holds the image's files against the places that the recipe of its minimal ISO has.
+// checkRebuilt compares the image's files with the places that the recipe of its minimal ISO has.
 func (b *Base) checkRebuilt() error {
 	recipe, _ := b.recipe() // the callers that need one report why there is none
 	if recipe == nil {

@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return cmp.Or(names[k], fmt.Sprintf("kind %d", uint8(k)))
 }
 
-// Extent is one piece of an image, as Extents tells of it.
+// Extent is one piece of an image, as Extents returns it.
 type Extent struct {
 	Offset int64 // where it starts in the image, in bytes
 	Length int64 // how long it is, in bytes; never zero

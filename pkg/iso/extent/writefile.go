@@ -40,7 +40,7 @@ type WriteOptions struct {
 	Sync bool
 	// Mode is the file's, before the umask. Zero is 0600: images hold secrets.
 	Mode fs.FileMode
-	// Progress is told now and then how many of the image's bytes are done.
+	// Progress is called now and then with the number of the image's bytes that are done.
 	Progress func(done, total int64)
 }
 
@@ -212,10 +212,10 @@ func (s *staged) publish(overwrite bool) error {
 	return nil
 }
 
-// discard lets go of the file; without a name of its own it is gone then.
+// discard closes the file; without a name of its own it is gone then.
 func (s *staged) discard() {
 	if s.named {
-		// Some systems remove no open file, others must not let go of the lock first.
+		// Some systems remove no open file, others must not release the lock first.
 		if os.Remove(s.private) != nil {
 			s.Close()
 			os.Remove(s.private)

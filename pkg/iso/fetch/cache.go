@@ -59,18 +59,18 @@ type Config struct {
 	// Stall is how long a server may send nothing before the download is resumed by
 	// another connection; 0 means a minute.
 	Stall time.Duration
-	// Begins, if any, checks the first StartSize bytes of what a server sends as soon as they are
-	// there: its error ends the download, of which nothing is kept.
+	// Begins, if any, checks the first StartSize bytes of what a server sends as soon as they are there: its error ends
+	// the download, and nothing is kept.
 	Begins func(start []byte) error
-	// Again, if any, is told why an attempt failed that is made again after a wait.
+	// Again, if any, is called with the reason why an attempt failed that is made again after a wait.
 	Again func(err error, wait time.Duration)
 }
 
 // StartSize is how many bytes Config.Begins is given.
 const StartSize = 64 << 10
 
-// Progress is told how many bytes of how many there are; total is -1 where the
-// server does not say. It is called from one goroutine at a time, often.
+// Progress is called with how many bytes of how many there are; total is -1 where the server does not say. It is called
+// from one goroutine at a time, often.
 type Progress func(done, total int64)
 
 // Cache keeps base images on disk. Goroutines and processes may share a directory.
@@ -227,8 +227,8 @@ type Source struct {
 	// SHA256 is the digest that the content must have, in hexadecimal; empty if it
 	// is not known. With it the cache needs to ask no server.
 	SHA256 string
-	// Name tells one content from another where the URL does not, as where its
-	// query holds a token that changes; empty means the URL itself.
+	// Name distinguishes one content from another where the URL does not, as where its query holds a token that
+	// changes; empty means the URL itself.
 	Name string
 	// Version names what the content is made of, where that is known: what the cache
 	// has of the same Name and Version is used without asking a server, and what it

@@ -35,7 +35,7 @@ type origin struct {
 	mu       sync.Mutex
 	content  []byte
 	etag     string
-	cutAfter int   // bytes after which each answer breaks off; 0 never
+	cutAfter int   // bytes after which each answer ends early; 0 never
 	status   []int // of the next answers; 0 or none: the content
 	ranges   []string
 	requests int

@@ -248,8 +248,8 @@ func (v validators) condition(h http.Header) {
 	}
 }
 
-// ifRange is what makes a range safe to ask for, "" if nothing does: a weak
-// ETag does not tell that bytes are the same.
+// ifRange is what makes a range safe to ask for, "" if nothing does: a weak ETag does not prove that bytes are the
+// same.
 func (v validators) ifRange() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag

@@ -229,7 +229,7 @@ func newClient(trust *tls.Config) *http.Client {
 }
 
 // noDowngrade follows redirects, but not from https to http: otherwise a third party on the network could change what
-// boots a machine. No server is told the URL that redirected: it may hold a token.
+// boots a machine. No server gets the URL that redirected: it may hold a token.
 func noDowngrade(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return &redirectError{"it redirects more than 10 times"}

@@ -156,8 +156,7 @@ func (c *Cache) drop(k kept) bool {
 	return true
 }
 
-// lockPoll is how often a held lock is tried again: the kernel's own waiting
-// can't be broken off.
+// lockPoll is how often a held lock is tried again: the kernel's own waiting can't be interrupted.
 const lockPoll = 200 * time.Millisecond
 
 // lock locks a file, which it makes where it is missing; nil where another holds it.

@@ -46,7 +46,7 @@ func TestJudgesSamples(t *testing.T) {
 	}
 }
 
-// agree holds the verdict against the library's own report.
+// agree compares the verdict with the library's own report.
 func agree(t *testing.T, data []byte) verdict {
 	t.Helper()
 	version, _, err := versionOf(data)

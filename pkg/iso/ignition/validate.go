@@ -25,7 +25,7 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// maxNested bounds how deep configs within configs are looked at.
+// maxNested bounds how deep configs within configs are checked.
 const maxNested = 4
 
 // mostValues bounds how many JSON values a config may have; most have some hundred. To report that one is wrong takes some

@@ -151,9 +151,8 @@ func (w *writer) imply(name word, field string) {
 // are the same whenever it boots; the service takes them without a MAC address, too.
 var kernelName = regexp.MustCompile(`^en[PsvxXbucaipod]`)
 
-// resolve finds the MAC address of every physical interface, and gives every
-// profile its UUID. Interfaces that the kernel names need no address where another one has
-// one, which tells the machine.
+// resolve finds the MAC address of every physical interface, and gives every profile its UUID. Interfaces that the
+// kernel names need no address if another one has one, which identifies the machine.
 func (w *writer) resolve(macs map[string]string) {
 	given := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(macs)) {

@@ -33,7 +33,7 @@ type tally struct {
 	covered coverage
 }
 
-// begin notes a request. Content that has changed begins anew.
+// begin records a request. Content that has changed begins anew.
 func (t *tally) begin(c content, now time.Time) {
 	if t.tag != c.etag {
 		*t = tally{tag: c.etag, Fetch: Fetch{Active: t.Active}}

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.dispatch()
 }
 
-// finish counts and reports the request, also when it was broken off.
+// finish counts and reports the request, also when it was interrupted.
 func (a *answer) finish() {
 	s := a.server
 	a.access.Status = a.w.status
@@ -130,7 +130,7 @@ func (a *answer) file(e *entry, f *file) {
 	a.send(c, meta)
 }
 
-// errNotReady is why a request is told to come back.
+// errNotReady is why a request is answered with "come back later".
 var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
@@ -179,7 +179,7 @@ func (a *answer) refuse(status int) {
 	http.Error(a.w, http.StatusText(status), status)
 }
 
-// recorder notes the status of a response.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int

@@ -22,8 +22,8 @@ const (
 	minKey   = 16
 )
 
-// LoadKey reads the key of a cluster's URLs from a file, which it makes if it is
-// missing. A file that others can read is refused: the key tells every URL.
+// LoadKey reads the key of a cluster's URLs from a file, which it makes if it is missing. A file that others can read
+// is refused: with the key every URL can be computed.
 func LoadKey(path string) ([]byte, error) {
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,7 @@ func writeOnce(path string, data []byte) error {
 // idBytes is how much of the HMAC an id shows: 80 bits, 16 characters.
 const idBytes = 10
 
-// namer makes ids, and finds them in a time that tells nothing of those it knows.
+// namer makes ids, and finds them in a time that reveals nothing of those it knows.
 type namer struct {
 	key  []byte
 	seal []byte // of this process alone

@@ -112,8 +112,7 @@ func (c *connections) counts() connectionCounts {
 	return counts
 }
 
-// How many MAC addresses a client may ask for in vain, in how long, and how many
-// clients are told apart.
+// How many MAC addresses a client may ask for in vain, in how long, and how many clients are counted separately.
 const (
 	missesAllowed = 30
 	missesWithin  = time.Minute
@@ -124,7 +123,7 @@ const (
 type misses struct {
 	mu       sync.Mutex
 	byClient map[netip.Prefix]miss
-	swept    time.Time // when old ones were last looked for
+	swept    time.Time // when old ones were last removed
 }
 
 type miss struct {

@@ -357,8 +357,7 @@ func TestImageReplacedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsOutOfUseIsLetGo asks for nothing: what is out of use must not wait
-// for a request to be let go.
+// TestWhatIsOutOfUseIsLetGo makes no request: what is out of use must be released without waiting for a request.
 func TestWhatIsOutOfUseIsLetGo(t *testing.T) {
 	clk := newClock() // its waits are real
 	r := run(t, serve.Config{Clock: clk, Expire: 20 * time.Millisecond}, nil)

@@ -70,8 +70,8 @@ type Config struct {
 	HeaderTimeout time.Duration
 	// IdleTimeout is for a connection to its next request; 0 means five minutes.
 	IdleTimeout time.Duration
-	// OpenTimeout is how long a request waits for content that is being made or
-	// downloaded, before it is told to come back; 0 means 20 seconds.
+	// OpenTimeout is how long a request waits for content that is being made or downloaded, before the client has to
+	// come back; 0 means 20 seconds.
 	OpenTimeout time.Duration
 	// Grace is how long transfers may go on once Serve's context is done; 0 means none.
 	Grace time.Duration
@@ -264,8 +264,8 @@ func (s *Server) URL(host string, kind Kind) string {
 	return s.config.URL + path(kind, s.namer.id(hostClass, host))
 }
 
-// BootURL is where iPXE finds what to boot, if it is told nothing but that: a script
-// that asks for the one of the machine's MAC address. It is as secret as the others.
+// BootURL is where iPXE finds what to boot, if it has no other URL: a script that asks for the one of the machine's MAC
+// address. It is as secret as the others.
 func (s *Server) BootURL() string { return s.config.URL + s.bootPath() }
 
 // RootfsURL is where a shared root filesystem is found.
@@ -320,7 +320,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 		ConnState:         s.conns.changed,
 		// Requests are not ended by ctx: they have their grace.
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:                     log.New(io.Discard, "", 0), // it would name what anybody on the network sends
+		ErrorLog:                     log.New(io.Discard, "", 0), // it would print what any client on the network sends
 		DisableGeneralOptionsHandler: true,
 	}
 }

@@ -29,8 +29,8 @@ const (
 	maxDictionary = 1 << 20
 )
 
-// xz takes about a second for a megabyte. Where it has filled this many times the
-// area, it has lost, and how many bytes are missing is told by what gzip made.
+// xz takes about a second for a megabyte. Where it has filled this many times the area, it has lost, and what gzip made
+// shows how many bytes are missing.
 const maxTried = 2
 
 var errHopeless = errors.New("far more than fits")
@@ -202,7 +202,7 @@ func Unpack(area []byte) (members []Member, compression string, err error) {
 	return c.withoutMadeDirectories(), strings.Join(seen, "+"), nil
 }
 
-// link tells apart files of one archive that have several names.
+// link identifies files of one archive that have several names.
 type link struct {
 	archive int
 	inode   uint32

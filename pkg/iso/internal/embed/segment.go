@@ -24,9 +24,8 @@ const maxWindow = 128 << 20
 // more than the few bytes that ask for one. Initrds have a handful.
 const maxSegments = 256
 
-// magics are the first bytes by which the kernel tells compressions apart
-// (lib/decompress.c), and the archives that need none; read is nil where they are not
-// read here.
+// magics are the first bytes by which the kernel recognises compressions (lib/decompress.c), and the archives that need
+// none; read is nil where they are not read here.
 var magics = []struct {
 	bytes, name string
 	read        func(w *walk, at int64) (end int64, err error)
@@ -212,7 +211,7 @@ func (w *walk) skipZeros(at int64) (int64, error) {
 	return w.size, nil
 }
 
-// meter breaks off where more is read than is left.
+// meter is an error where more is read than is left.
 type meter struct {
 	in   io.Reader
 	left *int64
@@ -345,7 +344,7 @@ func lzmaChunks(p *pieces) {
 	}
 }
 
-// xzTail goes over the index, of which the first byte is read, and the footer.
+// xzTail skips the index, after its first byte was read, and the footer.
 func xzTail(p *pieces, start int64) (int64, error) {
 	for left := p.variable(); left > 0 && p.err == nil; left-- {
 		p.variable()

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
-// headOnly is an image of which only the start is kept; the rest reads as zeros.
+// headOnly is an image with only its start; the rest reads as zeros.
 type headOnly struct {
 	head []byte
 	size int64

@@ -134,7 +134,7 @@ func (a *Area) checkPositions() error {
 	return nil
 }
 
-// compare reads the arguments out of every file and notes what is wrong.
+// compare reads the arguments out of every file and records what is wrong.
 func (a *Area) compare() {
 	for i, f := range a.Files {
 		text, damage := f.arguments()

@@ -60,8 +60,7 @@ func Bytes(data []byte, most int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// index reads the list of blocks from the end of the stream, and holds it against the length of
-// data.
+// index reads the list of blocks from the end of the stream, and compares it with the length of data.
 func index(data []byte) ([]block, error) {
 	if !bytes.HasPrefix(data, headerMagic[:]) {
 		return nil, errors.New("not an xz stream")

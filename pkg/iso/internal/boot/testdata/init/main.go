@@ -34,7 +34,7 @@ func main() {
 	}
 	tell := func(key string, value any) { _, _ = fmt.Fprintf(port, "%s %v\r\n", key, value) }
 
-	cmdline, _ := os.ReadFile("/proc/cmdline") // empty tells as much
+	cmdline, _ := os.ReadFile("/proc/cmdline") // empty says as much
 	tell("cmdline", strings.TrimSpace(string(cmdline)))
 	for _, path := range embedded() {
 		data, err := os.ReadFile(path)
