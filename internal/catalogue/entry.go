@@ -74,8 +74,8 @@ const AnyBlocking = "*"
 // String is the form that Find understands, "host/connected".
 func (r Ref) String() string { return string(r.Subject) + "/" + r.ID }
 
-// CategoryKubeAPI is the category of what a hub says of the objects themselves.
-// It is none of validations_info.
+// CategoryKubeAPI is the category of what a hub reports about the objects themselves. It is not a category of
+// validations_info.
 const CategoryKubeAPI = "kube-api"
 
 // SpecSynced is the check that represents the condition SpecSynced of an AgentClusterInstall and of an Agent.

@@ -163,7 +163,7 @@ func (f *fields) flag(key string) bool {
 	return value != nil && value.Value == true
 }
 
-// count is a number from 1, which it is where nothing is said.
+// count is a number from 1; it is 1 if the key is not there.
 func (f *fields) count(key string) int {
 	value := f.value(key, yamltree.Int)
 	if value == nil {

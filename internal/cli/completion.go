@@ -155,7 +155,7 @@ const namesWithin = 2 * time.Second
 
 type candidate struct {
 	name, id string
-	note     string // what tells it from others: its state
+	note     string // what distinguishes it from others: its state
 }
 
 // naming lists things of one kind. What it read before it failed is better than nothing.

@@ -52,7 +52,7 @@ func TestDeleteOnAHub(t *testing.T) {
 	}
 }
 
-// What becomes of a node that runs is said before anybody is asked.
+// What becomes of a node that runs is printed before the user is asked.
 func TestDeleteHostThatRuns(t *testing.T) {
 	tests := []struct {
 		line  string
@@ -101,7 +101,7 @@ func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	}
 }
 
-// leaving is a hub on which deletions were broken off.
+// leaving is a hub with interrupted deletions.
 type leaving struct {
 	*fake
 	left     map[string]model.ClusterRef // by what a person calls it

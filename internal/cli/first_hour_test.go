@@ -217,7 +217,7 @@ func TestWhyNamesTheFile(t *testing.T) {
 	}
 }
 
-// TestDeleteOfRunningInstall: with --yes nothing is said to have ended before the service has agreed.
+// TestDeleteOfRunningInstall: with --yes it is not printed that anything has ended before the service has agreed.
 func TestDeleteOfRunningInstall(t *testing.T) {
 	service := lab()
 	service.clusters[0].Status, service.clusters[0].State = "installing", model.ClusterInstalling

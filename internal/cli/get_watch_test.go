@@ -203,8 +203,7 @@ func again(f *fake) error {
 	return nil
 }
 
-// A watch of what was named goes on once that is gone, and tells of what comes under
-// its name later.
+// A watch of a named object goes on once that is gone, and reports the object that gets its name later.
 func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
 	here(t)
 	if err := os.WriteFile("lab.yaml", []byte(installConfig), 0o600); err != nil {
@@ -305,7 +304,7 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 	}
 }
 
-// telling is a service that says itself what changes.
+// telling is a service that reports its changes itself.
 type telling struct {
 	*following
 	followed int
@@ -313,8 +312,7 @@ type telling struct {
 
 func (s *telling) Follow() { s.followed++ }
 
-// TestWatchLetsTheServiceTell has a service that can tell of changes do so where a
-// list is watched, and nowhere else.
+// TestWatchLetsTheServiceTell makes a service report its changes where a list is watched, and nowhere else.
 func TestWatchLetsTheServiceTell(t *testing.T) {
 	for arguments, want := range map[string]int{"get clusters": 0, "get clusters -w": 1, "get hosts lab -w": 1, "get infraenvs": 0} {
 		ctx, stop := context.WithCancelCause(t.Context())

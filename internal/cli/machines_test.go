@@ -140,7 +140,7 @@ func reached(t *testing.T, line string) outcome {
 	return outcome{code, out.String(), problems.String()}
 }
 
-// TestMachinesOverREST: there are none, which is said before anybody is asked.
+// TestMachinesOverREST: there are none, which is reported before any request is made.
 func TestMachinesOverREST(t *testing.T) {
 	for line, host := range map[string]string{"get machines": "NAME", "get machines -w": "NAME", "why machine w-1": "w-1", "why machine ns/w-1": "w-1"} {
 		got := reached(t, line+" --service-url http://127.0.0.1:1")

@@ -96,7 +96,7 @@ const (
 type scaled struct {
 	mu      sync.Mutex
 	speed   float64
-	last    time.Time // when the clock was last looked at, in real time
+	last    time.Time // when the clock was last read, in real time
 	virtual time.Time // what it showed then
 	due     duties
 }

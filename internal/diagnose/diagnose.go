@@ -52,8 +52,7 @@ type Input struct {
 	Expected int
 	// Roles are counted over the registered hosts.
 	Roles Roles
-	// IgnoredCluster and IgnoredHosts are the ids, or "all", that the service
-	// was told to ignore.
+	// IgnoredCluster and IgnoredHosts are the ids, or "all", that the service is set to ignore.
 	IgnoredCluster, IgnoredHosts []string
 }
 
@@ -100,8 +99,8 @@ type Cause struct {
 	Status   string // failure, error or pending
 	// Hosts are sorted; empty for causes of the cluster.
 	Hosts []string
-	// Messages are what the service says, each with the hosts of which it
-	// says so; several where it gives details of each host.
+	// Messages are the texts of the service, each with the hosts that it is about; several where it gives details of
+	// each host.
 	Messages []Message
 	// Holds are what the service says of the checks that hold the installation up because
 	// of a cause that alone would be a warning.
@@ -123,7 +122,7 @@ type Cause struct {
 	Consequences []catalogue.Ref
 }
 
-// Message is a text of the service and the hosts of which it is said.
+// Message is a text of the service and the hosts that it is about.
 type Message struct {
 	Text  string
 	Hosts []string
@@ -166,7 +165,7 @@ func Explain(in Input) Report {
 	return report
 }
 
-// groupKey is what checks have in common that are told as one.
+// groupKey is what checks have in common that are reported as one.
 type groupKey struct {
 	ref  catalogue.Ref
 	pass Pass

@@ -417,8 +417,8 @@ func BenchmarkExplain500Hosts(b *testing.B) {
 	}
 }
 
-// What a hub says of the objects themselves needs no host: it is told before any
-// has registered, and while the service tries again it is waited for.
+// What a hub reports about the objects themselves needs no host: it is reported before any has registered, and while
+// the service tries again it is a wait.
 func TestHubObjectsBeforeAnyHost(t *testing.T) {
 	pending := diagnose.Check{Subject: catalogue.SubjectCluster, ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "none"}
 	for status, want := range map[string]struct {

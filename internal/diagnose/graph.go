@@ -86,7 +86,7 @@ func passes(status string) bool {
 	return status == "success" || status == "success-suppress-output" || status == "disabled"
 }
 
-// ignores reports whether the service was told to install in spite of a check.
+// ignores reports whether the service is set to install in spite of a check.
 func (in Input) ignores(v catalogue.ValidationEntry) bool {
 	ids := in.IgnoredHosts
 	if v.Subject == catalogue.SubjectCluster {
@@ -157,7 +157,7 @@ func (g *graph) roots(n *node) []*node {
 	return found
 }
 
-// keyOf is the group that a root is told with.
+// keyOf is the group that a root is reported with.
 func (g *graph) keyOf(n *node) groupKey {
 	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
 		(!n.failing() || n.ID == mastersCount || n.ID == AllHosts) {

@@ -233,8 +233,8 @@ func readPlatform(object Fields) (spec.Platform, bool, error) {
 	return out, true, nil
 }
 
-// writePools sets the pools of the install-config, of which the service takes nothing
-// but hyperthreading. A role that is not in the set has it disabled.
+// writePools sets the pools of the install-config; the service takes only hyperthreading from them. A role that is not
+// in the set has it disabled.
 func writePools(object Fields, roles spec.RoleSet) error {
 	pool := func(name string, role spec.Role) Fields {
 		return Fields{"name": name, "hyperthreading": HyperthreadingWord(roles, role)}

@@ -184,7 +184,7 @@ func hintFields(hints spec.DiskHints) Fields {
 	return out
 }
 
-// PutHints sets root device hints that are said.
+// PutHints sets root device hints that are in the file.
 func (h *Maker) PutHints(in Fields, host *spec.Host) {
 	if fields := h.HintFields(host); len(fields) > 0 {
 		in["rootDeviceHints"] = fields

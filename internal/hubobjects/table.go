@@ -69,9 +69,8 @@ func (t Table) said(object Fields) (out model.Settings, unreadable map[model.Set
 	return out, unreadable
 }
 
-// Settings are what an object asks for: what it names, and what it means to leave a field
-// out. A value that cannot be read is not known, and what is wrong with it is the
-// service's to tell.
+// Settings are what an object asks for: what it names, and what it means to leave a field out. A value that cannot be
+// read is not known, and the service has to report what is wrong with it.
 func (t Table) Settings(object Fields) model.Settings {
 	out, unreadable := t.said(object)
 	for _, row := range t {
@@ -138,8 +137,8 @@ func row[T any](name model.Setting, paths []Path, write func(Fields, T) error, r
 	}
 }
 
-// form is how a value of type T stands in a field. write gives nil for a value that is
-// said by leaving the field out.
+// form is how a value of type T is written in a field. write returns nil for a value that is expressed by leaving the
+// field out.
 type form[T any] struct {
 	write func(T) any
 	read  func(any) (T, error)

@@ -18,7 +18,7 @@ import (
 // being installed on a disk that the hints do not mean.
 const noSuchDisk = "/dev/not-found-by-hints"
 
-// notRegistered is what is noted of a host that the service has not heard of.
+// notRegistered is what is recorded for a host that has not registered with the service.
 const notRegistered = "Host not registered"
 
 // The pauses between two rounds.
@@ -27,8 +27,8 @@ const (
 	lastPause  = 32 * time.Second
 )
 
-// tooEarly is noted of a host that takes no settings while its installation is
-// prepared. It does again if that fails, and start-install leaves it alone meanwhile.
+// tooEarly is recorded for a host that takes no settings while its installation is prepared. It takes them again if
+// that fails, and start-install leaves it alone meanwhile.
 const tooEarly = "Its installation is being prepared with another configuration"
 
 type failure struct{ host, text string }

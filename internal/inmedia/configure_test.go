@@ -170,8 +170,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with
-// its paths. What no disk fits is said.
+// TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with its paths.
+// A hint that no disk fits is reported.
 func TestMediumReadsHints(t *testing.T) {
 	disk := func(name, kind string, bytes int64) model.Disk {
 		return model.Disk{ID: name, Name: name, Path: "/dev/" + name, Type: kind, WWN: "0x600a0980", SizeBytes: bytes, Eligible: true}
@@ -224,8 +224,7 @@ func TestConfigureOnceItInstalls(t *testing.T) {
 	}
 }
 
-// TestConfigureWhileItIsPrepared notes what cannot be set just now, and sets it once
-// it can.
+// TestConfigureWhileItIsPrepared records what cannot be set just now, and sets it once it can.
 func TestConfigureWhileItIsPrepared(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.env.InfraEnvID = "e"

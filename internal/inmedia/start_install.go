@@ -56,7 +56,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 			return false, on, err
 		case next == stepWait:
 			return false, on, nil
-		case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
+		case rested < tries: // hosts that could not prepare need time, too; what is started then is observed again before
 			rested = tries
 			what := "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster)
 			return false, wait{what: what, code: model.CodeFailed, pause: startPause}, nil

@@ -158,8 +158,7 @@ func TestStartWaitsForTheCluster(t *testing.T) {
 	}
 }
 
-// TestInfraEnvBeforeItsCluster registers them the wrong way round: that is said, and
-// start-install binds the hosts.
+// TestInfraEnvBeforeItsCluster registers them in the wrong order: that is reported, and start-install binds the hosts.
 func TestInfraEnvBeforeItsCluster(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterInfraEnv, "registered")

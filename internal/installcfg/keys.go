@@ -29,7 +29,7 @@ func Check(overrides map[string]any) []Problem {
 	}
 	text, err := json.Marshal(overrides)
 	if err != nil {
-		return nil // is told where the document is checked
+		return nil // it is reported where the document is checked
 	}
 	var config InstallerConfigBaremetal
 	err = json.Unmarshal(text, &config)

@@ -20,8 +20,8 @@ import (
 // ErrUnavailable is wrapped where Go, or the modules of the programs, cannot be had.
 var ErrUnavailable = errors.New("the Kubernetes programs cannot be built here")
 
-// program is one to build: its package in test/tools/kubernetes, the module whose version it has, and the
-// package that tells clients of it.
+// program is one to build: its package in test/tools/kubernetes, the module with its version, and the package that
+// reports the version to clients.
 type program struct{ name, pkg, module, version string }
 
 func programs() []program {

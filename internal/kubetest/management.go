@@ -159,8 +159,8 @@ func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
 // Clusterctl is the path of clusterctl.
 func (m *Management) Clusterctl() string { return filepath.Join(m.programs, clusterctl) }
 
-// AddInventory makes the kind by which clusterctl notes the providers of a management cluster, without any, and
-// marks the kinds that are some provider's as clusterctl does, so that it can move clusters from and to it.
+// AddInventory makes the kind in which clusterctl records the providers of a management cluster, without any, and marks
+// the kinds of providers as clusterctl does, so that it can move clusters from and to it.
 func (m *Management) AddInventory(t testing.TB) {
 	t.Helper()
 	_, module := CoreModule(t)

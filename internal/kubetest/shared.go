@@ -58,8 +58,8 @@ func (s *shared[T]) start(t testing.TB, start func(testing.TB) (T, error)) T {
 	return s.made
 }
 
-// Run runs the tests of a package, stops what they share, and gives the code to exit with. What is shared besides may
-// run them itself (Runner).
+// Run runs the tests of a package, stops what they share, and returns the code to exit with. Another shared resource
+// may run the tests itself (Runner).
 func (s *shared[T]) Run(m interface{ Run() int }) int {
 	code := m.Run()
 	s.mu.Lock()

@@ -88,8 +88,8 @@ func writeKubeconfig(name string, config *rest.Config) error {
 	return clientcmd.WriteToFile(*file, name) // with mode 0600
 }
 
-// User is a user with a certificate, who may do in all namespaces what the rules
-// say, until the test's end. One without rules may do what anybody may.
+// User is a user with a certificate, who may do in all namespaces what the rules say, until the test's end. One without
+// rules has only the rights of every authenticated user.
 func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	user, err := c.env.AddUser(envtest.User{Name: name}, &rest.Config{QPS: c.Config.QPS, Burst: c.Config.Burst})

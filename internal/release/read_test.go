@@ -429,7 +429,7 @@ func TestPlainKeepsSignaturesBack(t *testing.T) {
 	}
 }
 
-// FuzzFiles reads layers of any content: what they say of a release is said, or refused.
+// FuzzFiles reads layers of any content: what they say of a release is returned, or refused.
 func FuzzFiles(f *testing.F) {
 	for _, files := range []map[string]string{
 		metadata("4.20.33"),

@@ -105,9 +105,8 @@ func RivalOf(setting model.Setting) model.Setting {
 	return ""
 }
 
-// WorthWriting leaves out differences that are only what the service does not
-// give back: it cannot be told whether they are differences. With any other
-// difference they are written too, as at the first time.
+// WorthWriting leaves out differences that exist only because the service does not return a setting: it is not known
+// whether they are differences. With any other difference they are written, too, as at the first time.
 func WorthWriting(all []Difference) []Difference {
 	other := slices.ContainsFunc(all, func(d Difference) bool { return d.Known || RuleOf(d.Setting).Host != model.KeptHidden })
 	if !other {
@@ -370,7 +369,7 @@ func yamlMeaning(text string) string {
 	return canonical(string(data))
 }
 
-// sameIronic compares what is said. Controllers of the hub say the rest.
+// sameIronic compares what the file says. Controllers of the hub set the rest.
 func sameIronic(want, have model.Value) bool {
 	var w, h spec.Ironic
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {

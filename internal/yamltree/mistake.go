@@ -29,10 +29,9 @@ func notText(data string) (Problem, bool) {
 	return Problem{}, false
 }
 
-// mistaken is a document that the YAML library did not take, and where and why. What
-// the library meets last is often lines below the mistake, so people are told what they
-// have probably done. No more of the text than a field's name is repeated: values may
-// be secret.
+// mistaken is a document that the YAML library did not take, and where and why. What the library meets last is often
+// lines below the mistake, so the error says what the user has probably done. No more of the text than a field's name
+// is repeated: values may be secret.
 type mistaken struct {
 	lines []string
 	at    Position

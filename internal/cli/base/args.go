@@ -249,7 +249,7 @@ func quotedAll(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// looksLikeFile tells a path from a name: no cluster and no host has one of these endings.
+// looksLikeFile reports whether an argument is a path and not a name: no cluster and no host has one of these endings.
 func looksLikeFile(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":

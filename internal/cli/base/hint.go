@@ -120,8 +120,8 @@ func (a *App) Hinted(plan model.Plan) model.Plan {
 	return plan
 }
 
-// HintedSink completes the hints of what is shown. How to look around later is
-// said once, at the end, and not at each step of a simulation.
+// HintedSink completes the hints of what is shown. How to look around later is printed once, at the end, and not at
+// each step of a simulation.
 type HintedSink struct {
 	progress.Sink
 	Hint func(model.Advice) string

@@ -72,7 +72,7 @@ func SeveralArchs(err error) error {
 	return err
 }
 
-// WatchMachines serves nothing; the key in the cluster's folder tells its own images.
+// WatchMachines serves nothing; the key in the cluster's folder identifies its own images.
 func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	through, err := ProxyURL(proxy)
 	if err != nil {

@@ -141,8 +141,7 @@ func (o *Approval) Into(options *model.Options) error {
 	return nil
 }
 
-// CheckAllowed refuses further addresses of nodes that are none of the named ones: they would
-// allow nothing.
+// CheckAllowed refuses further addresses of nodes that are not among the named ones: they would allow nothing.
 func CheckAllowed(options *model.Options, named []string) error {
 	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
 		if !slices.Contains(named, name) {

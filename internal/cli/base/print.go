@@ -119,7 +119,7 @@ func Is[E error](err error) bool {
 	return is
 }
 
-// WithoutPath is an error of a file without its name, which is told beside it.
+// WithoutPath is an error of a file without its name, which is printed beside it.
 func WithoutPath(err error) error {
 	if cause, is := errors.AsType[*fs.PathError](err); is {
 		return cause.Err

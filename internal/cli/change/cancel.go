@@ -109,7 +109,7 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 }
 
 // eject takes discovery images out of drives and puts the boot order back. asked says whether there was a drive to read
-// and a way to tell which cluster's image it holds.
+// and a key to identify the image in it.
 func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked bool, err error) {
 	keyFile := base.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)

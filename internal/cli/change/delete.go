@@ -250,7 +250,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: done})
 }
 
-// nothingDeleted says of a cluster that was not there that nothing was deleted.
+// nothingDeleted adds, for a cluster that was not there, that nothing was deleted.
 func nothingDeleted(err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
 	if !is || !errors.Is(err, install.ErrNoCluster) {
@@ -266,7 +266,7 @@ func (o *changeOptions) deletion() install.DeleteOptions {
 	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Report: func(text string) { o.Say("%s", text) }}
 }
 
-// clusterDeletion is deletion of a cluster, whose objects a hub lets go of one by one.
+// clusterDeletion is deletion for a cluster; a hub releases its objects one by one.
 func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
 	if o.Globals.Backend == base.BackendHub {
 		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)

@@ -91,7 +91,7 @@ func TestWhatIsRun(t *testing.T) {
 	})
 }
 
-// TestStops: a process that was told to stop has not failed.
+// TestStops: a process that was stopped on request has not failed.
 func TestStops(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(&install.Interrupt{Signal: "terminated", Code: model.CodeTerminated})

@@ -90,8 +90,7 @@ type live struct {
 	client *http.Client
 }
 
-// readAgain is how often the files are looked at: the kubelet takes a minute or so to write a changed
-// Secret.
+// readAgain is how often the files are read: the kubelet takes a minute or so to write a changed Secret.
 const readAgain = 10 * time.Second
 
 // now is the authorisation and the client as the files are now. Where they cannot be read, what was read
@@ -173,7 +172,7 @@ func (l *live) Header(ctx context.Context) (name, value string, err error) {
 	return source.Header(ctx)
 }
 
-// Refused is told that the service does not take a header: it may be worth another look at the files.
+// Refused is called when the service refuses a header: it may be worth reading the files again.
 func (l *live) Refused(value string) bool {
 	l.mu.Lock()
 	source := l.source

@@ -82,7 +82,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 			return nil, errors.Join(err, config.Listener.Close())
 		}
 	}
-	if base.IsURL(o.boot.Base) { // of a file it was told before
+	if base.IsURL(o.boot.Base) { // for a file it was reported before
 		h.carried = func(names []string) { o.WarnCarried(names, o.boot.Base) }
 	}
 	if h.Machines, err = boot.Start(ctx, config); err != nil {

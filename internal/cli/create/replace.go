@@ -193,8 +193,8 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	return join, nil
 }
 
-// allowed is why the node cannot be replaced as things stand: what may be in the way of its removal
-// is told before anything begins.
+// allowed is why the node cannot be replaced in the present state: what may block its removal is reported before
+// anything begins.
 func (o *replaceOptions) allowed(p *replacement) error {
 	r := p.removed()
 	if !p.isGone() && !r.Votes {

@@ -33,7 +33,7 @@ func (w *watchOptions) declare(flags *pflag.FlagSet) {
 // listing is a list of a kind: how it is read, and how it is printed.
 type listing[T any] struct {
 	named bool // one was asked for by its name
-	asked bool // anew with each look, although the service could tell what changes
+	asked bool // asked again with each look, although the service could report changes
 	read  func(context.Context, *install.Client) ([]T, error)
 	key   func(T) string
 	name  func(T) string

@@ -30,7 +30,7 @@ func TestHostileImage(t *testing.T) {
 	}
 }
 
-// TestVerifiedSaysRebuilt tells that another tool rebuilt an image, which is no damage.
+// TestVerifiedSaysRebuilt reports that another tool rebuilt an image, which is no damage.
 func TestVerifiedSaysRebuilt(t *testing.T) {
 	const rebuilt = "another tool rebuilt the image: its files are not where they were built\n"
 	damage := []iso.Damage{{Place: "a", Problem: "b"}, {Problem: "c"}}

@@ -71,7 +71,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	// Last comes what they are found by: a run that is broken off is gone on with.
+	// Last comes the file by which they are found: an interrupted run is continued.
 	contexts, err := o.renewContexts(ctx, files, held, now.access)
 	if err == nil && !after.Equal(before) && !o.DryRun {
 		err = o.keep(ctx, held, now)

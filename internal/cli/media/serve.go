@@ -316,7 +316,7 @@ type fetchLog struct {
 	server *serve.Server
 
 	mu       sync.Mutex
-	reported map[string]int64 // percent of each host, as last told
+	reported map[string]int64 // percent of each host, as last reported
 }
 
 func (l *fetchLog) access(a serve.Access) {

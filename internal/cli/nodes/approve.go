@@ -102,7 +102,7 @@ func (o *approveOptions) run(ctx context.Context) error {
 	}
 }
 
-// goesOn is nil where --watch goes on: what passes is told.
+// goesOn is nil where --watch goes on: a passing error is reported.
 func (o *approveOptions) goesOn(ctx context.Context, err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
 	if err == nil || !o.Watch || ctx.Err() != nil || !is || fault.Permanent || fault.Code == model.CodeAuth || fault.Code == model.CodeInput {
@@ -182,7 +182,7 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	if err != nil {
 		return nil, nil, err
 	}
-	given := map[string]bool{} // a client certificate, of which a host gets one
+	given := map[string]bool{} // hosts that got a client certificate: each gets one
 	for _, v := range verdicts {
 		if v.Kind == model.RequestClient && given[v.Host] {
 			continue

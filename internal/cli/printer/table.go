@@ -35,7 +35,7 @@ type Table struct {
 	Columns    []Column
 	Rows       [][]string
 	NoHeadings bool
-	Empty      string // what is said in place of a table without rows
+	Empty      string // printed in place of a table without rows
 	// Least keeps rows that come later under those of before.
 	Least []int
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
-// What is made with --cluster: the Cluster's name, its release, and what its template needs besides.
+// What is made with --cluster: the Cluster's name, its release, and what else its template needs.
 const (
 	clusterName    = "lab"
 	clusterVersion = "4.20.32"

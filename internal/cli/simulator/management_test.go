@@ -123,7 +123,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 	}
 }
 
-// TestServersAreInterrupted has a server end by itself when it is told to, so that nothing is left.
+// TestServersAreInterrupted makes a server end by itself when it is asked to, so that nothing is left.
 func TestServersAreInterrupted(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	s, err := newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())

@@ -111,7 +111,7 @@ type NMStateConfig struct {
 	Spec NMStateConfigSpec `json:"spec,omitzero"`
 }
 
-// NMStateConfigSpec is a network and the NICs that tell its host.
+// NMStateConfigSpec is a network and the NICs that identify its host.
 type NMStateConfigSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	Interfaces []Interface `json:"interfaces,omitempty"`

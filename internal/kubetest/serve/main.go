@@ -66,7 +66,7 @@ func (o *options) gate(text string) error {
 	return err
 }
 
-// untilClosed ends with a stream of which nothing is read.
+// untilClosed is a context that ends when the stream does; nothing is read from the stream.
 func untilClosed(ctx context.Context, stream io.Reader) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
