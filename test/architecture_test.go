@@ -319,8 +319,9 @@ func TestLibraryStaysLight(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreJudgedAlone holds the judge of certificate requests to the standard library without HTTP, through all
-// that it imports in turn. The vocabulary comes with cluster.yaml and its reader, of which the judge calls nothing.
+// TestCertificatesAreJudgedAlone checks that the judge of certificate requests needs only the standard library without
+// HTTP, through all that it imports in turn. The vocabulary comes with cluster.yaml and its reader, but the judge calls
+// nothing of the reader.
 func TestCertificatesAreJudgedAlone(t *testing.T) {
 	known := map[string]bool{module + "/pkg/install/internal/csr": true}
 	for _, imported := range dependencies(t, "../pkg/install/model") {
@@ -334,11 +335,10 @@ func TestCertificatesAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// TestStartsLight holds the program to what its start-up time allows. The typed clients of
-// Kubernetes' own kinds are what requests are approved by, and controller-runtime with Cluster API's
-// utilities what the providers are made of. What those offer besides stays out: the libraries
-// of an API server and of kubectl, tracing, gRPC, CEL, what clusterctl does, and what tests are run by.
-// README's first command builds nothing of Cluster API.
+// TestStartsLight limits what the program imports, for a fast start. Requests are approved by the typed clients of
+// Kubernetes' own kinds, and the providers are made of controller-runtime with Cluster API's utilities. What else those
+// offer stays out: the libraries of an API server and of kubectl, tracing, gRPC, CEL, what clusterctl does, and what
+// tests are run by. README's first command builds nothing of Cluster API.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
 		"k8s.io/apiserver/...", "k8s.io/kubernetes/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...", "k8s.io/component-base/...", "go.opentelemetry.io/...", "google.golang.org/grpc/...", "google.golang.org/genproto/...", "github.com/google/cel-go/...",

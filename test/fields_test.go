@@ -12,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFieldTouchesFiveFiles counts the files that know a field of cluster.yaml, and holds
-// docs/architecture.md to them. The formats of pkg/install/convert tell on their own what
-// they do with a field, Cluster API's objects are another format, and the simulator is not ours
-// to count: it plays the service.
+// TestFieldTouchesFiveFiles counts the files that know a field of cluster.yaml, and compares docs/architecture.md with
+// them. The formats of pkg/install/convert document on their own what they do with a field, Cluster API's objects are
+// another format, and the simulator is not counted: it plays the service.
 func TestFieldTouchesFiveFiles(t *testing.T) {
 	page, err := os.ReadFile("../docs/architecture.md")
 	if err != nil {

@@ -160,7 +160,7 @@ func (r *rig) handOnMedia() {
 	r.start()
 }
 
-// imageURLs are what the Metal3Machines are told to boot, by name.
+// imageURLs are the images that the Metal3Machines boot, by name.
 func (r *rig) imageURLs() map[string]string {
 	r.t.Helper()
 	list := &unstructured.UnstructuredList{}

@@ -68,7 +68,7 @@ func benchmarkPeer(b *testing.B) (took cost) {
 	return took
 }
 
-// installPeer installs kinds and webhook configurations, and tells where they are to be served.
+// installPeer installs kinds and webhook configurations, and says where they are to be served.
 func (r *rig) installPeer(folder string) *kubetest.Webhooks {
 	r.t.Helper()
 	at, err := r.NewWebhooks(r.t.Context())

@@ -146,8 +146,8 @@ func (r *rig) options(provider capi.Provider) capi.Options {
 	return options
 }
 
-// checkRights tells what the providers were denied. That they may not look at a namespace is known to them: they leave it
-// as it is.
+// checkRights reports what the providers were denied. It is known to the providers that they may not read a namespace:
+// they leave it as it is.
 func (r *rig) checkRights() {
 	r.t.Helper()
 	for _, provider := range slices.Sorted(maps.Keys(r.accounts)) {

@@ -69,7 +69,7 @@ type rig struct {
 	*kubetest.Management
 	t         testing.TB
 	namespace string
-	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it is another one
+	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it differs
 	clock     clock.Clock
 	client    client.Client
 	site      *management.Site

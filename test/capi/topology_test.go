@@ -86,8 +86,8 @@ func (r *rig) topologyReconciled() (bool, string) {
 	return conditions.IsTrue(cluster, clusterv1.ClusterTopologyReconciledCondition), conditions.GetMessage(cluster, clusterv1.ClusterTopologyReconciledCondition)
 }
 
-// nameCommit has the topology say the version that the kubelets say, in the way that the control plane tells. Without it,
-// Cluster API takes no version.
+// nameCommit sets the version of the topology to the one that the kubelets report, as the message of the control plane
+// says. Without it, Cluster API takes no version.
 func (r *rig) nameCommit() {
 	r.t.Helper()
 	runs := spoke.KubeletOf(version)

@@ -13,7 +13,7 @@ import (
 
 // writes counts what is written to a management cluster, but for Events and Leases.
 type writes struct {
-	named bool // which object is told, too
+	named bool // the object is reported, too
 	reads bool // single objects that are read, and lists, are counted, too
 
 	mu    sync.Mutex

@@ -251,7 +251,7 @@ func (x *trial) installer(t *testing.T, options ...install.Option) *install.Clie
 	return install.New(plane, append([]install.Option{install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir))}, options...)...)
 }
 
-// story is what a run told, for a test that failed.
+// story is what a run reported, for a test that failed.
 func story(events []model.Event) string {
 	var lines []string
 	for _, e := range events {

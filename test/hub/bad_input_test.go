@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// badWorld is a hub on which an install cannot go well, and what a person is told.
+// badWorld is a hub on which an install cannot succeed, and what is reported then.
 type badWorld struct {
 	operator hubsim.Config
 	// prepare is done before the run.

@@ -225,8 +225,8 @@ func TestDay2(t *testing.T) {
 	}
 }
 
-// TestInterruptedAddNode: a run that ends once a host has rebooted, and before a request of it is
-// approved, is finished by the next one; and the command that the first has told approves, too.
+// TestInterruptedAddNode: a run that ends once a host has rebooted, and before a request of it is approved, is finished
+// by the next one; and the command that the first has printed approves, too.
 func TestInterruptedAddNode(t *testing.T) {
 	for _, b := range backends() {
 		t.Run(b.name, func(t *testing.T) {

@@ -122,7 +122,7 @@ func TestWithoutOneVerb(t *testing.T) {
 					}
 					right := fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: rule.APIGroups[0], Resource: resource})
 					switch says := fmt.Sprintf("%v\n%s", err, model.NextOf(err)); {
-					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // which only tell more
+					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // they only show more
 						if err != nil {
 							t.Error(says)
 						}

@@ -89,15 +89,14 @@ func TestNamespaceIsMade(t *testing.T) {
 	}
 }
 
-// TestWithoutOneRightOfTheWholeHub takes one verb of docs/hub-role-more.yaml away: who
-// makes a namespace or a release is told which verb is missing; who deletes them, what
-// stays.
+// TestWithoutOneRightOfTheWholeHub takes one verb of docs/hub-role-more.yaml away: if a namespace or a release is to be
+// made, the error names the missing verb; if they are to be deleted, the report names what stays.
 func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	server.Start(t) // skips where there is none
 	wider := widerRole(t)
 	for right, test := range map[string]struct {
 		code model.Code // 0: registered and deleted
-		says string     // by the error, or by the notes of the deletion; NAMESPACE is the cluster's
+		says string     // in the error, or in the reports of the deletion; NAMESPACE is the cluster's
 	}{
 		"get namespaces":          {model.CodeNotFound, "there is no namespace NAMESPACE"},
 		"create namespaces":       {model.CodeAuth, "may not create namespaces in the whole hub"},
@@ -113,7 +112,7 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 			t.Parallel()
 			image := fixture.Releases()["img4.20.33-x86-64"]
 			if right == "list clusterimagesets" {
-				image = "" // a release of the file is made, and not looked for
+				image = "" // a release of the file is made, and not searched for
 			}
 			x := elsewhereOnHub(t, image)
 			verb, resource, _ := strings.Cut(right, " ")

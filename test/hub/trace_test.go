@@ -33,7 +33,7 @@ func (j *journal) actions() []string { return fixture.Actions(j.events) }
 // kinds are the kinds of the actions that were done, but for particular ones.
 func (j *journal) kinds(cluster *spec.Cluster) []string { return fixture.Kinds(j.events, cluster) }
 
-// story is what a run told, for a test that failed.
+// story is what a run reported, for a test that failed.
 func (j *journal) story() string { return fixture.Story(j.events) }
 
 // attempt is one run of oaictl.

@@ -69,8 +69,8 @@ func TestStalledServiceIsTouched(t *testing.T) {
 	}
 }
 
-// TestQuietHub waits for machines that never boot. While nothing changes nothing
-// is written, and nothing is asked: the watches alone tell.
+// TestQuietHub waits for machines that never boot. While nothing changes nothing is written, and nothing is read: only
+// the watches report changes.
 func TestQuietHub(t *testing.T) {
 	t.Parallel()
 	dark := &scenario.Scenario{Name: "dark", Hosts: []scenario.Rule{{Do: scenario.DoNeverBoot}}}

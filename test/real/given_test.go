@@ -36,7 +36,7 @@ type given struct {
 	monitor    time.Duration
 }
 
-// stockMonitor is how often a service looks at its clusters unless told otherwise.
+// stockMonitor is how often a service checks its clusters by default.
 const stockMonitor = 10 * time.Second
 
 // fromEnvironment reads what is given.

@@ -34,14 +34,14 @@ func begins(t *testing.T) {
 	t.Parallel()
 }
 
-// runs notes that so many more tests run.
+// runs records that so many more tests run.
 func (o *offers) runs(more int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ran += more
 }
 
-// offer notes that a test has a part.
+// offer records that a test has a part.
 func (o *offers) offer(t *testing.T, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

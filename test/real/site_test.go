@@ -275,8 +275,8 @@ func (x *site) plane(t testing.TB) remote {
 	return plane
 }
 
-// patience is how long a run may take, and how long it waits for a person: on the clock
-// of who runs it, which goes by slowly where the service is real.
+// patience is how long a run may take, and how long it waits for a person: on the clock of the caller, which is slow
+// where the service is real.
 func (x *site) patience() install.Option {
 	if x.simulated() {
 		return install.WithTimeouts(6*time.Hour, 40*time.Minute)

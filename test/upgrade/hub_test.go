@@ -101,8 +101,8 @@ func (c hubCase) resumeOnHub(t *testing.T, left hubState) {
 	}
 }
 
-// changedSince are writes of the earlier build with what the present one says besides: that
-// nodes run on when their ClusterDeployment is deleted.
+// changedSince are writes of the earlier build with what the present one adds: that nodes keep running when their
+// ClusterDeployment is deleted.
 func changedSince(writes []string) []string {
 	const preserve, next = `"preserveOnDelete":true,`, `"pullSecretRef":`
 	out := slices.Clone(writes)

@@ -106,8 +106,7 @@ func (c testCase) keep(t *testing.T, folder string, files, placeholders map[stri
 	}
 }
 
-// stopsOf are the states in which an install with these requests is left, of which the
-// first day1 install it.
+// stopsOf are the states in which an install with these requests is left; the first day1 requests install the cluster.
 func stopsOf(requests []request, day1 int) []stop {
 	var stops []stop
 	settled := state{Cluster: settles}

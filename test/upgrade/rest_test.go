@@ -114,7 +114,7 @@ func (s *site) reach(t *testing.T, requests []request, left stop) {
 	s.await(t, left.Name, func(now state, _ map[string]string) bool { return now.reached(left.Until) })
 }
 
-// old is the time of the results in a folder, which nothing may change.
+// old is the time of the results in a folder, and must not change.
 var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // results are those that the earlier build wrote, for the cluster of a site.

@@ -122,7 +122,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// RoundTrip passes on what oaictl sends, and notes the writes.
+// RoundTrip passes on what oaictl sends, and records the writes.
 func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		response, err := (wire{s.service}).RoundTrip(r)
