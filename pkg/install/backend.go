@@ -83,10 +83,10 @@ type Backend interface {
 
 // DeleteOptions say what else is done about what is deleted.
 type DeleteOptions struct {
-	// ReturnToPool has a hub boot the nodes of the cluster into the discovery image, for the
-	// pool that they came from.
+	// ReturnToPool makes a hub boot the nodes of the cluster into the discovery image, for the pool that they came
+	// from.
 	ReturnToPool bool
-	// RemoveNode has a hub take the host's node out of its cluster first.
+	// RemoveNode makes a hub remove the host's node from its cluster first.
 	RemoveNode bool
 	// Report, if not nil, is called, with one sentence at a time, with what the deletion waits for and what it leaves,
 	// and why. It is called from the goroutine that deletes. No sentence holds a secret.

@@ -215,8 +215,7 @@ func ExampleMemory() {
 	// installed <nil>
 }
 
-// A machine that the file does not name is never installed: the plan says what
-// stands in the way and what a person can do.
+// A machine that the file does not name is never installed: the plan has a blocker that says what a person can do.
 func ExampleDecide() {
 	desired, service := lab(), &labService{}
 	for range 3 {

@@ -22,7 +22,7 @@ type NodeView struct {
 	BareMetalHost string                 // that of the installed cluster, else of the hub
 	Metal         string                 // the state of that
 	Requests      []model.RequestVerdict // for certificates, that are pending
-	// Stuck is what the machine waits for, or what stands in its way (Trouble); "" for nothing.
+	// Stuck is what the machine waits for, or what blocks it (Trouble); "" for nothing.
 	Stuck   string
 	Trouble bool
 	// Stranger reports that the name belongs to no machine that is known: a machine asks for a certificate under that

@@ -96,8 +96,7 @@ type Condition struct {
 	Met  func(*model.Observed) bool
 	// Whole says that an installed cluster that is degraded ends the wait as degraded.
 	Whole bool
-	// Regardless says that what stands in the way of the installation does not keep the
-	// condition from being met.
+	// Regardless says that a blocker of the installation does not keep the condition from being met.
 	Regardless bool
 }
 

@@ -212,7 +212,7 @@ func (r *run) stillThere(plan model.Plan) {
 	})
 }
 
-// foremostOf is the first thing in the way, and how many there are beside it.
+// foremostOf is the first blocker, and how many there are beside it.
 func foremostOf(blockers []model.Blocker) string {
 	text := blockers[0].Message
 	if more := len(blockers) - 1; more > 0 {

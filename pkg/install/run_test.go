@@ -389,8 +389,8 @@ func TestAdoptInstalled(t *testing.T) {
 	})
 }
 
-// TestResultsOfAnEarlierCluster are neither taken for those of the cluster that a
-// run registers, nor lost: the service may have forgotten a cluster that runs.
+// TestResultsOfAnEarlierCluster are neither mistaken for those of the cluster that a run registers, nor lost: the
+// service may have forgotten a cluster that runs.
 func TestResultsOfAnEarlierCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -691,7 +691,7 @@ type forgetful struct {
 	*plane
 	last   *model.Observed
 	wrote  bool
-	silent int // looks after a write that are not answered
+	silent int // looks after a write that get no answer
 	left   int
 }
 

@@ -9,9 +9,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestAnotherCauseIsTold has a blocker stand with other words, and then with another
-// remedy: only that is worth a line. Its key stays, by which is known for how long
-// a person has been waited for.
+// TestAnotherCauseIsTold has a blocker with other words, and then with another remedy: only the latter is worth a line.
+// Its key stays the same: it shows how long the run has waited for a person.
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })

@@ -50,10 +50,9 @@ func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(
 func (e elsewhere) Fetched(string) model.Fetched          { return model.Fetched{Unknown: true} }
 func (e elsewhere) Prepare(context.Context, string) error { return nil }
 
-// mediaKey is the key of the images' URLs, which is kept in a file: a new one, made now,
-// where there is no cluster yet. What a drive still holds of one that was deleted is
-// another cluster's image, although it had the same name, and must not be taken for this
-// one's.
+// mediaKey is the key of the images' URLs, which is kept in a file: a new one, made now, where there is no cluster yet.
+// If a drive still holds an image of a deleted cluster of the same name, that image belongs to another cluster, and
+// must not be mistaken for this one's.
 func mediaKey(ctx context.Context, service Service, desired *model.Desired, path string) (key []byte, made bool, err error) {
 	c := desired.Spec
 	query := model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}

@@ -91,8 +91,8 @@ func (a *actor) record(ctx context.Context) error {
 	})
 }
 
-// allowAddHosts has the cluster take more hosts: the service does so by itself
-// as soon as the ClusterDeployment says that it is installed.
+// allowAddHosts makes the cluster take more hosts: the service does so by itself as soon as the ClusterDeployment says
+// that it is installed.
 func (a *actor) allowAddHosts(ctx context.Context) error {
 	deployment, _, err := a.current()
 	if err != nil {
@@ -185,9 +185,9 @@ func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 	return false
 }
 
-// uploadManifest puts a manifest of the file into its ConfigMap, and has the
-// service look there. The others go along: the service refuses a name that stands
-// twice, as it does where a manifest has moved and is left behind.
+// uploadManifest puts a manifest of the file into its ConfigMap, and makes the service read it. The other ConfigMaps
+// are updated, too: the service refuses a name that is there twice, as when a manifest was moved and the old one is
+// left behind.
 func (a *actor) uploadManifest(ctx context.Context) error {
 	if !a.fileNames(a.action.Name) {
 		return fmt.Errorf("the file has no manifest %s", a.action.Name)
@@ -222,8 +222,7 @@ func (a *actor) fileNames(folderAndName string) bool {
 	})
 }
 
-// manifests brings our ConfigMaps to just the manifests of the file, and has the
-// service look into those.
+// manifests makes our ConfigMaps hold just the manifests of the file, and makes the service read those.
 func (a *actor) manifests(ctx context.Context) error {
 	_, live, err := a.current()
 	if err != nil {

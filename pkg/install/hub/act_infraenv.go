@@ -175,7 +175,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 			labels[key] = nil
 		}
 	}
-	notes := map[string]any{note: nil} // which takes it away
+	notes := map[string]any{note: nil} // this removes it
 	if keys := want.GetAnnotations()[note]; keys != "" {
 		notes[note] = keys
 	}

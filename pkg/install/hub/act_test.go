@@ -244,7 +244,7 @@ func TestImageSetsOfOneName(t *testing.T) {
 	}
 }
 
-// finish has the service end the install.
+// finish makes the service end the install.
 func (s *stage) finish() {
 	s.Helper()
 	for name, data := range map[string]map[string]any{

@@ -147,9 +147,8 @@ func (a *actor) removeHost(ctx context.Context) error {
 	return d.ForgetHost(ctx, a.action.Target)
 }
 
-// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
-// Agents go with it; so it is refused while hosts that take part in a cluster
-// belong to it.
+// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its Agents are deleted with it; so it is
+// refused while hosts that take part in a cluster belong to it.
 func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
 	d, name, err := p.deleter(ctx, p.api.WatchHosts, infraEnvID, options)
 	if err != nil {

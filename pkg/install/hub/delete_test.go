@@ -83,7 +83,7 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 	}
 }
 
-// An InfraEnv goes with the networks that were made for it, and with no others.
+// An InfraEnv is deleted with the networks that were made for it, and with no others.
 func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 	s := newStage(t)
 	s.desired.Spec = parseCluster(t, strings.Replace(fmt.Sprintf(clusterText, s.namespace), "labels: {rack: a}", "net: {ip: 192.168.127.20/24, gateway: 192.168.127.1, dns: [192.168.127.1]}", 1))
@@ -407,7 +407,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 	}
 }
 
-// A namespace that oaictl made goes with the cluster, also where it is not named after it.
+// A namespace that oaictl made is deleted with the cluster, also where it is not named after it.
 func TestNamespaceOfAnotherName(t *testing.T) {
 	s := newStage(t)
 	name := s.namespace
@@ -424,7 +424,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	}
 }
 
-// labelNamespace has the namespace be one that was made for the cluster.
+// labelNamespace labels the namespace as one that was made for the cluster.
 func (s *stage) labelNamespace() {
 	s.Helper()
 	label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)

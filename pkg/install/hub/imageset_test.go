@@ -79,7 +79,7 @@ func TestVersionsOfReleases(t *testing.T) {
 	}
 }
 
-// Where there is none at all, none of them can be named.
+// Where there is none at all, the error can name none.
 func TestNoImageSet(t *testing.T) {
 	for there, want := range map[string]bool{"": false, "img4.19.1": true} {
 		f := noImageSet(spec.OpenShift{Version: "4.20", Arch: spec.ARM}, strings.Fields(there))

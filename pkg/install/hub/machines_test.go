@@ -63,7 +63,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, notes[key], want)
 		}
 	}
-	// The controller adds labels, and never takes one away.
+	// The controller adds labels, and never removes one.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)

@@ -316,8 +316,7 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 	return nil
 }
 
-// leftBy is the id of the cluster that an Agent is leaving, as far as its node was not seen to; "" for
-// none.
+// leftBy is the id of the cluster that an Agent is leaving, while its node is still to be removed; "" for none.
 func leftBy(agent *unstructured.Unstructured) string {
 	info, _, _ := unstructured.NestedStringMap(agent.Object, "status", "deprovision_info")
 	if len(info) == 0 || info["cluster_name"] == "" {

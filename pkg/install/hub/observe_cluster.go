@@ -224,8 +224,8 @@ func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall,
 	return since
 }
 
-// hiveRuns reports whether Hive's operator looks after a ClusterDeployment: it sets conditions and a finalizer soon
-// after it is made.
+// hiveRuns reports whether Hive's operator handles a ClusterDeployment: it sets conditions and a finalizer soon after
+// it is made.
 func hiveRuns(deployment *unstructured.Unstructured, cd *hive.ClusterDeployment) bool {
 	for _, finalizer := range deployment.GetFinalizers() {
 		if strings.HasPrefix(finalizer, hubapi.GroupHive+"/") {

@@ -62,7 +62,7 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 	if status.Progress.CurrentStage == "Rebooting" { // and it is dated
 		host.Rebooted = host.Progress.Since
 	}
-	switch bound := host.ClusterID != ""; { // it was asked for, and the service is still to see to it
+	switch bound := host.ClusterID != ""; { // it was asked for, and the service has still to do it
 	case bound && host.State == model.HostUnbound:
 		host.State = model.HostBinding
 	case !bound && (host.State == model.HostInstalled || host.State == model.HostAdded):
@@ -134,8 +134,8 @@ func validationsOf(wire hubapi.Validations) []model.Validation {
 	return out
 }
 
-// specValidation is what the service does not take of an object, as a check: it
-// stands in the way as one does. Only one that has stood for a while fails.
+// specValidation is what the service refuses in an object, as a validation: it blocks the install as one does. It fails
+// only after it has been there for a while.
 func specValidation(text string, standing bool) model.Validation {
 	check := model.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {

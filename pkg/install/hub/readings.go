@@ -52,7 +52,7 @@ func (r *round[T]) read(u *unstructured.Unstructured, version string, read func(
 	return said, err
 }
 
-// end has the next round go by this one.
+// end makes the next round start from this one.
 func (r *round[T]) end() {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()

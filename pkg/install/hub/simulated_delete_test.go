@@ -186,8 +186,8 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	}
 }
 
-// An InfraEnv that was made for the cluster goes with it: its machines run on, and there
-// is no pool to which they could return.
+// An InfraEnv that was made for the cluster is deleted with it: its machines keep running, and there is no pool to
+// which they could return.
 func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		t.Run(string(bind), func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestReturnHost(t *testing.T) {
 	if got := s.agentSpec(t); got["role"] != "" || fmt.Sprint(got["nodeLabels"]) != "map[rack:r1]" {
 		t.Errorf("left in its Agent is %v", got)
 	}
-	// It is shown as long as the cluster's node is to be left, and as none of its hosts.
+	// It is shown as long as the cluster's node is to be left alone, and not as one of the cluster's hosts.
 	if h := observed.Hosts[0]; !h.Unbound() || h.State != model.HostReleasing {
 		t.Errorf("it is %+v", h)
 	}

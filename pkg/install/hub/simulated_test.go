@@ -233,8 +233,8 @@ spec:
   - {name: node, role: control-plane, match: {mac: "52:54:00:00:00:00"}, labels: {rack: a}}
 `
 
-// TestWhatOnlyAHubKnows is written, takes effect, is read back so that a second run
-// writes nothing, and goes with the cluster.
+// TestWhatOnlyAHubKnows is written, takes effect, is read back so that a second run writes nothing, and is deleted with
+// the cluster.
 func TestWhatOnlyAHubKnows(t *testing.T) {
 	cluster := load(t, oneNode)
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})

@@ -157,8 +157,8 @@ func (s *opened) eject() error {
 	return s.explain(s.write(http.MethodPatch, s.drive.Path, map[string]any{"Image": nil, "Inserted": false}))
 }
 
-// bootOnce has the next boot be from the drive. iLO has a switch of its own for
-// that; where it is refused, the usual one does.
+// bootOnce makes the next boot come from the drive. iLO has a switch of its own for that; where it is refused, the
+// usual one is used.
 func (s *opened) bootOnce(already bool) error {
 	if already {
 		return nil

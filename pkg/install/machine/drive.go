@@ -194,8 +194,8 @@ func (c *connection) findISOConfig(s *system) (*drive, error) {
 	return nil, nil
 }
 
-// mountISO has the board read an image. What is set stays set where the mount is
-// refused, and is taken back then: it is all that the next look sees.
+// mountISO makes the board read an image. If the mount is refused, the board keeps the configuration, and it is removed
+// then: it is all that the next look would see.
 func (c *connection) mountISO(config *isoConfig, image string) error {
 	u, err := url.Parse(image)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package machine is the plane of machines: it looks at their management
-// controllers (BMCs) over Redfish, puts the discovery image into their virtual
-// drives, has them boot from it once, and switches them on.
+// Package machine is the plane of machines: it reads their management controllers (BMCs) over Redfish, puts the
+// discovery image into their virtual drives, makes them boot from it once, and switches them on.
 //
 // What is asked of a BMC is asked once and not waited for: the next observation shows
 // what came of it.

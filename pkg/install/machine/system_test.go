@@ -49,7 +49,7 @@ func TestSupermicroISOConfig(t *testing.T) {
 	}
 }
 
-// TestILONextReset uses iLO's own switch for one boot, and takes it back.
+// TestILONextReset uses iLO's own switch for one boot, and resets it.
 func TestILONextReset(t *testing.T) {
 	s := newShelf("HPE", map[string]map[string]any{"2": {
 		"MediaTypes": []string{"CD", "DVD"}, "Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": false}},

@@ -47,9 +47,8 @@ type Options struct {
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
 	InfraEnvs []model.InfraEnvPlan
-	// Bound says that the InfraEnv which the hosts boot is bound to the cluster.
-	// BareMetalHosts do not name the cluster then: the service refuses those that
-	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
+	// Bound says that the InfraEnv which the hosts boot is bound to the cluster. BareMetalHosts do not name the cluster
+	// then: the service refuses those that do. Otherwise an InfraEnv that spec.infraEnv.ref names counts as a pool.
 	Bound bool
 	// Labels and Annotations are put on every object in the namespace, beside oaictl's own.
 	Labels, Annotations map[string]string

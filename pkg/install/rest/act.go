@@ -82,7 +82,7 @@ func (p *Plane) actOf(kind model.Kind) actFunc {
 	return nil
 }
 
-// touched has the watches read what an action made stale.
+// touched makes the watches read again what an action has changed.
 func (p *Plane) touched(desired *model.Desired, action model.Action) {
 	parts := []part{clusterRecord}
 	switch action.Kind {

@@ -147,8 +147,8 @@ func (p *Plane) importAs(ctx context.Context, i Import) (string, error) {
 	})
 }
 
-// importCluster makes a record of the installed cluster of the file. What goes with
-// it is sent once the record is there: the request takes no more.
+// importCluster makes a record of the installed cluster of the file. Its other settings are sent once the record is
+// there: the request does not take them.
 func (p *Plane) importCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	c := desired.Spec
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {

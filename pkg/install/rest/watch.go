@@ -298,7 +298,7 @@ func (w *watch) keepHosts(read []model.Host, among func(*model.Host) bool) {
 	}
 }
 
-// keepHost merges one host: answers without inventory do not take it away.
+// keepHost merges one host: an answer without inventory does not remove the known one.
 func (w *watch) keepHost(read model.Host) {
 	old, known := w.hosts[read.ID]
 	if known {

@@ -113,8 +113,8 @@ func (k *checker) discoveryImage() {
 	}
 }
 
-// imported refuses what says how a cluster is installed: this one is already, and it
-// would be taken for done.
+// imported refuses settings about how a cluster is installed: this one is installed already, and such a setting would
+// seem to have been applied.
 func (k *checker) imported() {
 	c := k.cluster
 	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")

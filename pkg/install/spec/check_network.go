@@ -237,7 +237,7 @@ func (k *checker) vips() {
 	}
 }
 
-// vipsFit reports whether virtual addresses go with the platform, so that they are checked.
+// vipsFit reports whether virtual addresses are allowed on the platform, so that they are checked.
 func (k *checker) vipsFit(v VIPs) bool {
 	c := k.cluster
 	given := len(v.API)+len(v.Ingress) > 0

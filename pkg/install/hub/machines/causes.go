@@ -24,7 +24,7 @@ type Cause struct {
 	Reason    string // CamelCase
 	Message   string
 	Look      model.Advice // at the object itself
-	Remedy    model.Advice // "" where there is none but to see to what Message says
+	Remedy    model.Advice // "" where there is none but to solve what Message says
 	Passes    bool         // it is waited for, and passes by itself
 
 	silent bool // it sums up, without a word of why

@@ -107,8 +107,8 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 	return false
 }
 
-// awaitBoot waits for a host to boot an image that the cluster still takes
-// hosts from. The image itself is seen to elsewhere.
+// awaitBoot waits for a host to boot an image that the cluster still takes hosts from. The image itself is handled
+// elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
@@ -141,8 +141,8 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	}
 }
 
-// newcomerChecks explains what stands in the way of hosts to be added. The checks of the cluster itself were those of
-// its install. Hosts that are nodes already are not among them.
+// newcomerChecks explains what blocks hosts that are to be added. The checks of the cluster itself were those of its
+// install. Hosts that are nodes already are not among them.
 func (p *planner) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
 	for _, h := range p.matches.Part {

@@ -97,7 +97,7 @@ func (p *planner) evaluationsOf(hostID string, v *model.Validation) int {
 	return 1 + int(p.now.Sub(since)/evaluation)
 }
 
-// clusterChecks explains the validations that stand in the way of the install.
+// clusterChecks explains the validations that block the install.
 func (p *planner) clusterChecks() {
 	ready := p.cluster.State == model.ClusterReady
 	if ready && !p.explains {
@@ -111,8 +111,8 @@ func (p *planner) clusterChecks() {
 	p.causes(report)
 }
 
-// causes makes blockers of what stands in the way, waits of what passes, and keeps
-// apart what holds nothing up.
+// causes makes a blocker of each cause that blocks, a wait of each cause that passes, and keeps apart the causes that
+// hold nothing up.
 func (p *planner) causes(report diagnose.Report) {
 	if p.only != "" {
 		report = report.Of(p.only)

@@ -165,8 +165,7 @@ type keepingCase struct {
 	warnings   int
 }
 
-// What a service does with a setting decides whether a difference is written,
-// waited for, a warning, in the way, or none.
+// What a service does with a setting decides whether a difference is written, a wait, a warning, a blocker, or none.
 func TestKeepingOfClusterSettings(t *testing.T) {
 	const ours, theirs = "10.0.0.%/24", "192.0.2.%/24"
 	networks, vips := model.SettingMachineNetworks, model.SettingAPIVIPs

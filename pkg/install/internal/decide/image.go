@@ -182,7 +182,7 @@ func (p *planner) barredByImage(d setting.Difference) bool {
 	return p.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Owned && p.barred(d, &e) })
 }
 
-// rivalKept stands in the way of a change that the service cannot take.
+// rivalKept blocks a change that the service cannot take.
 func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 	rival, remedy := setting.RivalOf(d.Setting), p.anew()
 	if !p.cluster.State.Installed() {
@@ -277,7 +277,7 @@ func (p *planner) mayResend(env *model.InfraEnv) bool {
 	return false
 }
 
-// usableImage sees to an image that hosts have still to boot.
+// usableImage makes an image usable that hosts have still to boot.
 func (p *planner) usableImage(env *model.InfraEnv) {
 	scope := model.InfraEnvScope(env.Name)
 	switch {

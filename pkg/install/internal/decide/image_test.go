@@ -100,8 +100,8 @@ func TestLastingSettings(t *testing.T) {
 	}
 }
 
-// TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
-// and refuse every change from then on. Of what it refuses already there is a way back.
+// TestRivalThatIsKept blocks the setting that excludes it: the service would have both, and refuse every change from
+// then on. If the service refuses both already, there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
 	for key, rival := range map[model.Setting]model.Setting{model.SettingNTP: model.SettingExtraNTP,
 		model.SettingExtraNTP: model.SettingNTP} {
@@ -375,7 +375,7 @@ func TestOneImageChanges(t *testing.T) {
 		change [2]string
 		booted bool
 		writes string
-		field  string // of what stands in the way
+		field  string // the field of the blocker
 	}{
 		"nothing":                  {},
 		"of one image":             {change: [2]string{"own=1", "own=2"}, writes: "infraenv/c/update"},

@@ -88,8 +88,8 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 	return 0, 0, false
 }
 
-// othersGoOn reports whether the loop gets on with something else than what a blocker is about: an
-// action, also one that is to be tried again, a wait, or a person who may still see to another host.
+// othersGoOn reports whether the loop makes progress with something else than what a blocker is about: an action, also
+// one that is to be tried again, a wait, or a person who may still help another host.
 func (p *planner) othersGoOn(b *model.Blocker) bool {
 	if refusal := p.memory.RefusalOf(p.plan); !p.idle() || refusal != nil && !refusal.Permanent {
 		return true
@@ -144,9 +144,9 @@ func Op(d *model.Desired) string {
 	return "install"
 }
 
-// blockedFault is the end of a loop with a blocker, or with the first of those that a
-// person is to see to: others may have been seen before it, as its consequences, since
-// hosts miss a machine's answers before the service calls it disconnected.
+// blockedFault is the end of a loop with a blocker, or with the first of those that a person has to solve: others may
+// have been seen before it, as its consequences, since hosts miss a machine's answers before the service calls it
+// disconnected.
 func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
 	all := p.plan.Blockers
 	if b.Cure == model.CurePerson {

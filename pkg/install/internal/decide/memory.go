@@ -12,7 +12,7 @@ import (
 const (
 	// keptAfter is how often an action is carried out that the service does not keep.
 	keptAfter = 6
-	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
+	// stubbornAfter is how often a BMC may refuse before a person has to solve that.
 	stubbornAfter = 3
 )
 
@@ -128,7 +128,7 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: model.Advice(r.Next),
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
-	if a.Kind.ByBMC() { // a person sees to that machine, and the others go on
+	if a.Kind.ByBMC() { // a person handles that machine, and the others go on
 		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, model.Advice("look at the BMC of "+a.Name))
 		return b
 	}

@@ -101,7 +101,7 @@ func (p *planner) adopt() {
 	})
 }
 
-// ownMark is what marks a cluster as oaictl's: it goes with the tags, which stay.
+// ownMark is what marks a cluster as oaictl's: it is sent together with the tags, which stay.
 func (p *planner) ownMark() (model.Value, model.Change) {
 	tags := p.cluster.Settings[model.SettingTags]
 	if tags == "" {
@@ -134,8 +134,8 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	})
 }
 
-// importCluster has the service take in a cluster that something else installed,
-// so that hosts can be added to it. There is nothing about it to install.
+// importCluster makes the service import a cluster that another tool installed, so that hosts can be added to it. There
+// is nothing about it to install.
 func (p *planner) importCluster() {
 	switch {
 	case !p.desired.Options.AddNodes:

@@ -132,8 +132,8 @@ func TestImportWaits(t *testing.T) {
 	}
 }
 
-// TestNodesOfAForeignCluster: to take it over is for a person to say; another name in
-// the file would be another cluster.
+// TestNodesOfAForeignCluster: only a person can decide to take it over; another name in the file would be another
+// cluster.
 func TestNodesOfAForeignCluster(t *testing.T) {
 	w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.Cluster.Owned = false

@@ -19,9 +19,8 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) *Snapshot {
 	return &Snapshot{planner: newPlanner(desired, observed, model.Memory{}, observed.At)}
 }
 
-// Hosts says which observed machine is which host of cluster.yaml: all that a host's
-// match says has to fit. First come the hosts of the file in their order, those that
-// have not come among them, then the machines that are none of these in the order in
+// Hosts says which observed machine is which host of cluster.yaml: all that a host's match says has to fit. First come
+// the hosts of the file in their order, those that have not come among them, then the other machines in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s *Snapshot) Hosts() []model.NamedHost {
 	cluster, observed := s.planner.whole, s.planner.observed

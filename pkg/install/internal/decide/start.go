@@ -139,10 +139,9 @@ func (p *planner) preparationFailures() (failures int, last time.Time) {
 	return failures, last
 }
 
-// unprepared is the blocker of hosts that could not prepare: they could not pull
-// what an install needs, or took too long. The service measures that while it
-// prepares one, and takes the hosts for ready nevertheless: a person sees to the
-// network, the registry or its mirror, and the next preparation shows it.
+// unprepared is the blocker of hosts that could not prepare: they could not pull what an install needs, or took too
+// long. The service measures that while it prepares one, and reports the hosts as ready nevertheless: a person repairs
+// the network, the registry or its mirror, and the next preparation shows the effect.
 func (p *planner) unprepared() (b model.Blocker, found bool) {
 	for _, cause := range p.explain(p.matches.Part).Causes {
 		if cause.ID != "container-images-available" {

@@ -218,8 +218,8 @@ func TestCancelOfAPreparation(t *testing.T) {
 	}
 }
 
-// TestHubPreparesAgainByItself: the operator of a hub starts again the moment that the
-// hosts are ready, so that the cause stands in the way at every other moment, too.
+// TestHubPreparesAgainByItself: the operator of a hub starts again the moment that the hosts are ready, so that the
+// cause is a blocker at every other moment, too.
 func TestHubPreparesAgainByItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		cluster model.ClusterState

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// unknownHosts sees to it that no machine is wiped that the file does not name.
+// unknownHosts makes sure that no machine is wiped that the file does not name.
 func (p *planner) unknownHosts() {
 	if p.spec.Spec.AcceptUnknownHosts {
 		p.acceptUnknown()

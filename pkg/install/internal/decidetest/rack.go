@@ -126,7 +126,7 @@ func (r *Rack) Tell(a model.Action) error {
 	return nil
 }
 
-// SwitchOn has a machine start from what it finds.
+// SwitchOn makes a machine start from what it finds.
 func (r *Rack) SwitchOn(name string) {
 	x := r.Boxes[name]
 	x.Power, x.Booted = model.PowerIsOn, x.Once && x.Media == ImageOf(name)
@@ -250,7 +250,7 @@ func ReadyRack(t *testing.T, controlPlane, workers int) *Rack {
 	return r
 }
 
-// Call has a machine register that has not sent its inventory.
+// Call makes a machine register without its inventory.
 func (r *Rack) Call() {
 	h := Machine("someone", "52:54:00:00:00:00", 1)
 	h.Inventory = model.Inventory{}

@@ -153,7 +153,7 @@ func voting(change func(*Question, *model.Node)) func(*Question) {
 	})
 }
 
-// linking has the etcd operator go by Machines, and none be of the node.
+// linking makes the etcd operator manage members by Machines, and leaves the node without one.
 func linking(change func(*model.Spoke)) func(*Question, *model.Node) {
 	return func(q *Question, n *model.Node) {
 		s := q.Observed.Spoke

@@ -11,9 +11,9 @@ import (
 // stages is what is still to be done to remove a node. The first stage is the next one. An effect shows in the next
 // observation, so that any later run continues from there.
 //
-// The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the
-// etcd operator finds the member that goes with it. A machine is switched off before its Node is
-// deleted, since a kubelet that starts makes it anew.
+// The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the etcd operator finds
+// the member that belongs to it. A machine is switched off before its Node is deleted, since a kubelet that starts
+// makes it anew.
 func (r *removal) stages(t *leaving) {
 	add := func(left bool, kind model.Kind, text string, do func()) {
 		if left {

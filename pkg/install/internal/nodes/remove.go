@@ -57,8 +57,8 @@ func newRemoval(q Question) *removal {
 	return r
 }
 
-// leaving is a node on its way out of the cluster, with all that goes with it. What is nil is
-// not there, or not any more.
+// leaving is a node on its way out of the cluster, with all that belongs to it. What is nil is not there, or not any
+// more.
 type leaving struct {
 	Host
 	*asker   // with an answer of its own

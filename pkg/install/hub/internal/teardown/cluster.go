@@ -146,7 +146,7 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	return w.gone(ctx, waited...)
 }
 
-// DeleteInfraEnv deletes an InfraEnv and the networks that were made for it; its Agents go with it.
+// DeleteInfraEnv deletes an InfraEnv and the networks that were made for it; its Agents are deleted with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
 	going := append([]*unstructured.Unstructured{u}, w.networksOf(u)...) // in this order, so that no image is made without them
 	for _, each := range going {
@@ -327,10 +327,10 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &fault) && fault.Status == status
 }
 
-// detach takes the machines of an installed cluster from the bare metal operator as they are: it deletes a detached
-// BareMetalHost without switching its machine off, and without the annotation that would have Agent and node go with
-// it. The service detaches a BareMetalHost by itself once its machine boots from its disk, unless an annotation leaves
-// it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+// detach removes the machines of an installed cluster from the control of the bare metal operator: the operator deletes
+// a detached BareMetalHost without switching its machine off, and without the annotation that would delete Agent and
+// node with it. The service detaches a BareMetalHost by itself once its machine boots from its disk, unless an
+// annotation leaves it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
 func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil

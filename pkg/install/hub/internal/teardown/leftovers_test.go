@@ -87,8 +87,8 @@ func labelled(t *testing.T, client *fake.FakeDynamicClient) (names []string) {
 	return names
 }
 
-// A cluster's own ClusterImageSet goes with it, and none that was not made for it, or that another cluster refers to.
-// Releasing a cluster releases the same ClusterImageSet.
+// A cluster's own ClusterImageSet is deleted with it, and none that was not made for it, or that another cluster refers
+// to. Releasing a cluster releases the same ClusterImageSet.
 func TestImageSetOfTheCluster(t *testing.T) {
 	const own, former = "lab.lab-release", "lab-release"
 	ours := []*unstructured.Unstructured{imageSet(own, "lab"), imageSet(former, "lab")}

@@ -22,9 +22,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// readError makes an error of an answer with an error status. The service has
-// two shapes for them; proxies and crashes have none. Some repeat what they were
-// sent: hide takes that out.
+// readError makes an error of an answer with an error status. The service has two shapes for them; proxies and crashes
+// have none. Some repeat what they were sent: hide removes that.
 func readError(resp *http.Response, body []byte, now time.Time, hide func(string) string) *answerError {
 	e := &answerError{status: resp.StatusCode, header: resp.Header, retryAfter: retryAfter(resp.Header, now)}
 	e.kind, e.reason = errorShape([]byte(hide(string(body))))

@@ -88,9 +88,8 @@ func (e *answerError) Error() string {
 // unsentError is that of a token source: without a token nothing is sent.
 type unsentError struct{ error }
 
-// exchanger is the layer below the generated client. It adds authorisation,
-// turns every answer that is not a success into an *answerError, and sees to
-// it that a success is one.
+// exchanger is the layer below the generated client. It adds authorisation, turns every answer that is not a success
+// into an *answerError, and checks that a success is one.
 type exchanger struct {
 	*service
 	next http.RoundTripper
@@ -218,7 +217,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	return ' ', nil
 }
 
-// bounded is an answer's body that is no larger than what was asked for can be.
+// bounded is an answer's body that is limited to the largest possible answer to the request.
 type bounded struct {
 	next       io.Reader
 	body       io.ReadCloser
