@@ -46,7 +46,7 @@ func (r *Report) MissingHub() []string {
 	return slices.DeleteFunc(slices.Clone(r.Missing), func(name string) bool { return !slices.Contains(hubKinds, name) })
 }
 
-// String says what is in the way, in one line.
+// String says what conflicts, in one line.
 func (r *Report) String() string {
 	var texts []string
 	for _, o := range slices.Concat(r.Running, r.Foreign) {

@@ -94,8 +94,8 @@ type Options struct {
 	// LeaderElection has only one of several processes reconcile, by the lease of this name in
 	// LeaderElectionNamespace; "" for no election.
 	LeaderElection, LeaderElectionNamespace string
-	// MediaURL is what machines that boot by live ISO read their discovery image by: from the bootstrap provider,
-	// which hands on at MediaAddress what the service makes. "" has them read the service's own.
+	// MediaURL is what machines that boot by live ISO read their discovery image by: from the bootstrap provider, which
+	// hands on at MediaAddress what the service makes. If it is "", they read the service's own.
 	MediaURL, MediaAddress string
 	// Metrics and Webhooks are how metrics are served, and admission and conversion; nil for not at all.
 	Metrics  *server.Options

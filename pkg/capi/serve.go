@@ -39,7 +39,7 @@ type Serving struct {
 	// WebhookCertDir is a folder with the tls.crt and tls.key of the webhooks, which are read again when
 	// they change.
 	WebhookCertDir string
-	// WebhookSelfManaged has the process make that certificate, and the API server trust it.
+	// WebhookSelfManaged makes the process make that certificate, and the API server trust it.
 	WebhookSelfManaged bool
 	// TLS is completed by what is served; nil leaves everything to Go.
 	TLS func(*tls.Config)

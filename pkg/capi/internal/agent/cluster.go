@@ -203,7 +203,7 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 		case err != nil && !installation.IsRefusal(err):
 			return err
 		case err != nil:
-			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would be taken for those of this cluster by it
+			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would count as those of this cluster by it
 			s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, err.Error())
 			return nil
 		}

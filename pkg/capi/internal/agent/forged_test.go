@@ -135,8 +135,8 @@ func TestOthersTakeNoHost(t *testing.T) {
 	}
 }
 
-// TestPoolsAreOpened: an AgentCluster gets the hosts of the InfraEnvs alone that are opened to its namespace. Another InfraEnv
-// of the same name is not in its way.
+// TestPoolsAreOpened: an AgentCluster gets hosts only from InfraEnvs that are opened to its namespace. Another InfraEnv
+// of the same name does not block it.
 func TestPoolsAreOpened(t *testing.T) {
 	for name, test := range map[string]struct {
 		pools machines.Pools

@@ -48,9 +48,9 @@ type hosted struct {
 	domain, pullSecret, kubeconfig, password string
 }
 
-// hostedDeployment makes the ClusterDeployment and the AgentClusterInstall of a hosted cluster: installed
-// already, for hosts to be added. They are not owned by the AgentCluster: they would go with it when it
-// is moved, and its hosts with them.
+// hostedDeployment makes the ClusterDeployment and the AgentClusterInstall of a hosted cluster: installed already, for
+// hosts to be added. They are not owned by the AgentCluster: they would be deleted with it when it is moved, and its
+// hosts with them.
 func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindClusterDeployment))
@@ -177,7 +177,7 @@ func (s *clusterScope) keepDeployment(ctx context.Context, have *unstructured.Un
 	return s.write(ctx, have, changed)
 }
 
-// preserve has nodes go on running when their ClusterDeployment is deleted.
+// preserve keeps nodes running when their ClusterDeployment is deleted.
 func (s *clusterScope) preserve(ctx context.Context, have *unstructured.Unstructured) error {
 	changed := have.DeepCopy()
 	if err := unstructured.SetNestedField(changed.Object, true, "spec", "preserveOnDelete"); err != nil {

@@ -66,7 +66,7 @@ func (s *scope) clusterID() string {
 	return idOf(s.infra.Status.ClusterDeploymentRef)
 }
 
-// seeCluster has the cluster be observed where it was not yet: over REST nothing else says which hosts are its own.
+// seeCluster observes the cluster if that was not done yet: over REST nothing else says which hosts are its own.
 func (s *scope) seeCluster(ctx context.Context) error {
 	if s.Pool.Notes() || s.cluster == nil || s.reserved().Name == "" || s.Installations.Last(s.key) != nil {
 		return nil

@@ -327,7 +327,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestBlockersOfTheHostAreShown shows what stands in the way of a host, with what to do about it.
+// TestBlockersOfTheHostAreShown shows what blocks a host, with what to do about it.
 func TestBlockersOfTheHostAreShown(t *testing.T) {
 	s := shown(model.Plan{Blockers: []model.Blocker{{Scope: model.ScopeCluster, Hosts: []string{"m", "other"}, Message: "two hosts have one name", Remedy: "rename one"}}})
 	s.host.Installed, s.host.State = false, model.HostBlocked

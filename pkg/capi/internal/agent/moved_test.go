@@ -86,7 +86,7 @@ func (m *moved) get(object client.Object) {
 	}
 }
 
-// delete has the Machine be deleted, and drained.
+// delete deletes and drains the Machine.
 func (m *moved) delete() {
 	m.t.Helper()
 	if err := m.client.Delete(m.t.Context(), m.machine); err != nil {
@@ -95,7 +95,7 @@ func (m *moved) delete() {
 	m.drain()
 }
 
-// drain has Cluster API come to the hook of the Machine that is being deleted.
+// drain lets Cluster API reach the hook of the Machine that is being deleted.
 func (m *moved) drain() {
 	m.t.Helper()
 	m.get(m.machine)
@@ -115,7 +115,7 @@ func (m *moved) is(state model.ClusterState) {
 	}
 }
 
-// installs has its host be installed with the cluster.
+// installs installs its host with the cluster.
 func (m *moved) installs() {
 	m.t.Helper()
 	host := hostOfPool("moved", "x86_64")

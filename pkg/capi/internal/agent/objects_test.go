@@ -182,7 +182,7 @@ func (x *site) agent(t *testing.T, name string) (*agentinstall.Agent, *unstructu
 	return agent, u
 }
 
-// reports has the service say something else of an Agent.
+// reports makes the service report something else of an Agent.
 func (x *site) reports(t *testing.T, name string, change func(*agentinstall.Agent)) {
 	t.Helper()
 	agent, u := x.agent(t, name)

@@ -106,7 +106,7 @@ func (s *scope) waitForDrain() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
 }
 
-// drainAfterAll has Cluster API drain a node that came late.
+// drainAfterAll makes Cluster API drain a node that came late.
 func (s *scope) drainAfterAll(ctx context.Context) error {
 	changed := s.machine.DeepCopy()
 	machines.DrainAfterAll(changed)
@@ -280,15 +280,15 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	case host.Status == statusByHand, host.State == model.HostUnbound, host.State == model.HostUnknown,
 		len(host.Conditions) == 0: // no service knows it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host is given back to its pool")
-	default: // the service has still to see to it
+	default: // the service has still to do it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the service boots the host into the discovery image")
 		return false, again, nil
 	}
 	return true, ctrl.Result{}, s.Pool.Release(ctx, name, s.me())
 }
 
-// keptByEtcd says why a machine of a control plane that looks after etcd cannot be taken away: that has not said yet that
-// etcd can do without it. "" where it can be, and for any other machine.
+// keptByEtcd says why a machine of a control plane that manages etcd cannot be removed: the control plane has not
+// reported yet that etcd can do without it. "" where it can be removed, and for any other machine.
 func (s *scope) keptByEtcd() string {
 	if s.machine == nil || s.machine.DeletionTimestamp.IsZero() {
 		return ""
@@ -360,7 +360,7 @@ func (s *scope) installs() bool {
 	return false
 }
 
-// returnHost has the service take the host out of the cluster.
+// returnHost makes the service remove the host from the cluster.
 func (s *scope) returnHost(ctx context.Context) error {
 	if s.isHostedHost() {
 		return s.returnHosted(ctx)

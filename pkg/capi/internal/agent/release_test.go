@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// handOver has the Agent of a machine be installed and part of the cluster c, and waits for its machine to
-// be handed over.
+// handOver marks the Agent of a machine as installed and part of the cluster c, and waits until its machine is handed
+// over.
 func (x *site) handOver(t *testing.T, name string) string {
 	t.Helper()
 	host := x.reserved(t, x.namespace, name)
@@ -38,7 +38,7 @@ func (x *site) handOver(t *testing.T, name string) string {
 	return host
 }
 
-// unbinds has the service do what ReturnHost asks for: the host leaves its cluster, and is in a state.
+// unbinds plays the service after ReturnHost: the host leaves its cluster, and is in a state.
 func (x *site) unbinds(t *testing.T, state string) {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()

@@ -40,7 +40,7 @@ const (
 // became free.
 const waitsInPool = 30 * time.Second
 
-// reserve has the machine keep the host that it has, or gives it one.
+// reserve keeps the machine's host reserved, or gives it one.
 func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 	if s.reserved().Name != "" {
 		kept, err := s.keep(ctx)
@@ -108,8 +108,8 @@ func (s *scope) outOfReach() string {
 		s.Pool.Thing(), name.Name, name.Namespace, s.Pool.Within(s.object.Namespace), was)
 }
 
-// keep sees to it that the host that is reserved is, and says why where it is not. A machine that was
-// not handed over yet gives up one that it cannot have.
+// keep makes sure that the reserved host is still reserved, and says why where it is not. A machine that was not handed
+// over yet gives up a host that it cannot have.
 func (s *scope) keep(ctx context.Context) (bool, error) {
 	if s.isOutOfReach() {
 		s.waitToReserve(reasonOutOfReach, s.outOfReach())
@@ -377,7 +377,7 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	return true, nil
 }
 
-// hook has the Machine wait with being drained while its host is installed, and then until its host was given back.
+// hook makes the Machine wait before it is drained while its host is installed, and then until its host was given back.
 func (s *scope) hook(ctx context.Context) error {
 	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; there || !s.machine.DeletionTimestamp.IsZero() {
 		return nil

@@ -131,8 +131,8 @@ func madeOf(env *model.InfraEnv, added userdata.Config) (string, error) {
 	return hex.EncodeToString(sum[:8]), err
 }
 
-// WithoutData has a cache keep bootstrap data Secrets without the data, which is large, secret, and read by none but the
-// machines' infrastructure providers. Other Secrets stay whole.
+// WithoutData makes a cache keep bootstrap data Secrets without the data: that is large, secret, and read by none but
+// the machines' infrastructure providers. Other Secrets stay whole.
 func WithoutData(object any) (any, error) {
 	secret, is := object.(*corev1.Secret)
 	if !is {

@@ -169,7 +169,7 @@ func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message 
 	return bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made", true
 }
 
-// hindrances are what stands in the way of the cluster or of the host, which may be why there is no InfraEnv.
+// hindrances are what blocks the cluster or the host, and may be why there is no InfraEnv.
 func (s *scope) hindrances() []string {
 	var lines []string
 	for _, b := range s.view.Plan.Blockers {

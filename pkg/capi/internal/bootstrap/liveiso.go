@@ -57,11 +57,11 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	return s.emptySecret(ctx) // the API server has answered that the image is there, even if a cache does not show it yet
 }
 
-// annotationDetached has the Bare Metal Operator leave a machine alone.
+// annotationDetached makes the Bare Metal Operator leave a machine alone.
 const annotationDetached = "baremetalhost.metal3.io/detached"
 
-// detach has the Bare Metal Operator leave a machine alone once it boots from its disk: the operator would
-// have it boot the discovery image at each start.
+// detach makes the Bare Metal Operator leave a machine alone once it boots from its disk: otherwise the operator would
+// make it boot the discovery image at each start.
 func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstructured) error {
 	if s.isLetGo(infrastructure) || s.host == nil || !s.host.HasRebooted() {
 		return nil
@@ -69,9 +69,9 @@ func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstruc
 	return s.setDetached(ctx, infrastructure, true)
 }
 
-// takeBack has the Bare Metal Operator see to a machine again whose Metal3Machine is being deleted, since Metal3 waits for
-// it to be deprovisioned. Before that its node still runs, and would boot the discovery image if it were started anew. It
-// needs nothing of the installation, which there may be no way to look at any more.
+// takeBack makes the Bare Metal Operator manage a machine again when its Metal3Machine is being deleted, since Metal3
+// waits for it to be deprovisioned. Before that its node still runs, and would boot the discovery image if it were
+// restarted. It needs nothing of the installation, since that may not be readable any more.
 func (s *scope) takeBack(ctx context.Context) error {
 	if !s.isGivenUp() || machines.IsMoving(s.machine) || s.machine.Spec.InfrastructureRef.Kind != machines.KindMetal3Machine {
 		return nil

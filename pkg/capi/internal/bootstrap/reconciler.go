@@ -43,7 +43,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Clock    clock.Clock
 	Status   *status.Writer
-	// Media hands discovery images on to machines that boot by live ISO; nil has them read the service's own.
+	// Media hands discovery images on to machines that boot by live ISO; if it is nil, they read the service's own.
 	Media *media.Server
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
 	// all.
@@ -60,7 +60,7 @@ type scope struct {
 	way     machines.Way
 	view    *installation.View
 	host    *model.Host
-	news    []string // conditions with messages about what a person has to see to
+	news    []string // conditions with messages about what a person has to solve
 }
 
 // Reconcile brings one config a step further.
@@ -236,13 +236,13 @@ func (s *scope) waitForData(reason, message string) {
 	s.set(bootstrapv1.DataSecretAvailableCondition, metav1.ConditionFalse, reason, message)
 }
 
-// failData is waitForData for what a person has to see to.
+// failData is waitForData for what a person has to solve.
 func (s *scope) failData(reason, message string) {
 	s.waitForData(reason, message)
 	s.news = append(s.news, bootstrapv1.DataSecretAvailableCondition)
 }
 
-// fail sets a condition that reports what a person has to see to.
+// fail sets a condition that reports what a person has to solve.
 func (s *scope) fail(kind, reason, message string) {
 	s.set(kind, metav1.ConditionFalse, reason, message)
 	s.news = append(s.news, kind)

@@ -518,8 +518,8 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 	}
 }
 
-// TestProviderIDBeforeRegistration: a machine that its infrastructure knows, and that has not registered, is not taken for
-// installed, unless it is a node, or the service neither has an InfraEnv for it nor is to make one.
+// TestProviderIDBeforeRegistration: a machine that its infrastructure knows, and that has not registered, does not
+// count as installed, unless it is a node, or the service neither has an InfraEnv for it nor is to make one.
 func TestProviderIDBeforeRegistration(t *testing.T) {
 	for name, test := range map[string]struct {
 		node, moved bool

@@ -24,7 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// Caller is an object that has the API server call webhooks.
+// Caller is an object that makes the API server call webhooks.
 type Caller struct {
 	// Kind is CustomResourceDefinition, MutatingWebhookConfiguration or
 	// ValidatingWebhookConfiguration.

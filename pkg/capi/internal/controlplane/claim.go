@@ -51,7 +51,8 @@ func (s *scope) noteRun(ctx context.Context) error {
 	return nil
 }
 
-// isFree refuses a cluster of a name that another one in the namespace has: it would be taken for its own.
+// isFree refuses a cluster with a name that another one in the namespace has: the other would be mistaken for the
+// control plane's own.
 func (s *scope) isFree(ctx context.Context, name string) error {
 	taken, err := s.isDeployed(ctx, name)
 	if err != nil {

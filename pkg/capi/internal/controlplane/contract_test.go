@@ -322,7 +322,7 @@ func (x *site) checkPaused() {
 }
 
 // TestTemplateOfTwoClusters: a template that two control planes make their Machines of is owned by both Clusters, and
-// goes with the second one.
+// deleted with the second one.
 func TestTemplateOfTwoClusters(t *testing.T) {
 	x := open(t, 3, "")
 	x.beside(x.provide)

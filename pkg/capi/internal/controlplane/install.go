@@ -195,7 +195,7 @@ func (s *scope) markOwn(ctx context.Context) error {
 	return nil
 }
 
-// showInstall says how far the installation is, and what stands in its way.
+// showInstall reports how far the installation is, and what blocks it.
 func (s *scope) showInstall() {
 	plan, cluster := &s.view.Plan, s.view.Observed.Cluster
 	if cluster == nil && s.wasAvailable() {
@@ -232,7 +232,7 @@ func (s *scope) showPercent(cluster *model.Cluster) {
 	s.plane.Status.Installation.Percentage = ptr.To(percent)
 }
 
-// waiting is what stands in the way of the cluster, or else what it waits for.
+// waiting is what blocks the cluster, or else what it waits for.
 func (s *scope) waiting() string {
 	var texts []string
 	for _, b := range s.view.Plan.Blockers {

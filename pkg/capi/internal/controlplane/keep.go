@@ -253,7 +253,7 @@ func (s *scope) ownTemplate(ctx context.Context, template *unstructured.Unstruct
 	return nil
 }
 
-// judged writes down what becomes of unhealthy Machines, and takes that back of those that are well again.
+// judged records what becomes of unhealthy Machines, and removes that record from those that are well again.
 func (s *scope) judged(q *lifecycle.Question) {
 	for i := range q.Machines {
 		m := q.Machines[i].Machine

@@ -278,7 +278,7 @@ spec:
 	}
 }
 
-// run has Machines be made and become the nodes of the cluster.
+// run waits until Machines are made and have become the nodes of the cluster.
 func (x *site) run(replicas int, change ...func(plane map[string]any)) {
 	x.t.Helper()
 	x.beside(x.provide)

@@ -163,8 +163,8 @@ func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error
 	return again, err
 }
 
-// news are the conditions with messages about what a person may have to see to: all but one that reports the progress
-// of an upgrade, and one that repeats what Machines report themselves.
+// news are the conditions with messages about what a person may have to solve: all but one that reports the progress of
+// an upgrade, and one that repeats what Machines report themselves.
 func (s *scope) news() []string {
 	var kinds []string
 	for _, c := range s.plane.Status.Conditions {

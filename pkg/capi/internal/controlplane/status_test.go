@@ -345,8 +345,8 @@ type moved struct {
 
 func (m *moved) Now() time.Time { return m.now }
 
-// TestTroubleIsWrittenSoon: which installation it is by its state is written at once, as webhooks ask for it; what
-// stands in the way as soon as it has stood for a moment; how far an installation or an upgrade is only now and then.
+// TestTroubleIsWrittenSoon: the state of the installation is written at once, since webhooks read it; a blocker as soon
+// as it has lasted for a moment; the progress of an installation or an upgrade only now and then.
 func TestTroubleIsWrittenSoon(t *testing.T) {
 	s, _ := observed()
 	scheme := runtime.NewScheme()

@@ -223,8 +223,8 @@ func TestInstalledIsAsItIs(t *testing.T) {
 	}
 }
 
-// TestOneMachineIsNotAll: a Machine of an installed cluster whose host cannot be made out is left alone, and the others
-// are not.
+// TestOneMachineIsNotAll: a Machine of an installed cluster is left alone if its host cannot be identified, and the
+// others are not.
 func TestOneMachineIsNotAll(t *testing.T) {
 	list := moved(t)
 	for _, o := range list {
@@ -391,7 +391,8 @@ func TestCopiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestUnclaimedClustersAreNotLookedFor: before it is known which cluster of a hub is meant, none of its name is.
+// TestUnclaimedClustersAreNotLookedFor: before it is known which cluster of a hub is meant, no cluster of its name is
+// observed.
 func TestUnclaimedClustersAreNotLookedFor(t *testing.T) {
 	list := objects(t)
 	list[1].SetAnnotations(nil)

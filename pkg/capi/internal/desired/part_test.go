@@ -51,7 +51,7 @@ func (w *world) add(name string, controlPlane bool) {
 	w.Machines = append(w.Machines, Machine{Machine: machine, Config: &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}})
 }
 
-// makesInfraEnv has the InfraEnv be there that the host of a Machine registers from.
+// makesInfraEnv makes the InfraEnv that the host of a Machine registers from.
 func (w *world) makesInfraEnv(name string) {
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, model.InfraEnv{ID: "env-" + name, Name: name})
 }
@@ -62,7 +62,7 @@ func (w *world) registers(name string, state model.HostState, ago time.Duration)
 	w.observed.Hosts = append(w.observed.Hosts, model.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
 }
 
-// deletes has a Machine be on its way out.
+// deletes marks a Machine as being deleted.
 func (w *world) deletes(name string) {
 	for _, m := range w.Machines {
 		if m.Name == name {
@@ -71,7 +71,7 @@ func (w *world) deletes(name string) {
 	}
 }
 
-// pooled has a Machine be handed over by a pool, whose host is bound to a cluster, or to none.
+// pooled marks a Machine as handed over by a pool. Its host is bound to a cluster, or to none.
 func (w *world) pooled(name, cluster string) {
 	for i := range w.Machines {
 		m := &w.Machines[i]

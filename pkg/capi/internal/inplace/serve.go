@@ -36,7 +36,7 @@ const (
 	decodedAtOnce = 4
 )
 
-// Register has a server serve the hooks, and what Cluster API discovers them by.
+// Register makes a server serve the hooks, and what Cluster API discovers them by.
 func (e *Extension) Register(server Registrar) error {
 	catalog, of := runtimecatalog.New(), newSlots()
 	if err := runtimehooksv1.AddToCatalog(catalog); err != nil {

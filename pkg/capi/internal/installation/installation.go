@@ -104,7 +104,7 @@ type installation struct {
 
 	looking lock // held while it is observed and decided on, which may take long
 
-	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
+	mu      sync.Mutex // of what follows; a view and what belongs to it change only while looking is held, too
 	view    *View
 	changed uint64 // how often something was written, or has changed
 	seen    uint64 // how often it had when the view was made

@@ -143,8 +143,8 @@ func (s *Server) config(r *http.Request) *bootstrapv1.OpenshiftAssistedConfig {
 	return config
 }
 
-// knownFor is how long the URL and the size of an image are taken for the present: some machines read an
-// image in thousands of small parts.
+// knownFor is how long the URL and the size of an image count as current: some machines read an image in thousands of
+// small parts.
 const knownFor = time.Minute
 
 // known is what was learned of the image of a config.

@@ -179,7 +179,7 @@ func projectOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// slack is for how long after its end a Lease is still taken for one that is kept: clocks differ.
+// slack is for how long after its end a Lease still counts as held: clocks differ.
 const slack = 30 * time.Second
 
 func (s Search) leases(ctx context.Context) ([]Found, error) {

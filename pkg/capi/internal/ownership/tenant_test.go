@@ -245,7 +245,7 @@ func TestTenants(t *testing.T) {
 					t.Errorf("the cluster %s was %s and is %s", of, before, now[of])
 				}
 			}
-			_ = clock.Real().Sleep(t.Context(), 1100*time.Millisecond) // a view is taken for the present for a second
+			_ = clock.Real().Sleep(t.Context(), 1100*time.Millisecond) // a view counts as current for a second
 			if still, _ := x.act("owner"); still != owned {
 				t.Errorf("the owner has %q", still)
 			}

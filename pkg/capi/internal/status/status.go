@@ -36,7 +36,7 @@ const stands = 30 * time.Second
 type Words struct {
 	// Progress are fields below status that are progress, as a.b.
 	Progress []string
-	// News are the types of the conditions with messages about what a person has to see to now. If such a message
+	// News are the types of the conditions with messages about what a person has to solve now. If such a message
 	// disappears, that is news as well.
 	News []string
 }

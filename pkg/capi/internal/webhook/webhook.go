@@ -36,13 +36,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook/convert"
 )
 
-// Register has a manager serve the webhooks of all three providers. Its scheme has to know
-// every version of their kinds.
+// Register makes a manager serve the webhooks of all three providers. Its scheme has to know every version of their
+// kinds.
 func Register(mgr ctrl.Manager) error {
 	return errors.Join(RegisterBootstrap(mgr), RegisterControlPlane(mgr), RegisterInfrastructure(mgr))
 }
 
-// RegisterBootstrap has a manager serve the webhooks of the bootstrap provider.
+// RegisterBootstrap makes a manager serve the webhooks of the bootstrap provider.
 func RegisterBootstrap(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate", configTemplateDefaulter{})
 	return errors.Join(
@@ -53,7 +53,7 @@ func RegisterBootstrap(mgr ctrl.Manager) error {
 	)
 }
 
-// RegisterControlPlane has a manager serve the webhooks of the control plane provider.
+// RegisterControlPlane makes a manager serve the webhooks of the control plane provider.
 func RegisterControlPlane(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane", controlPlaneDefaulter{})
 	return errors.Join(
@@ -64,7 +64,7 @@ func RegisterControlPlane(mgr ctrl.Manager) error {
 	)
 }
 
-// RegisterInfrastructure has a manager serve the webhooks of the infrastructure provider.
+// RegisterInfrastructure makes a manager serve the webhooks of the infrastructure provider.
 func RegisterInfrastructure(mgr ctrl.Manager) error {
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentCluster{}).
@@ -78,7 +78,7 @@ func RegisterInfrastructure(mgr ctrl.Manager) error {
 	)
 }
 
-// setDefaults has a manager serve what fills in the objects of a kind.
+// setDefaults makes a manager serve the webhook that fills in the objects of a kind.
 func setDefaults[T runtime.Object](mgr ctrl.Manager, path string, defaulter admission.Defaulter[T]) {
 	hook := admission.WithDefaulter(mgr.GetScheme(), defaulter)
 	hook.Handler = leftToSchema{hook.Handler}

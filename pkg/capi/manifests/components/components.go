@@ -215,7 +215,7 @@ func (p Provider) only(all []object) []object {
 	return all
 }
 
-// called has an object that calls webhooks call those of the provider.
+// called makes an object that calls webhooks call those of the provider.
 func (p Provider) called(o object, options Options) error {
 	var clients []object
 	if o["kind"] == definitionKind {

@@ -151,7 +151,7 @@ func (w *world) drain(i int) {
 	}
 }
 
-// operate has the etcd operator notice a member whose machine is off, or take it away, sooner or later.
+// operate lets the etcd operator notice a member on a machine that is off, or remove it, sooner or later.
 func (w *world) operate() bool {
 	for i := range w.next {
 		if !w.off[i] || !w.isMember(i) {
@@ -170,7 +170,7 @@ func (w *world) operate() bool {
 	return false
 }
 
-// join has a Machine get its node, or its node become a member of etcd where all others are well.
+// join gives a Machine its node, or makes its node a member of etcd where all others are well.
 func (w *world) join() bool {
 	for _, m := range w.living() {
 		n := number(m.Name)

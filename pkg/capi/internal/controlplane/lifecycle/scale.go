@@ -85,7 +85,7 @@ func (d *decider) cannotRoll() string {
 	return ""
 }
 
-// surge is how many Machines may be there in addition while others are replaced. An arbiter goes with two
+// surge is how many Machines may be there in addition while others are replaced. A cluster with an arbiter has two
 // Machines and no third.
 func (d *decider) surge() int {
 	if d.hasArbiter() {
