@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// onAHub is a hub, whose InfraEnvs go with their cluster.
+// onAHub is a hub, which deletes InfraEnvs with their cluster.
 func onAHub() *fake {
 	service := lab()
 	service.refuses = map[string]error{

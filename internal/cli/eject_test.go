@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// bmcYAML has the host of clusterYAML boot through a BMC.
+// bmcYAML makes the host of clusterYAML boot through a BMC.
 const bmcYAML = clusterYAML + `    bmc: {address: "http://192.0.2.11", credentials: {username: root, password: {file: bmc-password}}}
 `
 

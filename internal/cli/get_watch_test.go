@@ -227,7 +227,7 @@ func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
 	}
 }
 
-// Another cluster of the same name is not in the way of the one that is watched.
+// Another cluster of the same name does not disturb the watch of the first.
 func TestWatchFollowsByID(t *testing.T) {
 	steps := []func(*fake) error{asIs, func(f *fake) error {
 		twin := f.clusters[0]

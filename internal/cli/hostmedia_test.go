@@ -108,7 +108,7 @@ func TestCreateImages(t *testing.T) {
 	}
 }
 
-// TestCreateImagesOfASingleNode makes none of its workers, which cannot boot yet.
+// TestCreateImagesOfASingleNode makes none for its workers, since these cannot boot yet.
 func TestCreateImagesOfASingleNode(t *testing.T) {
 	text, err := os.ReadFile("../../examples/sno/cluster.yaml")
 	if err != nil {

@@ -92,7 +92,8 @@ No host has come for it.
 	}
 }
 
-// TestWhyMachineSaysThingsOnce: what a condition repeats of the host, with what to do, is no thing in the way of its own.
+// TestWhyMachineSaysThingsOnce: a condition that only repeats a problem of the host, with what to do, is not a blocker
+// of its own.
 func TestWhyMachineSaysThingsOnce(t *testing.T) {
 	service := lab()
 	service.machines = []machines.Machine{machineOf("w-2", &service.hosts[0])}

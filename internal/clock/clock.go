@@ -63,8 +63,8 @@ func Scaled(speed float64) Clock {
 	return &scaled{speed: speed, last: now, virtual: now.Round(0)}
 }
 
-// SlowDown has a fast clock go on at the machine's own speed, for good, from what it shows now. Sleepers are woken when
-// it shows their time, and nothing holds it back any more. Other clocks stay as they are.
+// SlowDown makes a fast clock go on at the machine's own speed, permanently, from what it shows now. Sleepers are woken
+// when it shows their time, and nothing holds it back any more. Other clocks stay as they are.
 func SlowDown(c Clock) {
 	if s, isScaled := c.(*scaled); isScaled {
 		s.Now() // what has passed until now was fast

@@ -76,8 +76,8 @@ func TestScaledWaitsForWork(t *testing.T) {
 	}
 }
 
-// TestSlowDown has a fast clock run like the machine's from then on: for who sleeps already, for who begins
-// to, and however much is being done.
+// TestSlowDown makes a fast clock run like the machine's from then on: for callers that sleep already, for later ones,
+// and no matter how much is being done.
 func TestSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Scaled(60)

@@ -104,7 +104,7 @@ func (h *Maker) IsMetal3(host *spec.Host) bool {
 	return h.Cluster.HubBoots(host)
 }
 
-// BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
+// BareMetalHost makes the hub boot a machine, and has the settings of its Agent in annotations.
 func (h *Maker) BareMetalHost(host *spec.Host, boots model.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindBareMetalHost, host.Name)
 	infraEnv := boots.Name

@@ -175,7 +175,7 @@ type insideError struct{ text string }
 
 func (e *insideError) Error() string { return e.text }
 
-// meaning is the row with what an object means that has none of its fields.
+// meaning is the row with the value that an object without any of its fields means.
 func (r Row) meaning(absent any) Row {
 	r.absent = model.ValueOf(absent)
 	return r

@@ -276,7 +276,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// Trouble is the error that the status is, nil where nothing is in the way.
+// Trouble is the status as an error, nil if there is no problem.
 func (s Status) Trouble() error {
 	switch {
 	case s.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):

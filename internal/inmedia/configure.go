@@ -41,10 +41,9 @@ type round struct {
 	changed bool
 }
 
-// Configure gives the hosts their roles, installation disks and fencing credentials,
-// again and again until all have them. Meanwhile what is in the way stands in the file
-// of failures. The folder is read anew in each round, so that it can be corrected at
-// the machine.
+// Configure gives the hosts their roles, installation disks and fencing credentials, again and again until all have
+// them. Meanwhile the file of failures says what is wrong. The folder is read again in each round, so that it can be
+// corrected at the machine.
 func (c *Client) Configure(ctx context.Context) (Result, error) {
 	id, err := c.infraEnvID()
 	if err != nil {

@@ -80,7 +80,7 @@ func TestConfigureUntilAllFit(t *testing.T) {
 	}
 }
 
-// TestConfigureGivesUp leaves what is in the way in the file of failures.
+// TestConfigureGivesUp leaves the problem in the file of failures.
 func TestConfigureGivesUp(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterCluster, "registered")

@@ -44,7 +44,7 @@ func (l *late) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errors.New("killed")
 }
 
-// arrive has the service get what was held.
+// arrive delivers to the service what was held.
 func (l *late) arrive(t *testing.T) {
 	t.Helper()
 	response, err := l.next.RoundTrip(l.held)

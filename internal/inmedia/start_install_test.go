@@ -120,8 +120,7 @@ func TestFailedPreparationsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStartLooksAgainBeforeAnotherAttempt has the first attempt come to something
-// while the second is waited for.
+// TestStartLooksAgainBeforeAnotherAttempt lets the first attempt succeed while the second is waited for.
 func TestStartLooksAgainBeforeAnotherAttempt(t *testing.T) {
 	service, clock := &unprepared{recovers: true}, &patient{at: time.Unix(1e9, 0)}
 	client := &Client{

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// killedScratch has a process of this test write where its management cluster has its
-// folder, and then wait to be killed.
+// killedScratch makes a process of this test write where its management cluster has its folder, and then wait to be
+// killed.
 const killedScratch = "KUBETEST_KILLED_SCRATCH"
 
 // TestKilledTestLeavesNoProcesses kills a test that has a management cluster, as a

@@ -67,7 +67,7 @@ func setField(u *unstructured.Unstructured, value any, path ...string) {
 		unstructured.RemoveNestedField(u.Object, path...)
 		return
 	}
-	// What stands in its way has another shape, which the API server does not let any client write.
+	// What blocks the path has another shape, which the API server does not let any client write.
 	_ = unstructured.SetNestedField(u.Object, runtime.DeepCopyJSONValue(value), path...)
 }
 
@@ -97,7 +97,7 @@ func convertMetal3(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// convertObject has an object say the same in another version.
+// convertObject converts an object to another version.
 func convertObject(u *unstructured.Unstructured, to string) {
 	if u.GetAPIVersion() == to {
 		return

@@ -52,7 +52,7 @@ func TestByOperator(t *testing.T) {
 	}
 }
 
-// TestMembersAndTheirNodes: a member belongs to the node at its address, else to none. A person takes it out in the pod
+// TestMembersAndTheirNodes: a member belongs to the node at its address, else to none. A person removes it in the pod
 // of another member that is well.
 func TestMembersAndTheirNodes(t *testing.T) {
 	at := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, last}) }

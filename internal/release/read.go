@@ -67,7 +67,7 @@ type Options struct {
 	Mirror string
 	// CA holds certificates (PEM) to trust beside the system's.
 	CA []byte
-	// Kubernetes has the version of Kubernetes read, for which a layer of the image is.
+	// Kubernetes makes it read the version of Kubernetes, which needs a layer of the image.
 	Kubernetes bool
 	// OC is the path of the program oc, asked where no registry answers; "" for none. It makes connections its own way.
 	OC string

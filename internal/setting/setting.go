@@ -155,7 +155,7 @@ func MAC(text string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", ":")
 }
 
-// Commas takes a text with commas apart. It is nil for a text without anything in it.
+// Commas splits a text at its commas. It is nil for a text without anything in it.
 func Commas(text string) []string {
 	var out []string
 	for part := range strings.SplitSeq(text, ",") {

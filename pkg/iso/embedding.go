@@ -17,8 +17,8 @@ import (
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
-// maxXZGain is how many times the room a gzip archive may take for xz to be tried, which needs a
-// second for a megabyte and does not make a half of it.
+// maxXZGain is how many times the room a gzip archive may take for xz to be tried, which needs a second for a megabyte
+// and does not even halve the size.
 const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and

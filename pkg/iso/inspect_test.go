@@ -266,7 +266,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	}
 }
 
-// TestEmptyFilesLieNowhere has the records of files say a place far beyond the image, with no bytes.
+// TestEmptyFilesLieNowhere: the records of files name a place far beyond the image, with no bytes.
 func TestEmptyFilesLieNowhere(t *testing.T) {
 	base := open(t, layout(t, "x86_64-2023-07"))
 	image, whole := base.Image().Clone(), content(t, base.Image())

@@ -44,8 +44,8 @@ func BenchmarkManyClusters(b *testing.B) {
 	}
 }
 
-// BenchmarkSteadyState has the providers look after five hundred Machines of twenty clusters that stand still, on a
-// hub and over REST.
+// BenchmarkSteadyState measures the providers with five hundred Machines of twenty clusters in which nothing changes,
+// on a hub and over REST.
 func BenchmarkSteadyState(b *testing.B) {
 	b.Run("hub", func(b *testing.B) { benchmarkSteadyState(b, false) })
 	b.Run("REST", func(b *testing.B) { benchmarkSteadyState(b, true) })

@@ -108,8 +108,8 @@ func TestLiveISO(t *testing.T) {
 	r.checkGone()
 }
 
-// TestStaticNetwork gives the machine of a cluster the network that its config selects. What is made of it for the
-// service goes with the cluster, and the network itself stays.
+// TestStaticNetwork gives the machine of a cluster the network that its config selects. The object that is made of it
+// for the service is deleted with the cluster, and the network itself stays.
 func TestStaticNetwork(t *testing.T) {
 	r := newRig(t, 1)
 	host := object("metal3.io/v1alpha1", "BareMetalHost")

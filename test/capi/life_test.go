@@ -173,7 +173,7 @@ func (r *rig) patch(o client.Object, change func(client.Object)) {
 	}
 }
 
-// impatient has nodes be unhealthy that are silent for a second.
+// impatient makes a node unhealthy after a second of silence.
 func (r *rig) impatient() {
 	r.t.Helper()
 	for _, name := range []string{"lab-workers", "lab-control-plane"} {
@@ -286,7 +286,7 @@ func (r *rig) identities() map[string]string {
 	return found
 }
 
-// upgrade has the cluster run a newer version, in place.
+// upgrade upgrades the cluster to a newer version, in place.
 func (r *rig) upgrade() {
 	r.t.Helper()
 	r.checkUpgrade(5, func() {

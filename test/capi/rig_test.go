@@ -206,7 +206,7 @@ func (r *rig) service() install.Backend {
 	return service
 }
 
-// log takes a line of the providers' log, but for those that say that something starts.
+// log takes a line of the providers' log, except lines that say that something starts.
 func (r *rig) log(prefix, args string) {
 	if !strings.Contains(args, "Starting") {
 		r.t.Logf("providers: %s %s", prefix, args)

@@ -32,9 +32,9 @@ func apart(t testing.TB) *site {
 	return onMetal3().open(t, onMetal3().boots(t, setup{cluster: cluster, absent: true}))
 }
 
-// livesApart registers a cluster and its machines, changes and deletes a host, and
-// deletes the cluster, each as a new process does: until one of them is refused. A
-// server that does not stream lists has them read before they are watched.
+// livesApart registers a cluster and its machines, changes and deletes a host, and deletes the cluster, each as a new
+// process does: until one of them is refused. With a server that does not stream lists, they are read before they are
+// watched.
 func (x *site) livesApart(t *testing.T, streams bool) error {
 	t.Helper()
 	w := func() *wire { return &wire{} }
@@ -70,7 +70,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	return nil
 }
 
-// withoutStreams has the API server be one that cannot list by watching.
+// withoutStreams makes the API server one that cannot list by watching.
 func withoutStreams() *wire {
 	return &wire{strike: func(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
 		if request.URL.Query().Get("sendInitialEvents") == "" {
@@ -91,7 +91,7 @@ func (x *site) hasImage(t *testing.T) {
 	}
 }
 
-// registers has a machine register, as the service does, and gives its Agent's name.
+// registers makes a machine register, as the service does, and returns its Agent's name.
 func (x *site) registers(t *testing.T) string {
 	t.Helper()
 	agent := object(hubapi.GroupAgentInstall+"/"+hubapi.VersionAgentInstall, "Agent", x.namespace, "00000000-0000-0000-0000-000000000001", map[string]any{"spec": map[string]any{

@@ -38,7 +38,7 @@ type backend struct {
 	name string
 	hub  bool
 	hive bool // Hive's operator runs on the hub
-	// metal3 has the hub boot the machines.
+	// metal3 makes the hub boot the machines.
 	metal3 bool
 }
 

@@ -53,7 +53,7 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func writes(request *http.Request) bool { return request.Method != http.MethodGet }
 
-// touches reports whether a request only has the service look at an object again.
+// touches reports whether a request only makes the service look at an object again.
 func touches(request *http.Request) bool {
 	if request.Method != http.MethodPatch || request.GetBody == nil {
 		return false

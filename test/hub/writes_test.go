@@ -53,7 +53,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// TestStalledServiceIsTouched has a touch be none of the writes that are counted.
+// TestStalledServiceIsTouched: a touch is not one of the writes that are counted.
 func TestStalledServiceIsTouched(t *testing.T) {
 	t.Parallel()
 	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), operator: hubsim.Config{Trouble: hubsim.Trouble{UnsyncedAgents: true}}})

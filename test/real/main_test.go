@@ -69,8 +69,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestHostedServiceIsRefused has the suite keep away from services that are not the
-// user's own.
+// TestHostedServiceIsRefused: the suite keeps away from services that are not the user's own.
 func TestHostedServiceIsRefused(t *testing.T) {
 	begins(t)
 	for address, refused := range map[string]bool{

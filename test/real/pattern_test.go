@@ -81,8 +81,7 @@ func tests() []string {
 	return strings.Fields(string(list))
 }
 
-// TestPatternThatFitsNothing has a run that was asked for and tests nothing fail, and say
-// what there is to ask for.
+// TestPatternThatFitsNothing: a run with a pattern that matches no test fails, and says which tests there are.
 func TestPatternThatFitsNothing(t *testing.T) {
 	begins(t)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -141,7 +141,7 @@ func CheckSource(location, digest string) error {
 	return nil
 }
 
-// CheckListen refuses what is no address, so that it is not taken for one in use.
+// CheckListen refuses text that is no address, so that it is not reported as an address in use.
 func CheckListen(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {

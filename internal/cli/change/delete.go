@@ -116,8 +116,8 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	return errors.Join(o.Changed(done...), ejected)
 }
 
-// fateOfInfraEnvs names the InfraEnvs that go with a cluster, and says of the others why they stay: a
-// REST service keeps one while hosts are in its pool.
+// fateOfInfraEnvs names the InfraEnvs that are deleted with a cluster, and says of the others why they stay: a REST
+// service keeps one while hosts are in its pool.
 func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []string) {
 	for _, env := range seen.OwnInfraEnvs() {
 		pool := seen.Pool(env)

@@ -91,7 +91,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	return h, nil
 }
 
-// imageDir is where base images are kept; those of a simulation go with it.
+// imageDir is where base images are kept; those of a simulation are removed with it.
 func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	if !o.Globals.Simulated {
 		dir, err = o.ImageCacheDir()

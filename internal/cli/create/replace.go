@@ -221,7 +221,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	return nil
 }
 
-// sameRole has the new host be what the old one was.
+// sameRole gives the new host the role of the old one.
 func (o *replaceOptions) sameRole(p *replacement) error {
 	host, r := &p.join.Spec.Hosts[0], p.removed()
 	is, was := host.Role == spec.Arbiter, r.Arbiter
@@ -238,7 +238,7 @@ func (o *replaceOptions) sameRole(p *replacement) error {
 	}
 }
 
-// refusal is all that is in the way.
+// refusal is the error with all blockers.
 func refusal(node string, all []model.Blocker) error {
 	fault := &model.Fault{Code: model.CodeInput, Permanent: true, Op: "replace", On: node, Next: all[0].Remedy}
 	switch all[0].Cure {

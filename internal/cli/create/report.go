@@ -154,7 +154,7 @@ func resultOf(doc document.Result) printer.Result {
 	}
 }
 
-// resumable names the very command where the library speaks of "the same command".
+// resumable names the exact command where the library speaks of "the same command".
 func (o *runOptions) resumable(failed error) error {
 	fault, is := errors.AsType[*model.Fault](failed)
 	if !is {

@@ -37,7 +37,7 @@ func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client
 	return o.explainMachine(ctx, service, m)
 }
 
-// explainMachine shows what stands in the way of a Machine, and of its host where that has come.
+// explainMachine shows what blocks a Machine, and its host if that has registered.
 func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machines.Machine) error {
 	seen, ofHost := &install.Found{}, model.Plan{}
 	if m.Host != nil {

@@ -195,8 +195,8 @@ func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 	return nil
 }
 
-// subject is found by its name once and then by its id, so that another of the same name
-// is neither taken for it nor in its way. Once it is gone, the name counts again.
+// subject is found by its name once and then by its id, so that another of the same name is not mistaken for it. Once
+// it is gone, the name counts again.
 type subject struct {
 	id   string
 	seen bool

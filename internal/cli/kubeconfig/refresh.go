@@ -132,8 +132,8 @@ func (o *refreshOptions) noneHeld(meant install.Target) error {
 	return base.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
 }
 
-// newer fetches what the service has, with when that ends. An error says where it is of no
-// more use than what is held.
+// newer fetches what the service has, with when that ends. It is an error if that is of no more use than the kubeconfig
+// that is there.
 func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held access, before time.Time) (offered, time.Time, error) {
 	if meant.Spec == nil && meant.Name == "" {
 		meant.Name = held.name

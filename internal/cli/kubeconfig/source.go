@@ -102,8 +102,8 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 	return access{}, &model.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
 }
 
-// leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say
-// that. One that gives no answer is taken for the one that is meant.
+// leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say that. If the cluster does
+// not answer, it is assumed to be the one that is meant.
 func (o *mergeOptions) leadsTo(ctx context.Context, found access, text []byte, meant install.Target) error {
 	wanted, domain := nameOf(meant)
 	if name, _ := found.Name(); name != "" || wanted == "" {

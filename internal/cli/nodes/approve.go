@@ -1,4 +1,4 @@
-// Package nodes has the commands that look after the nodes of an installed cluster.
+// Package nodes has the commands that manage the nodes of an installed cluster.
 package nodes
 
 import (
@@ -258,7 +258,7 @@ func (o *approveOptions) refusal(on string, why error, next model.Advice) error 
 	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
 }
 
-// person has a person say whether a request is approved, once.
+// person asks a person whether a request is approved, once.
 func (o *approveOptions) person(v model.RequestVerdict) (bool, error) {
 	if o.asksFor(v) {
 		return true, nil

@@ -66,7 +66,7 @@ func parseTemplate(text string) (Format, error) {
 		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
 	}
 	given := text
-	// The parser takes a lone dot for a field without a name.
+	// The parser reads a lone dot as a field without a name.
 	text = wholeDocument().ReplaceAllString(text, "{@}")
 	if err := jsonpath.New("output").Parse(text); err != nil {
 		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)

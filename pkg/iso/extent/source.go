@@ -89,7 +89,7 @@ type handles struct {
 	closing bool // closeIdle is going to be called
 }
 
-// take returns a handle for one user alone.
+// take returns a handle that no other user has.
 func (h *handles) take() (*os.File, error) {
 	h.mu.Lock()
 	if last := len(h.idle) - 1; last >= 0 {

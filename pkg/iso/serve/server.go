@@ -307,7 +307,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.end(ctx, server)
 }
 
-// httpServer is set up for clients that take hours, and for those that mean ill.
+// httpServer is set up for clients that take hours, and for malicious ones.
 func (s *Server) httpServer(ctx context.Context) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // deadlines are those of a connection: one request has it for itself

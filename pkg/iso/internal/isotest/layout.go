@@ -91,8 +91,8 @@ func (l Layout) hasKargs() bool {
 	return !l.NoKargs && (l.Arch != "s390x" || l.KargsJSON)
 }
 
-// Make writes the ISO of a layout into a directory that goes with the test, and returns its path. Holes stay holes, so
-// that the one of more than 4 GiB takes about 2 MB of disk.
+// Make writes the ISO of a layout into a directory that is removed with the test, and returns its path. Holes stay
+// holes, so that the one of more than 4 GiB takes about 2 MB of disk.
 func Make(tb testing.TB, l Layout) (path string) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), l.Name+".iso")

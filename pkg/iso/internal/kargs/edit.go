@@ -24,7 +24,7 @@ type Edit struct {
 	Reset bool
 }
 
-// IsZero reports whether nothing is wished for.
+// IsZero reports whether the edit changes nothing.
 func (e Edit) IsZero() bool {
 	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
 }
