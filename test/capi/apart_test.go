@@ -232,7 +232,7 @@ func runApart(how string) error {
 				for server.StartedChecker()(nil) != nil && clock.Real().Sleep(ctx, 100*time.Millisecond) == nil {
 					continue
 				}
-				_ = json.NewEncoder(os.Stdout).Encode(account{Writes: counted.all(), Reconciles: reconciles()}) // an error means that the parent is gone
+				_ = json.NewEncoder(os.Stdout).Encode(account{Writes: counted.all(), Reconciles: reconciles()}) // on an error the parent is gone
 			}()
 		}
 	}()

@@ -154,7 +154,8 @@ type Proxy struct {
 	HTTP ProxyURL `yaml:"http,omitempty"`
 	// Proxy for https:// addresses.
 	HTTPS ProxyURL `yaml:"https,omitempty"`
-	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas. Its former key, no, is taken as well; tools for YAML 1.1 make false of that.
+	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas. Its
+	// former key, no, is taken as well; tools for YAML 1.1 make false of that.
 	No StringList `yaml:"noProxy,omitempty" former:"no"`
 }
 
@@ -246,7 +247,8 @@ type Discovery struct {
 	Ignition *Document `yaml:"ignition,omitempty"`
 	// How long a booted host waits for its network before it is discovered, for example 30s.
 	NetworkDelay Duration `yaml:"networkDelay,omitempty"`
-	// OpenShift version whose live system is booted, for machines of a pool (infraEnv.bind: late) and for those that are added to an installed cluster. Default is the cluster's own.
+	// OpenShift version whose live system is booted, for machines of a pool (infraEnv.bind: late) and for those that
+	// are added to an installed cluster. Default is the cluster's own.
 	OSVersion string `yaml:"osVersion,omitempty"`
 }
 

@@ -77,7 +77,7 @@ func (s *scope) takeBack(ctx context.Context) error {
 		return nil
 	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
-	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // it was detached by another client
+	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // detached by another client
 		return err
 	}
 	return s.setDetached(ctx, infrastructure, false)
