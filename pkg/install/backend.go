@@ -32,8 +32,8 @@ type Backend interface {
 	ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error)
 	// Events reads one page of the service's event log, from the offset on.
 	Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error)
-	// Follow has lists be read from watches from now on, where the service has them: for
-	// who reads them again and again.
+	// Follow makes lists be read from watches from now on, where the service has them: for callers that read lists
+	// again and again.
 	Follow()
 	// CheckRelease is an error where registering a cluster would end for want of a release.
 	CheckRelease(ctx context.Context, c *spec.Cluster) error
@@ -157,8 +157,8 @@ type Service interface {
 // Notifier is a service that knows of changes without being asked, as a hub does from its
 // watches. A [Service] may be one.
 type Notifier interface {
-	// Changed is closed once something that concerns the cluster is other than the last
-	// Observe has shown it, or may be, so that a decision may be.
+	// Changed is closed once something that concerns the cluster differs, or may differ, from what the last Observe
+	// returned, so that a decision may differ, too.
 	Changed(query model.Query) <-chan struct{}
 }
 

@@ -58,8 +58,7 @@ func (f *Found) goOnOrGiveUp() model.Advice {
 	return "to go on, run {create cluster -f FILE}; to give it up, run " + model.Command("delete cluster", f.Ref.Name)
 }
 
-// Cancel stops an install. Where there is none, the error says why, and what suits the
-// cluster's state.
+// Cancel stops an install. If no install runs, the error says why, and what may be done in the cluster's state.
 func (client *Client) Cancel(ctx context.Context, found *Found) error {
 	return found.cancelRefused(client.CancelInstall(ctx, found.Ref.ID))
 }
@@ -81,8 +80,8 @@ func (f *Found) cancelRefused(err error) error {
 		suits{"the install is done, so there is nothing to cancel", model.Command("download kubeconfig", f.Ref.Name)})
 }
 
-// Reset takes a failed or cancelled install back to its beginning. Where there is none, the
-// error says why, and what suits the cluster's state.
+// Reset takes a failed or cancelled install back to its beginning. If there is no such install, the error says why, and
+// what may be done in the cluster's state.
 func (client *Client) Reset(ctx context.Context, found *Found) error {
 	return found.resetRefused(client.ResetInstall(ctx, found.Ref.ID))
 }

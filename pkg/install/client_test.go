@@ -73,8 +73,8 @@ func rackOfTwo() *records {
 	}}
 }
 
-// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts, but for
-// a pool, which stays.
+// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts, except a pool, which
+// stays.
 func TestClientDeletes(t *testing.T) {
 	service := rackOfTwo()
 	client := install.New(service)

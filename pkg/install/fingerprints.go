@@ -140,7 +140,7 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 	for scope, at := range aspects {
 		data, err := json.Marshal(at)
 		if err != nil {
-			data = []byte(err.Error()) // of plain fields there is none
+			data = []byte(err.Error()) // plain fields give no error
 		}
 		sum := fnv.New64a()
 		_, _ = sum.Write(data) // it never fails

@@ -19,8 +19,7 @@ type Nodes interface {
 	// Act carries out an action of one of the nodes' kinds, and does not wait for what it
 	// starts.
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
-	// Changed is closed once something is other than the last Observe has shown it, so that
-	// a decision may be.
+	// Changed is closed once something differs from what the last Observe returned, so that a decision may differ, too.
 	Changed() <-chan struct{}
 }
 

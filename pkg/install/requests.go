@@ -217,8 +217,7 @@ func (client *Client) Requests(ctx context.Context, desired *model.Desired, obse
 	return decide.JudgeRequests(&own, &now, model.Memory{}, now.At, hosts), &now, nil
 }
 
-// Approve approves a request that was judged, and writes it down before. by says who wants it:
-// oaictl or person.
+// Approve records a request that was judged, and then approves it. by says who decided: oaictl or person.
 func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v model.RequestVerdict, by string) error {
 	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(model.RequestApprove), by)); err != nil {
 		return err

@@ -59,7 +59,7 @@ func refuseWith(kind model.Kind, fault model.Fault) func(model.Action) error {
 	}
 }
 
-// runFor runs on the model world in a bubble and gives what came of it.
+// runFor runs on the model world in a bubble and returns the result.
 func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, time.Duration, error) {
 	t.Helper()
 	began := time.Now()

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestImagesThatCannotBePulled has the service prepare in vain, since a host
-// cannot pull what it needs, until a user cures it after so many attempts.
+// TestImagesThatCannotBePulled: the service prepares without success, since a host cannot pull what it needs, until a
+// user cures it after so many attempts.
 func TestImagesThatCannotBePulled(t *testing.T) {
 	tests := map[string]struct {
 		cured    int // after so many attempts; 0: never

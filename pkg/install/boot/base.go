@@ -216,8 +216,8 @@ func (b *baseImage) close() error {
 	return b.image.close(func(i *liveImage) error { return errors.Join(i.Base.Close(), i.file.Close()) })
 }
 
-// lazy is something that takes its time to come here, and is brought once, when
-// it is first wanted. What failed is tried again by the next who wants it.
+// lazy is something that takes time to fetch, and is fetched once, when it is first needed. What failed is tried again
+// for the next caller that needs it.
 type lazy[T any] struct {
 	mu  sync.Mutex
 	run *attempt[T] // the last attempt; nil before the first

@@ -154,8 +154,8 @@ func (m *Machines) Carried() (names []string, known bool) {
 // aMoment is how long an observation waits for a base that may be here already.
 const aMoment = 500 * time.Millisecond
 
-// Observe looks at machines, and keeps what the service has of them. It fails where the
-// live image of the configuration is none that they can ever boot.
+// Observe observes machines, and keeps what the service has of them. It fails if the live image of the configuration is
+// one that they can never boot.
 func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	if err := m.refused(); err != nil {
 		return nil, err

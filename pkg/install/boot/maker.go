@@ -155,7 +155,7 @@ func (m *maker) Netboot(ctx context.Context, host string) (*iso.Netboot, error) 
 	return base.Netboot(c)
 }
 
-// open brings the base, once. Who waits for another's attempt may give up.
+// open opens the base, once. A caller that waits for another's attempt may give up.
 func (m *maker) open(ctx context.Context) (*iso.Base, error) {
 	return m.once(ctx, &m.base, func() (*iso.Base, error) { return m.config.Base(ctx) })
 }

@@ -69,9 +69,9 @@ func mediaKey(ctx context.Context, service Service, desired *model.Desired, path
 	return key, errors.Is(missing, fs.ErrNotExist), err
 }
 
-// Watch is a plane of machines that serves nothing: to look at machines, or to eject their
-// images. Which images are a cluster's own follows from the key in a file, which Start
-// wrote. Where there is none, none is.
+// Watch is a plane of machines that serves nothing: to look at machines, or to eject their images. Which images are a
+// cluster's own follows from the key in a file, which Start wrote. If there is no such file, no image counts as the
+// cluster's own.
 func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*machine.Plane, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails

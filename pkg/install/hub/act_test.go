@@ -536,8 +536,8 @@ func TestImageSets(t *testing.T) {
 	}
 }
 
-// Who manages the network follows from the platform, and with it changes back:
-// what the old one stood for would have the new one refused.
+// The manager of the network follows from the platform, and changes back with it: the value for the old platform would
+// make the service refuse the new one.
 func TestUserManagedFollowsThePlatform(t *testing.T) {
 	s := newStage(t)
 	without := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}\n", "", 1)

@@ -70,7 +70,6 @@ func New(config Config) (*Plane, error) {
 // Close ends all watches. Nothing is asked of the plane after it.
 func (p *Plane) Close() { p.api.Close() }
 
-// Follow has lists read what watches bring, from the next list on: for who lists
-// again and again. The first list of a kind begins to watch it, and waits until
-// all of it is there; no later one asks the API server for anything.
+// Follow has lists read what watches bring, from the next list on: for callers that list again and again. The first
+// list of a kind begins to watch it, and waits until all of it is there; no later one asks the API server for anything.
 func (p *Plane) Follow() { p.api.Follow() }

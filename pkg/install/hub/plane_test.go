@@ -364,8 +364,8 @@ func TestReservedAgents(t *testing.T) {
 	}
 }
 
-// Who has hosts from a pool in the namespace of others may look at the hosts there and at what these booted, and at
-// nothing else of it.
+// A user with hosts from a pool in another namespace may read the hosts there and what these booted, and nothing else
+// of it.
 func TestPoolOfOthers(t *testing.T) {
 	s := newStage(t)
 	c := server.Start(t)

@@ -197,8 +197,8 @@ func (c *connection) read(path string, into any) error {
 	return nil
 }
 
-// write sends a change or calls an action, and follows the Task that carries it out. An
-// answer with a body is thrown away: the next look shows what came of it.
+// write sends a change or calls an action, and follows the Task that carries it out. The body of an answer is thrown
+// away: the next look shows the result.
 func (c *connection) write(method, path string, body any) error {
 	send := c.Post
 	if method == http.MethodPatch {

@@ -20,7 +20,7 @@ type hand struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	now    time.Time
-	until  map[*time.Time]bool // of those who sleep
+	until  map[*time.Time]bool // of the callers that sleep
 }
 
 func newHand() *hand {
@@ -49,7 +49,7 @@ func (h *hand) Sleep(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// asleep is how many will still sleep when those who are due have woken; mu is held.
+// asleep is how many callers will still sleep when those that are due have woken; mu is held.
 func (h *hand) asleep() (n int) {
 	for until := range h.until {
 		if h.now.Before(*until) {
@@ -149,7 +149,7 @@ func slowLab(t *testing.T) (*lab, *slowMedia, *hand) {
 	acted := make(chan error)
 	go func() { acted <- insertInto(t, l) }()
 	<-m.asked
-	network.pass(2, tick) // who acts, and who watches
+	network.pass(2, tick) // the caller that acts, and the one that watches
 	if err := <-acted; err != nil {
 		t.Fatal(err)
 	}

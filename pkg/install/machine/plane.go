@@ -1,8 +1,7 @@
 // Package machine is the plane of machines: it reads their management controllers (BMCs) over Redfish, puts the
 // discovery image into their virtual drives, makes them boot from it once, and switches them on.
 //
-// What is asked of a BMC is asked once and not waited for: the next observation shows
-// what came of it.
+// A request is sent to a BMC once, and the result is not waited for: the next observation shows it.
 package machine
 
 import (
@@ -131,9 +130,9 @@ func (p *Plane) Observe(ctx context.Context, desired *model.Desired, _ *model.Ob
 	return states, nil
 }
 
-// observe is one machine: from memory if that is new enough, but for what the
-// media server counts. A BMC that inserts an image is left alone: what it says of its
-// drive meanwhile means nothing, and some answer to one client at a time.
+// observe is the state of one machine: from memory if that is new enough, except for what the media server counts. A
+// BMC that inserts an image is left alone: what it says of its drive meanwhile means nothing, and some answer to one
+// client at a time.
 func (p *Plane) observe(ctx context.Context, desired *model.Desired, host string) model.MachineState {
 	if p.inserting(host) {
 		return p.withFailure(host, model.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)})

@@ -199,7 +199,7 @@ func TestForeignMedia(t *testing.T) {
 			t.Errorf("%s: ours is not in the drive: %+v", host, got)
 		}
 		l.do(t, host, model.SetBootOnce)
-		for _, want := range [][]string{{host}, nil} { // the second time there is none
+		for _, want := range [][]string{{host}, nil} { // the second time there is nothing to do
 			if ejected, err := l.Eject(t.Context(), l.desired, host); err != nil || !slices.Equal(ejected, want) {
 				t.Errorf("%s: ejected %q, not %q: %v", host, ejected, want, err)
 			}

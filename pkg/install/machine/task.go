@@ -95,7 +95,7 @@ func (c *connection) follow(at string, within time.Duration) error {
 }
 
 // look reports whether a Task has ended, with its error, and when the BMC wants to be asked again if not. A Task that
-// the BMC shows no more has ended: what came of it is seen at the machine.
+// the BMC shows no more has ended: the machine shows the result.
 func (c *connection) look(at string) (ended bool, pause time.Duration, err error) {
 	status, header, answer, err := c.send(c.ctx, http.MethodGet, at, nil)
 	if err != nil {

@@ -82,9 +82,9 @@ func (k *tasker) times(path string) int {
 // acts makes the plane act, and lets its network's time pass until it returns.
 func acts(t *testing.T, l *lab, network *hand, kind model.Kind) error {
 	t.Helper()
-	asleep := 1 // those who follow the Task
+	asleep := 1 // the caller that follows the Task
 	if kind == model.InsertMedia {
-		asleep = 3 // and the action, and the one who watches the download
+		asleep = 3 // and the action, and the caller that watches the download
 	}
 	acted := make(chan error, 1)
 	go func() { acted <- l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: "a"}) }()

@@ -95,8 +95,7 @@ func TestPreparationFailures(t *testing.T) {
 			w.events[len(w.events)-1]["severity"] = "error"
 		}},
 	} {
-		// Seen as it happens, by one who comes later, and by one who comes when
-		// hosts have filled the log.
+		// Seen as it happens, by a later run, and by a run that starts when hosts have filled the log.
 		for when, early := range map[string]bool{"watched": true, "afterwards": false, "long afterwards": false} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				w := newWorld(t, 1)

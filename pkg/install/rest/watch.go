@@ -39,7 +39,7 @@ const (
 // watch is what is known of one cluster. Observations of it come one after
 // the other; writes only say what they made stale.
 type watch struct {
-	slot   chan struct{} // who holds it observes
+	slot   chan struct{} // the holder observes
 	budget *transport.Budget
 	time   *transport.ServiceClock // of the answers
 

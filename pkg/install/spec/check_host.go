@@ -215,7 +215,7 @@ func (k *checker) hostLabel(i int) string {
 	return fmt.Sprintf("spec.hosts[%d]", i)
 }
 
-// ownerLabel is what to call a host that has what another has too, be it the name.
+// ownerLabel is the text for a host that has a value that another host has, too, even if that value is the name.
 func (k *checker) ownerLabel(owner, other int) string {
 	if label := k.hostLabel(owner); label != k.hostLabel(other) {
 		return label

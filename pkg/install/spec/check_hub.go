@@ -126,7 +126,7 @@ func (k *checker) imported() {
 	} {
 		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
 	}
-	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // who builds it in code may add some later
+	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // a caller that builds it in code may add some later
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
 	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")

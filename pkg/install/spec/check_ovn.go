@@ -56,7 +56,7 @@ func (k *checker) overlapsOVN(networks []values.NamedNetwork) {
 		prefix, field := netip.MustParsePrefix(own.network), ""
 		for _, setting := range settings {
 			if text := setting.networkOf(own.keys); text != "" {
-				prefix, _ = netip.ParsePrefix(text) // what is none overlaps nothing, and is the operator's to refuse
+				prefix, _ = netip.ParsePrefix(text) // an invalid one overlaps nothing, and the operator has to refuse it
 				field = setting.field
 			}
 		}

@@ -10,7 +10,7 @@ type Host struct {
 	Match Match `yaml:"match,omitempty"`
 	// What the InfraEnv that serves the host alone (match.infraEnv) has in place of the cluster's.
 	Discovery *HostDiscovery `yaml:"discovery,omitempty"`
-	// Hostname to set. Default is the name, but for a host of a pool (match.agent), which keeps its own; the empty text
+	// Hostname to set. Default is the name, except for a host of a pool (match.agent), which keeps its own; the empty text
 	// leaves the machine the one it has.
 	Hostname string `yaml:"hostname,omitempty"`
 	// CPU architecture, where the cluster's is multi.

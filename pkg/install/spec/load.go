@@ -339,8 +339,8 @@ func nearest[T any](known map[string]T, field string) (value T, ok bool) {
 	}
 }
 
-// Present reports whether a field is written in the file, be it with an empty value: not what [Cluster.Default] filled
-// in. Of a cluster that was made in Go it is the fields that were not zero when it was resolved.
+// Present reports whether a field is written in the file, even if with an empty value: not what [Cluster.Default]
+// filled in. Of a cluster that was made in Go it is the fields that were not zero when it was resolved.
 func (c *Cluster) Present(field string) bool {
 	if c.source == nil {
 		return false

@@ -113,7 +113,7 @@ const (
 	ovnKubernetes = "OVNKubernetes"
 )
 
-// LoadBalancer says who balances the load over the machines.
+// LoadBalancer says which component balances the load over the machines.
 type LoadBalancer string
 
 // The kinds of load balancer.

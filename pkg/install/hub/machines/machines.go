@@ -30,7 +30,7 @@ type Machine struct {
 	Cluster         string // NAMESPACE/NAME
 	Role            spec.Role
 	Phase           string // as Cluster API has it: Pending, Provisioning, Running, …
-	Node            string // "" while it is none
+	Node            string // "" while there is none
 	Infrastructure  string // the kind of its infrastructure object, and that it boots a live ISO
 	InfraEnv        string // NAMESPACE/NAME of the one that is its own, "" for a Machine of a pool
 	BareMetalHost   string // NAMESPACE/NAME, "" where it is not known

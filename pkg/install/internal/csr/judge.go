@@ -214,12 +214,12 @@ func compare(one, other *model.CertificateRequest) int {
 	return cmp.Or(one.Created.Compare(other.Created), cmp.Compare(one.Name, other.Name), cmp.Compare(one.UID, other.UID))
 }
 
-// pending settles a pending request, but for what other requests have to do with it.
+// pending settles a pending request, without regard to other requests.
 func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Kind == model.RequestClient {
 		j.contend(r, v)
 	}
-	v.Node = "" // who asks is not what is claimed
+	v.Node = "" // the name of the requester is not the name that is claimed
 	c, wrong := read(r.PEM)
 	if c != nil {
 		v.Key = fingerprint(c.key)
@@ -245,8 +245,8 @@ func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 
 // contend puts a request among those that claim its name. A request that is refused for its form is a rival, too, as it
 // shows that the token is in use by something else than the host. A request from before the reboot is not: it is a
-// leftover of an earlier installation, and could not be approved any more. A request that was not made by the
-// bootstrapper is none either.
+// leftover of an earlier installation, and could not be approved any more. Neither is a request that was not made by
+// the bootstrapper.
 func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if r.Username != bootstrapper {
 		return
@@ -284,7 +284,7 @@ func (j *judge) settleRivals() {
 	}
 }
 
-// newestProven is the newest of several that are proven, but for the others.
+// newestProven is the newest of several that would be proven if the others were not there.
 func newestProven(all []contender) (newest contender) {
 	for _, c := range all {
 		if c.verdict.Decision == model.RequestApprove {

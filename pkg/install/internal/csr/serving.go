@@ -69,8 +69,8 @@ func (a *asked) ownNames() *finding {
 // ownAddresses refuses addresses that cannot be the host's alone. There is no exception for what the host has in its
 // inventory: it reports that itself, and might report a neighbour's address. There is none for what a person has
 // allowed either: that answer was given before the request was there, about an address that was not known. With a
-// certificate for the address of another machine, a Node is trusted as that machine. A user who wants it all the same
-// can approve the request by hand.
+// certificate for the address of another machine, a Node is trusted as that machine. A user who still wants it can
+// approve the request by hand.
 func (a *asked) ownAddresses() *finding {
 	for _, address := range a.claim.addresses() {
 		var found *finding

@@ -39,8 +39,8 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 	}
 }
 
-// standing is what a request may well be: a kubelet's own, but for what is known of its host, or
-// something else.
+// standing says what a request probably is: "" for one that a kubelet may have made, even if its host does not allow to
+// approve it, or the reason why it is something else.
 func standing(v *model.RequestVerdict) string {
 	switch v.Reason {
 	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonSuperseded, model.ReasonUnknownAddress, model.ReasonNodeMissing, model.ReasonHostNotNamed, model.ReasonHostUnasked,

@@ -64,7 +64,7 @@ func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
 			return false
 		}
 		w, h := setting.Roles(want), setting.Roles(have)
-		delete(w, string(spec.Arbiter)) // there are none
+		delete(w, string(spec.Arbiter)) // the topology has no arbiters
 		delete(h, string(spec.Arbiter))
 		return maps.Equal(w, h)
 	})

@@ -21,9 +21,8 @@ func (p *planner) infraEnv(name string) *model.InfraEnv {
 	return &p.observed.InfraEnvs[i]
 }
 
-// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
-// were made to add hosts later, which hold the networks of others too, take no
-// part in who boots which.
+// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
+// hold the networks of others too, are not considered here.
 func (p *planner) infraEnvPlans() ([]model.InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
 	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
@@ -197,7 +196,7 @@ func (p *planner) lateName(image model.InfraEnvPlan, intended []model.InfraEnvPl
 	place := slices.IndexFunc(intended, func(i model.InfraEnvPlan) bool { return i.Name == image.Name })
 	first := len(intended) + 1
 	if p.spec.Imported() {
-		first = 1 // there are none that it was installed with
+		first = 1 // the cluster was installed without any
 	}
 	for number := first + place; ; number += len(intended) {
 		name := infraenv.NameOf(p.name(), number)

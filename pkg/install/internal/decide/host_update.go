@@ -78,8 +78,8 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 	return s
 }
 
-// neverSent says of what goes along with other settings of a host only that
-// there are none.
+// neverSent reports settings of a host that can only be sent together with other settings, if there are no such other
+// settings.
 func (p *planner) neverSent(name string, settings model.Settings) {
 	var alone []string
 	for one := range settings {

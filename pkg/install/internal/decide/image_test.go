@@ -62,7 +62,7 @@ func TestLastingSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		have model.Settings
 		want func(*spec.ClusterSpec)
-		told string // who goes on with it, "" for none
+		told string // what goes on with it, "" for none
 	}{
 		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
 			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},

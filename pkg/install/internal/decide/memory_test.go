@@ -69,7 +69,7 @@ func failing(random *rand.Rand, o *model.Observed) {
 	}
 }
 
-// cause is what a blocker says but for how long it has stood.
+// cause is the content of a blocker without the time since when it is there.
 type cause struct {
 	Key, Reason, Field, Remedy string
 	Scope                      model.Scope

@@ -168,7 +168,7 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 	return b, len(said) > 0
 }
 
-// onHold reports whether the start is held, by the file or by another client, and waits for those who hold it.
+// onHold reports whether the start is held, by the file or by another client, and waits for the holder.
 func (p *planner) onHold() bool {
 	if p.spec.Spec.Hold {
 		p.wait(model.Wait{

@@ -23,7 +23,7 @@ func actionOf(t *testing.T, plan model.Plan, kind model.Kind) model.Action {
 	return plan.Actions[i]
 }
 
-// A held start is waited for, by the name of who holds it.
+// A held start is a wait, with the name of the client that holds it.
 func TestHold(t *testing.T) {
 	for name, test := range map[string]struct {
 		file  bool

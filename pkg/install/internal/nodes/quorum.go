@@ -89,9 +89,9 @@ func replaceCommand(t *leaving) model.Advice {
 	return model.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
 }
 
-// needed is how many members have to stay. One that is not well does not count by now: without it
-// etcd is left what it has, as long as that is a majority. Who gives up such a member, and for
-// which end, has to have said so, until its node is gone as it is.
+// needed is how many members have to stay. A removed member that is not well does not count: without it etcd keeps what
+// it has, as long as that is a majority. A user who gives up such a member, or replaces it, must have said so, until
+// its node is gone, too.
 func (t *leaving) needed(etcd *model.Etcd) int {
 	if t.member == nil {
 		return 1 // etcd loses nothing

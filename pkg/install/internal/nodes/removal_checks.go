@@ -30,7 +30,7 @@ func (r *removal) check(t *leaving) {
 	if t.node == nil || t.node.Deleting {
 		return
 	}
-	if !t.begun() || t.firstLook() { // who goes on with it should know, too
+	if !t.begun() || t.firstLook() { // a user who continues the removal should know it, too
 		r.warnOfWorkloads(t)
 		r.warnOfPool(t)
 		r.warnOfMachine(t)

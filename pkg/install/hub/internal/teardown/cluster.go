@@ -313,7 +313,7 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	}
 }
 
-// patch patches an object that is about to be deleted; one that is gone is none.
+// patch patches an object that is about to be deleted; if it is gone already, that is no error.
 func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	_, err := w.MergePatch(ctx, "patch", hubapi.FieldManager, k, u, fields)
 	if hasStatus(err, http.StatusNotFound) {

@@ -124,7 +124,7 @@ func (f *fencingWire) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Time is a timestamp of the service; its zero, the year 1, is none.
+// Time is a timestamp of the service; its zero, the year 1, means that there is none.
 func Time(t strfmt.DateTime) time.Time {
 	at := time.Time(t)
 	if at.Year() <= 1 {

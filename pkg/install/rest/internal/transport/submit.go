@@ -233,7 +233,7 @@ func (c *Connection) Do(ctx context.Context, r Request, into any) error {
 			r.Header(response.GetHeader)
 		}
 		if into == nil {
-			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
+			_, err := io.Copy(io.Discard, response.Body()) // an answer that is cut off is none
 			return nil, err
 		}
 		if list, ok := into.(elements); ok {
