@@ -82,7 +82,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// status is StatusOK for who may pass.
+// status is StatusOK for a client that may pass.
 func (g *guard) status(ctx context.Context, q question, token string) int {
 	now := g.clock.Now()
 	g.mu.Lock()

@@ -305,7 +305,7 @@ func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(s.patch(ctx, func(c *agentv1.AgentCluster) { controllerutil.RemoveFinalizer(c, agentv1.AgentClusterFinalizer) }))
 }
 
-// patch writes a change of the AgentCluster but for its status, which is kept as it is being written.
+// patch writes a change of the AgentCluster except its status, which is kept as it is being written.
 func (s *clusterScope) patch(ctx context.Context, change func(*agentv1.AgentCluster)) error {
 	changed := s.object.DeepCopy()
 	change(changed)

@@ -19,8 +19,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
-// HubPool is the Agents of a hub. An Agent carries the name of the AgentMachine that has it, so that
-// others who take Agents leave it alone, and so that of two who write at one time one is refused.
+// HubPool is the Agents of a hub. An Agent carries the name of the AgentMachine that has it, so that other clients that
+// take Agents leave it alone, and so that of two writes at the same time one is refused.
 type HubPool struct {
 	Client client.Client
 	// Live reads past the cache.

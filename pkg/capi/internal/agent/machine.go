@@ -196,7 +196,7 @@ func agentClusterOf(ctx context.Context, c client.Reader, cluster *clusterv1.Clu
 	return infra, nil
 }
 
-// patch writes a change of the AgentMachine but for its status, which is kept as it is being written. It fails if
+// patch writes a change of the AgentMachine except its status, which is kept as it is being written. It fails if
 // another client has changed the object meanwhile, or what was read is out of date.
 func (s *scope) patch(ctx context.Context, change func(*agentv1.AgentMachine)) error {
 	changed := s.object.DeepCopy()

@@ -111,7 +111,7 @@ type site struct {
 	running    *sync.WaitGroup
 }
 
-// writes are the requests of the provider that change something, but for events.
+// writes are the requests of the provider that change something, except events.
 type writes struct {
 	mu  sync.Mutex
 	all []string

@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// agentChanges lets changes of an Agent pass that say something new to who chooses or shows it. Its
-// service writes to it much more often.
+// agentChanges lets changes of an Agent pass that matter for choosing or showing it. Its service writes to it much more
+// often.
 func agentChanges(of Pool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := agentOf(of, e.ObjectOld), agentOf(of, e.ObjectNew)

@@ -69,7 +69,7 @@ func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
 	return m
 }
 
-// reconcile has it reconciled, and reads what has become of it.
+// reconcile reconciles the AgentMachine, and reads it again.
 func (m *moved) reconcile() {
 	m.t.Helper()
 	if _, err := m.Reconcile(m.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.infra)}); err != nil {

@@ -234,7 +234,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	}
 	if s.isOutOfReach() {
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
-		return false, ctrl.Result{}, nil // who changes that starts the provider anew
+		return false, ctrl.Result{}, nil // a user who changes that restarts the provider
 	}
 	host, err := s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
 	switch {

@@ -193,7 +193,7 @@ func (s *scope) owned(ctx context.Context, secret *corev1.Secret) (*corev1.Secre
 
 func (s *scope) isConfig(owner metav1.OwnerReference) bool { return owner.UID == s.config.UID }
 
-// takeOver makes a data Secret that the config owns one as it is made here, but for its data.
+// takeOver makes a data Secret that the config owns one as it is made here, except for its data.
 func (s *scope) takeOver(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	changed := secret.DeepCopy()
 	metav1.SetMetaDataLabel(&changed.ObjectMeta, clusterv1.ClusterNameLabel, s.cluster.Name)

@@ -220,7 +220,8 @@ func (s *scope) outdated(ctx context.Context, made *lifecycle.Made) ([]string, e
 	return made.Outdated(&s.plane.Spec, s.domains(), was, is), nil
 }
 
-// template is a template of the kind that the control plane names; nil where there is none, or it is none that is read.
+// template is a template of the kind that the control plane names; nil where there is none, or if templates of that
+// kind are not read.
 func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	ref.Name = name

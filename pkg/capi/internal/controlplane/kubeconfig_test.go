@@ -284,7 +284,7 @@ func handingNone(t *testing.T) *scope {
 	return s
 }
 
-// tokenFrom is a kubeconfig of a server, which sends it what is in a file of who uses it.
+// tokenFrom is a kubeconfig of a server that makes a client send the content of a file of its own machine.
 func tokenFrom(t *testing.T, server, file string) []byte {
 	t.Helper()
 	config, err := clientcmd.Load(kubeconfigOf(t, server, "", ""))

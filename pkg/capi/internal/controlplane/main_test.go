@@ -106,7 +106,7 @@ type site struct {
 	off       map[string]func() // switches the machines of nodes off that have joined
 }
 
-// writes are the requests of the reconciler that change something, but for events.
+// writes are the requests of the reconciler that change something, except events.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -238,7 +238,7 @@ func (x *site) nodeName(i int) string { return fmt.Sprintf("%s-cp-%d", x.namespa
 
 func addressOf(i int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("192.168.127.%d", 10+i)) }
 
-// user is who has the rights of the provider in a release.
+// user is a user with the rights that the provider has in a release.
 func (x *site) user() *rest.Config {
 	x.t.Helper()
 	data, err := os.ReadFile(filepath.Join(root(), "pkg", "capi", "manifests", "components", "rbac", "control-plane.yaml"))

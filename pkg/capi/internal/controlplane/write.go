@@ -38,7 +38,7 @@ type written struct {
 func markOf(version string, after client.Object) written {
 	data, err := json.Marshal(after)
 	if err != nil {
-		data = []byte(err.Error()) // of objects that came as JSON there is none
+		data = []byte(err.Error()) // objects that came as JSON give no error
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write(data) // it never fails

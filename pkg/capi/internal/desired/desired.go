@@ -47,8 +47,8 @@ func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (stri
 	return id, nil
 }
 
-// CheckIdentity refuses a cluster of the service that calls itself otherwise than the one that the control plane has had
-// installed: it only has its name, on a hub say to which the control plane was moved.
+// CheckIdentity refuses a cluster of the service with another OpenShift id than the cluster that was installed for the
+// control plane: it only has the same name, for example on a hub that the control plane was moved to.
 func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *model.Cluster) error {
 	was := plane.Annotations[AnnotationOpenShiftID]
 	if was == "" || is.OpenShiftID == "" || strings.EqualFold(was, is.OpenShiftID) {

@@ -59,7 +59,7 @@ func (s *Source) Mark(ctx context.Context, key installation.Key) (uint64, error)
 		for _, o := range all {
 			version := o.GetResourceVersion()
 			if _, ours := o.(*bootstrapv1.OpenshiftAssistedConfig); ours {
-				version = "" // its status is what comes of it
+				version = "" // its status follows from it
 			}
 			note(sum, o, version)
 		}

@@ -146,7 +146,7 @@ func TestCanUpdate(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		current, desired clusterv1.MachineSpec
-		covered          clusterv1.MachineSpec // what is left of the difference is other than desired
+		covered          clusterv1.MachineSpec // the rest of the difference is not as desired
 		config           *runtime.RawExtension // that the desired one is made by
 		none             bool
 	}{

@@ -21,7 +21,7 @@ import (
 // Key is the namespace and name of a Cluster.
 type Key = types.NamespacedName
 
-// Config says how installations are reached, and who hears of them.
+// Config says how installations are reached, and which callbacks get changes.
 type Config struct {
 	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of Start.
 	// A service that reports changes, and so watches, is also closed once its namespace has had no installation for a

@@ -551,7 +551,7 @@ func TestPanicsEndNoLoop(t *testing.T) {
 	})
 }
 
-// TestViewIsKept: who looks again at once sees the same, and the service is not asked.
+// TestViewIsKept: a caller that looks again at once gets the same view, and the service is not asked.
 func TestViewIsKept(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
@@ -697,7 +697,7 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 	}
 }
 
-// away is an installed cluster that does not answer: who looks at it waits for as long as the test likes.
+// away is an installed cluster that does not answer: a caller waits for it until the test lets it answer.
 type away struct {
 	install.Nodes
 	waiting chan struct{} // a caller that waits reports it here

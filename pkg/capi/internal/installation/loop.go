@@ -35,7 +35,7 @@ func (s *Set) Start(ctx context.Context) error {
 		s.closeUnused()
 	}
 	s.mu.Lock()
-	s.ended = true // before the loops are waited for: who is still at work begins none meanwhile
+	s.ended = true // before the wait for the loops: a caller that is still at work must not begin another one meanwhile
 	s.mu.Unlock()
 	s.loops.Wait()
 	s.mu.Lock()

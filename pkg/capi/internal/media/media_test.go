@@ -73,7 +73,7 @@ func (s *service) OpenISO(_ context.Context, address string, offset int64) (io.R
 
 func (s *service) Close() {}
 
-// iso is an image of so many digits, but for what marks an ISO 9660.
+// iso is an image of so many digits, except for what marks an ISO 9660.
 func iso(size int) []byte {
 	content := bytes.Repeat([]byte("0123456789"), size/10)
 	copy(content[32769:], "CD001")

@@ -55,7 +55,7 @@ type Search struct {
 	Infrastructure, Assisted bool
 	// Kinds are those of the providers, and those that they need.
 	Kinds []Kind
-	// Now is the time by the clock of who looks.
+	// Now is the time by the clock of the caller.
 	Now time.Time
 }
 

@@ -182,8 +182,8 @@ func (x *shared) person() (id, run string) {
 	return "", ""
 }
 
-// TestTenants: a user who may write all kinds in one namespace gets by it no cluster of another namespace, and none of the
-// command line: none is read, none is changed, and the owner still has it.
+// TestTenants: a user who may write all kinds in one namespace gets access to no cluster of another namespace, and to
+// none of the command line: such a cluster is neither read nor changed, and its owner still has it.
 func TestTenants(t *testing.T) {
 	x := newShared(t)
 	byHand, run := x.person()

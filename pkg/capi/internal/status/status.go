@@ -32,7 +32,7 @@ const (
 // stands is how long news have been the same before they are written: what passes by itself is not worth it.
 const stands = 30 * time.Second
 
-// Words are what of a status is no more than words, but for messages of conditions, which all are.
+// Words are the parts of a status that are only texts, except messages of conditions, which all are.
 type Words struct {
 	// Progress are fields below status that are progress, as a.b.
 	Progress []string

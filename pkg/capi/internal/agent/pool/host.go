@@ -47,7 +47,7 @@ type Host struct {
 	Addresses   []string
 	// Conditions are SpecSynced, Validated, RequirementsMet and Installed, in the words of an Agent.
 	Conditions []metav1.Condition
-	// Returns is who boots it into the discovery image once it was given back.
+	// Returns says which component boots it into the discovery image once it was given back.
 	Returns model.HostReturn
 	// Domain is the name of the failure domain that it belongs to, "" for none.
 	Domain string

@@ -49,8 +49,8 @@ func (p *plane) forgetsNode(i int) {
 	m.Status.NodeRef.Name = ""
 }
 
-// TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there
-// is none or none can be asked for.
+// TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there is no etcd
+// or its members cannot be read.
 func TestHold(t *testing.T) {
 	const command = "oc -n openshift-etcd rsh etcd-cp-1 etcdctl member remove 8e9e05c521646900"
 	for _, of := range []struct {

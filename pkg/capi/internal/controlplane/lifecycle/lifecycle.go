@@ -1,6 +1,6 @@
-// Package lifecycle decides what becomes of the Machines of a control plane after they were made: which one
-// is replaced or deleted, when another one is made, and what a Machine that is being deleted still waits
-// for. The members of etcd have the say. It is pure.
+// Package lifecycle decides what becomes of the Machines of a control plane after they were made: which one is replaced
+// or deleted, when another one is made, and what a Machine that is being deleted still waits for. The members of etcd
+// decide. It is pure.
 package lifecycle
 
 import (
@@ -149,8 +149,8 @@ func (q *Question) living() []*Machine {
 	return q.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() })
 }
 
-// leaving are the names of those that are, but for the ones that cannot leave: etcd needs their members until
-// another one has gone or joined, which is not to wait for them.
+// leaving are the names of Machines that are being deleted, except those that cannot leave: etcd needs their members
+// until another Machine has gone or joined, and that one must not wait for them.
 func (q *Question) leaving() []string {
 	var names []string
 	for _, m := range q.which(func(m *Machine) bool { return !m.DeletionTimestamp.IsZero() && !q.isStuck(m) }) {

@@ -40,7 +40,7 @@ func RemediationFor(m *clusterv1.Machine) *Remediation {
 // Note is a value as text for an annotation.
 func Note(value any) string {
 	text, err := json.Marshal(value)
-	if err != nil { // of plain fields there is none
+	if err != nil { // plain fields give no error
 		return ""
 	}
 	return string(text)

@@ -16,8 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// world is a control plane with all that plays beside it: Cluster API, machines, the etcd operator, and persons
-// who do what is asked, and delete Machines.
+// world is a control plane with all that plays beside it: Cluster API, machines, the etcd operator, and people who do
+// what they are asked, and delete Machines.
 type world struct {
 	*plane
 	t      *testing.T

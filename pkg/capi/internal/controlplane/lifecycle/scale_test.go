@@ -116,7 +116,7 @@ func (p *plane) withArbiter() {
 
 func (p *plane) withFencing() { p.Spec.Config.Fencing = &controlplanev1.Fencing{} }
 
-// TestVictim: who was marked goes first, else of the failure domain with the most the oldest.
+// TestVictim: a marked Machine is deleted first, else the oldest of the failure domain with the most Machines.
 func TestVictim(t *testing.T) {
 	in := func(names ...string) func(*plane) {
 		return func(p *plane) {

@@ -103,7 +103,7 @@ func templateFields(was, is *unstructured.Unstructured) []string {
 
 func fieldsOf(spec *bootstrapv1.OpenshiftAssistedConfigSpec) map[string]any {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
-	if err != nil { // of our own type there is none
+	if err != nil { // our own type gives no error
 		return nil
 	}
 	return fields

@@ -10,8 +10,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
-// negative are the conditions that are False when all is well. Contract v1beta1 had none
-// of the kind.
+// negative are the conditions that are False when all is well. Contract v1beta1 had no such conditions.
 var negative = []string{
 	clusterv1.PausedCondition, clusterv1.DeletingCondition, clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition,
 	clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, bootstrapv1.CertificateRequestPendingCondition,

@@ -115,7 +115,7 @@ func (p pair[H, S, HP, SP]) kept(hub HP) (HP, error) {
 	return kept, nil
 }
 
-// restore makes hub what it was, but for what was changed since.
+// restore makes hub what it was, except what was changed since.
 func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	before, unchanged := SP(new(S)), HP(new(H))
 	if err := p.down(kept, before); err != nil {

@@ -2,7 +2,7 @@
 // and observe installations. The rights of each reconciler beyond that are declared beside it.
 package rights
 
-// A manager makes sure that it is alone, and asks who reads its metrics.
+// A manager makes sure that it is alone, and authenticates the readers of its metrics.
 //
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=list
