@@ -2,12 +2,9 @@
 // validation of hosts and clusters, every status, install stage, finalizing
 // stage and event that it is known to send; and every state that oaictl shows.
 //
-// The names are the service's own (its REST API, as of August 2026), but for
-// the states that oaictl shows. The texts
-// are written for the person who has to do something about it. They stand in
-// the YAML files of this folder, which README.md describes, and are embedded.
-// The files are indexed at the first look-up, and an entry is read when it is
-// asked for.
+// The names are the service's own (its REST API, as of August 2026), except for the states that oaictl shows. The texts are
+// written for the person who has to do something about it. They stand in the YAML files of this folder, which README.md
+// describes, and are embedded. The files are indexed at the first look-up, and an entry is read when it is asked for.
 package catalogue
 
 import (

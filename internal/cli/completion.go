@@ -297,8 +297,8 @@ func offer(a *base.App, command *cobra.Command, list naming, begun string) []str
 	return choices(list(ctx, install.New(service)), begun)
 }
 
-// choices are names or, where a name is missing, not alone or not for a shell, ids; and
-// ids as well for who has begun one.
+// choices are names or, where a name is missing, not unique or not usable in a shell, ids; and ids as well if the user
+// has begun to type one.
 func choices(all []candidate, begun string) []string {
 	times := map[string]int{}
 	for _, c := range all {

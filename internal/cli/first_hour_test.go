@@ -163,7 +163,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestWordsThatPeopleType: what people type who know other programs leads on.
+// TestWordsThatPeopleType: a user who types the words of other programs is led to ours.
 func TestWordsThatPeopleType(t *testing.T) {
 	here(t)
 	for line, words := range map[string][]string{

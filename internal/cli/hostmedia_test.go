@@ -167,8 +167,8 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
 	}
-	// Not only the MAC addresses: who has them gets one address in the initrd, and
-	// the same in the live system.
+	// Not only the MAC addresses are compared: a host with the same MAC address gets one address in the initrd, and the
+	// same in the live system.
 	elsewhere := strings.Replace(there, "192.168.127.10/24", "192.168.127.77/24", 1)
 	if err := os.WriteFile("address.yaml", []byte(elsewhere), 0o600); err != nil || elsewhere == there {
 		t.Fatal("the example has other addresses now", err)
@@ -350,8 +350,8 @@ func httpGet(t *testing.T, url string) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// TestBootURL gives a host's script to who knows the URL for DHCP, and not to who only
-// knows a MAC address.
+// TestBootURL gives a host's script to a client that knows the URL for DHCP, and not to one that only knows a MAC
+// address.
 func TestBootURL(t *testing.T) {
 	service, file := registered(t)
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "-v")

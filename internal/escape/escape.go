@@ -14,7 +14,7 @@ import (
 )
 
 // steers reports whether a character is a control (C0, C1, DEL), formats unseen (bidirectional, zero width), separates
-// lines, or is none, which YAML refuses.
+// lines, or is no character, which YAML refuses.
 func steers(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:

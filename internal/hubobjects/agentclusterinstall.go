@@ -147,8 +147,8 @@ func Networking(c *spec.Cluster) Fields {
 	return networking
 }
 
-// networked is what the file says, and who manages the network where the platform says it
-// and the file does not: what the webhook would fill in, and a hub without it needs said.
+// networked is what the file says, and the manager of the network if the platform decides it and the file does not name
+// it: the webhook would fill that in, and a hub without the webhook needs it in the object.
 func networked(c *spec.Cluster) model.Settings {
 	settings := setting.OfCluster(c)
 	if c.Spec.Network.UserManaged == nil && UserManagedByPlatform(c) {
@@ -188,7 +188,7 @@ func balancer() form[spec.LoadBalancer] {
 	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
 }
 
-// BalancerWord is who balances the load, in the service's word.
+// BalancerWord is the component that balances the load, in the service's word.
 func BalancerWord(value spec.LoadBalancer) string { return wordOf(balancer(), value) }
 
 func platformType() form[spec.PlatformType] {

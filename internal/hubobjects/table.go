@@ -23,7 +23,7 @@ type Row struct {
 	follows []Path
 	write   func(object Fields, v model.Value) error
 	read    func(object Fields) (model.Value, bool, error)
-	absent  model.Value // what an object means that has none of the fields; "" for nothing
+	absent  model.Value // the value that an object without any of the fields means; "" for nothing
 }
 
 // Table is all settings that one kind of object holds.
@@ -170,7 +170,7 @@ func field[T any](name model.Setting, f form[T], path ...string) Row {
 	})
 }
 
-// insideError is about a part of a field that can be read but for it.
+// insideError is about a part of a field; the rest of the field can be read.
 type insideError struct{ text string }
 
 func (e *insideError) Error() string { return e.text }

@@ -215,7 +215,7 @@ func (c *hostConfig) wanted(host *model.Host) model.Settings {
 	return settings
 }
 
-// disk is the host's own disk to install on if it fits, else the first that does, and why there is none.
+// disk is the host's own disk to install on if it fits, else the first that does; none is the reason why there is none.
 func (c *hostConfig) disk(host *model.Host) (id string, none error) {
 	if c.hints == nil {
 		return host.Disk, nil

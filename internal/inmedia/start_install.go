@@ -77,7 +77,7 @@ func (c *Client) start(ctx context.Context, cluster *model.Cluster) (wait, error
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
 	}
-	on.what += ": " + err.Error() // what came of it, the next look shows
+	on.what += ": " + err.Error() // the next look shows its result
 	return on, nil
 }
 

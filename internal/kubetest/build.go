@@ -182,7 +182,7 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 
 const unfinished = ".unfinished"
 
-// removeUnfinished removes what those have left behind of a target who were cut off.
+// removeUnfinished removes the files of interrupted builds of a target.
 func removeUnfinished(target string) error {
 	left, err := filepath.Glob(target + ".*" + unfinished)
 	for _, name := range left {

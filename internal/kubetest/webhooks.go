@@ -26,7 +26,7 @@ type Webhooks struct {
 	Port int
 	// CertDir is a folder with the process's tls.crt and tls.key.
 	CertDir string
-	// CA is the certificate (PEM) of who has signed that.
+	// CA is the certificate (PEM) of the authority that has signed that.
 	CA []byte
 }
 

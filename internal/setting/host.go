@@ -73,8 +73,8 @@ func hostRule(setting model.Setting) (Rule, bool) {
 	return Rule{}, false
 }
 
-// OfInfraEnv is what cluster.yaml says of the InfraEnv whose machines
-// have the given architecture ("" for the cluster's own), but for their networks.
+// OfInfraEnv is what cluster.yaml says of the InfraEnv whose machines have the given architecture ("" for the cluster's
+// own), except their networks.
 func OfInfraEnv(c *spec.Cluster, arch spec.Arch) (model.Settings, error) {
 	s, set := model.Settings{}, c.Spec
 	if c.Existing() == "" { // else the file does not say it, and it is not compared

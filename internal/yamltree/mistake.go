@@ -148,7 +148,7 @@ func (m mistaken) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m.said, text) })
 }
 
-// blank finds what looks like blanks and is none in the indentation.
+// blank finds characters in the indentation that look like blanks and are not.
 func (m mistaken) blank() (Problem, bool) {
 	for _, n := range m.around() {
 		at := indentOf(m.line(n))

@@ -50,7 +50,7 @@ type Node struct {
 	Kind Kind
 	// At is where it stands: a map at its first key.
 	At Position
-	// Text of a scalar, as it is written but for quotes.
+	// Text of a scalar, as it is written except for quotes.
 	Text string
 	// Value of a scalar: bool, int64, uint64, float64 or string.
 	Value any
@@ -156,8 +156,8 @@ func listOf[T any](items []T) *Node {
 	return n
 }
 
-// Plain is the tree as encoding/json decodes it, but for whole numbers: they are int64,
-// or uint64 where that is too small.
+// Plain is the tree as encoding/json decodes it, except for whole numbers: they are int64, or uint64 where that is too
+// small.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Map:

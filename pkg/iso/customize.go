@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// Existing says what becomes of what the base already carries.
+// Existing says what is done with what the base already carries.
 type Existing uint8
 
 // The ways to treat a base that was customised before.
@@ -31,7 +31,8 @@ const (
 	Replace
 )
 
-// ErrCustomized is of a base that carries something, where nothing says what becomes of that.
+// ErrCustomized is the error for a base that carries something, if the customization does not say what is done with
+// that.
 var ErrCustomized = errors.New("the image is customised already")
 
 // Customization is what makes a base a machine's own.
@@ -47,7 +48,7 @@ type Customization struct {
 	Kargs KargEdit
 	// NoGrow makes it an error that the config does not fit into the area that the base has.
 	NoGrow bool
-	// Existing says what becomes of what the base already carries.
+	// Existing says what is done with what the base already carries.
 	Existing Existing
 }
 
@@ -71,8 +72,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries
-// something and c does not say what becomes of that, and a TooLargeError where the config does not fit.
+// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries something and c does
+// not say what is done with that, and a TooLargeError where the config does not fit.
 func (b *Base) Customize(c Customization) (image *extent.Image, result Result, err error) {
 	defer b.named(&err)
 	held, err := b.held(c.Existing)

@@ -80,8 +80,8 @@ func folders(t *testing.T, pattern string) []string {
 	return list
 }
 
-// inputOf is an archive of files. The lines before them are comments, but for "read: PATH", which
-// is the file or folder to read, "version: VERSION" and "refused: TEXT".
+// inputOf is an archive of files. The lines before them are comments, except "read: PATH", which is the file or folder
+// to read, "version: VERSION" and "refused: TEXT".
 func inputOf(t *testing.T, path string) input {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)

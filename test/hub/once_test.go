@@ -156,7 +156,7 @@ func (x *site) strangers(t testing.TB) (untouched func()) {
 				t.Errorf("%s has written to the %s of somebody else", entry.Manager, u.GetKind())
 			}
 		}
-		// The operator fills in what it likes: who else has written is seen above.
+		// The operator fills in what it likes: the check above shows which clients have written.
 		return []any{live.Object["data"], string(live.GetUID()), live.GetDeletionTimestamp()}
 	}
 	for u, kind := range made {

@@ -133,9 +133,9 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	}
 }
 
-// TestReleaseIsMade registers and deletes a cluster whose release the hub does not have, in a
-// namespace that is there: with the first role of docs/hub-role-more.yaml beside
-// docs/hub-role.yaml. Who can't see whether another cluster refers to the release leaves it.
+// TestReleaseIsMade registers and deletes a cluster whose release the hub does not have, in a namespace that is there:
+// with the first role of docs/hub-role-more.yaml beside docs/hub-role.yaml. A user who can't see whether another
+// cluster refers to the release leaves it.
 func TestReleaseIsMade(t *testing.T) {
 	server.Start(t) // skips where there is none
 	documented, wider := documentedRole(t), widerRole(t)

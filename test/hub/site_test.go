@@ -59,7 +59,7 @@ type site struct {
 
 	// Of a hub only.
 	server    *kubetest.Cluster
-	kube      *kube.Config // of who installs
+	kube      *kube.Config // of the installing user
 	client    dynamic.Interface
 	namespace string
 
@@ -75,7 +75,7 @@ type setup struct {
 	speed    float64
 	server   *kubetest.Cluster // nil: the one of all tests
 	operator hubsim.Config     // Hive, Webhooks and Trouble of it
-	// joins is what becomes of machines that are added to an installed cluster.
+	// joins is what happens to machines that are added to an installed cluster.
 	joins func(context.Context, host.Joining) error
 	// absent leaves the simulated operator out.
 	absent bool

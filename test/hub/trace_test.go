@@ -30,7 +30,7 @@ func (j *journal) take(e model.Event) {
 // actions are the keys of what was done.
 func (j *journal) actions() []string { return fixture.Actions(j.events) }
 
-// kinds are the kinds of the actions that were done, but for particular ones.
+// kinds are the kinds of the actions that were done, except particular ones.
 func (j *journal) kinds(cluster *spec.Cluster) []string { return fixture.Kinds(j.events, cluster) }
 
 // story is what a run reported, for a test that failed.

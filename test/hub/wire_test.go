@@ -24,7 +24,7 @@ type wire struct {
 	strike func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool)
 
 	mu      sync.Mutex
-	written map[string]int // path of an object → how many writes to it were carried out, but for those that only touch
+	written map[string]int // path of an object → how many writes to it were carried out, except those that only touch
 	touched map[string]int // the same of those that only have the service look again
 }
 

@@ -14,10 +14,9 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// TestWrites counts what an install of five hosts costs: no object is written more
-// than twice, and beside what begins the watches hardly anything is asked. A service
-// that stands still for half a minute of its own time is touched, which a busy machine
-// is enough for, and is no write of what is installed; it hardly ever comes to it.
+// TestWrites counts what an install of five hosts costs: no object is written more than twice, and beside what begins
+// the watches hardly anything is asked. A service that stands still for half a minute of its own time is touched. A
+// busy machine is enough for that, and a touch does not count as a write; it hardly ever happens.
 func TestWrites(t *testing.T) {
 	for _, b := range []backend{onHub(), bare()} {
 		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestDocumentedRole(t *testing.T) {
 	user.oai(t, 0, "logs", "allowed", "-n", namespace)
 	user.oai(t, 0, "delete", "cluster", "allowed", "-n", namespace, "--yes")
 
-	// Outside of it, what is missing is named, and who is to be asked for what.
+	// Outside of it, the error names what is missing, and which right has to be granted.
 	got := user.oai(t, 4, "get", "clusters")
 	for _, want := range []string{"may not list clusterdeployments.hive.openshift.io", "give --namespace"} {
 		if !strings.Contains(got.errors, want) {

@@ -91,7 +91,8 @@ func fromEnvironment() (given, error) {
 	return g, nil
 }
 
-// answers reports whether the service is there, is one, and takes who asks. Nothing is made before that is known.
+// answers reports whether the service is there, is an assisted-service, and accepts the user. Nothing is made before
+// that is known.
 func (g given) answers(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, answerWithin)
 	defer stop()

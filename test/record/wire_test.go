@@ -62,7 +62,7 @@ func (x *traffic) note(r *recording) {
 		count int
 		lines []string
 	}
-	alike := map[string][]sequence{} // the writes to each of the objects that have one name but for its random part
+	alike := map[string][]sequence{} // the writes to each of the objects that have one name except for its random part
 	for object, list := range writes {
 		object = x.ids.tidy(object)
 		var lines []string

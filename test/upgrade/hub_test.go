@@ -228,7 +228,7 @@ func (h *apiServer) make(t *testing.T, object *unstructured.Unstructured) string
 	return string(made.GetUID())
 }
 
-// owners are who has written which fields of an object, without when.
+// owners are the field managers of the fields of an object, without times.
 func owners(object *unstructured.Unstructured) map[string]string {
 	fields := map[string]string{}
 	for _, entry := range object.GetManagedFields() {

@@ -41,7 +41,7 @@ func takesClusterName(command *cobra.Command) bool {
 	})
 }
 
-// otherWords are what people who come from other programs type for a command.
+// otherWords are words for a command that users of other programs type.
 //
 //go:embed otherwords.txt
 var otherWords string

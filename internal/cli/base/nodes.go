@@ -102,7 +102,7 @@ func selfContained(from string, data []byte) error {
 
 const largestKubeconfig = 4 << 20
 
-// Approval is who approves the requests of kubelets for certificates.
+// Approval says which approver approves the requests of kubelets for certificates.
 type Approval struct {
 	Mode  string
 	Allow []string

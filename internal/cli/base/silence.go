@@ -20,7 +20,7 @@ type Silence struct {
 }
 
 // silence notices that a server leaves requests unanswered. That an answer is an error, or that none can come, is
-// reported elsewhere: requests that are tried again in vain are one silence.
+// reported elsewhere: requests that are tried again without an answer are one silence.
 type silence struct {
 	server string
 	after  time.Duration

@@ -192,7 +192,7 @@ func (l *live) Next() string {
 	return source.Next()
 }
 
-// RoundTrip sends a request, to who the present certificates trust.
+// RoundTrip sends a request to a server that the present certificates trust.
 func (l *live) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, client := l.now()
 	return client.Transport.RoundTrip(r)

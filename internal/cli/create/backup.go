@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// backupFile is the name of the file in which is written down who has said that there is a backup.
+// backupFile is the name of the file that records which user has said that there is a backup.
 const backupFile = "etcd-backups.jsonl"
 
 // backupFor is how long a backup counts after the user has confirmed it.

@@ -202,7 +202,7 @@ type subject struct {
 	seen bool
 }
 
-// saw takes what a look came to. That there is none is an error only of the first.
+// saw takes the result of a look. An object that is not there is an error only at the first look.
 func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	switch {
 	case err == nil:

@@ -119,7 +119,7 @@ func TestHostsOfBefore(t *testing.T) {
 	}
 }
 
-// TestChecksAreNoTrouble while the service comes to them for the first time.
+// TestChecksAreNoTrouble while the service evaluates them for the first time.
 func TestChecksAreNoTrouble(t *testing.T) {
 	for want, e := range map[string]model.Event{
 		"the service checks the cluster": {Type: model.EventRun, State: "Blocked", Severity: model.SeverityInfo, Message: "not ready"},

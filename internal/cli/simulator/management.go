@@ -100,7 +100,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 	starter.fail = stop
 	err = o.around(running, starter, trouble, cluster)
 	if broken := context.Cause(running); broken != nil {
-		err = broken // and what came of that
+		err = broken // and the error that followed from it
 	}
 	stop(nil)
 	starter.running.Wait()

@@ -135,7 +135,7 @@ func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File,
 		_ = remove(c.path(from.key, ".lock")) // while it is locked, so that no process uses it by mistake; one that stays does no harm
 		mine.Close()
 	}()
-	// Who held the lock may have brought it.
+	// The previous holder of the lock may have fetched it.
 	if file, err := c.hold(from.digest); file != nil || err != nil {
 		return file, err
 	}

@@ -249,7 +249,7 @@ type Entry struct {
 
 // Report is all that was found in one config.
 type Report struct {
-	// Name is how the config was called by who gave it, likely a file.
+	// Name is the caller's name of the config, likely a file.
 	Name string
 	// Version is the specification that the config says it follows.
 	Version string

@@ -45,8 +45,7 @@ func (r *reader) check(s *State) {
 	}
 }
 
-// key is what only one interface of a document may have: its name, but for a switch
-// of Open vSwitch, which is no device.
+// key is what only one interface of a document may have: its name, except for a switch of Open vSwitch, which is no device.
 func (i *iface) key() string {
 	if i.kind.device() {
 		return i.name

@@ -230,7 +230,7 @@ func (s *Server) writeMetrics(w http.ResponseWriter) {
 		s.writeHostMetrics(&out)
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = io.WriteString(w, out.String()) // who left needs no metrics
+	_, _ = io.WriteString(w, out.String()) // a client that has left needs no metrics
 }
 
 func (s *Server) writeHostMetrics(out io.Writer) {

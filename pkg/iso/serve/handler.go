@@ -163,7 +163,7 @@ func (a *answer) moveDeadline() {
 	}
 }
 
-// refuse answers with a status, and ends the connection of who sent a body.
+// refuse answers with a status, and ends the connection of a client that sent a body.
 func (a *answer) refuse(status int) {
 	h := a.w.Header()
 	if status == http.StatusMethodNotAllowed {
@@ -255,8 +255,8 @@ func (s *Server) lookup(p string) (*entry, *file) {
 	return s.pick(e, r.kind)
 }
 
-// lookupMAC finds the script of the host with a MAC address. MAC addresses can
-// be guessed: a client that asks for many in vain is not answered for a while.
+// lookupMAC finds the script of the host with a MAC address. MAC addresses can be guessed: a client that asks for many
+// unknown ones is not answered for a while.
 func (s *Server) lookupMAC(client netip.Addr, query url.Values) (*entry, *file) {
 	now := s.clock.Now()
 	if s.misses.tooMany(client, now) {

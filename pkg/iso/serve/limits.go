@@ -112,14 +112,14 @@ func (c *connections) counts() connectionCounts {
 	return counts
 }
 
-// How many MAC addresses a client may ask for in vain, in how long, and how many clients are counted separately.
+// How many unknown MAC addresses a client may ask for, in how long, and how many clients are counted separately.
 const (
 	missesAllowed = 30
 	missesWithin  = time.Minute
 	missesClients = 1024
 )
 
-// misses counts in vain tries by client, in bounded memory.
+// misses counts failed tries by client, in bounded memory.
 type misses struct {
 	mu       sync.Mutex
 	byClient map[netip.Prefix]miss

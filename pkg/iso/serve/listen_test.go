@@ -143,7 +143,7 @@ func TestHTTPS(t *testing.T) {
 	if got, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(got, content[1000:65536]) {
 		t.Errorf("%d bytes: %v", len(got), err)
 	}
-	// Who speaks no TLS is not answered, and does no harm.
+	// A client without TLS is not answered, and does no harm.
 	if resp, err := client(t).Get(r.url + "/metrics"); err == nil {
 		resp.Body.Close()
 		if resp.StatusCode == 200 {

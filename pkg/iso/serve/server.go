@@ -1,5 +1,5 @@
-// Package serve is the media server: it hands every machine its own image over
-// HTTP or HTTPS, and knows who has fetched what, and how far.
+// Package serve is the media server: it hands every machine its own image over HTTP or HTTPS, and knows what each
+// machine has fetched, and how far.
 //
 //	/i/ID.iso                     a host's ISO
 //	/n/ID/kernel, initrd, rootfs  a host's netboot files
@@ -209,8 +209,7 @@ func (s *Server) Prepare(ctx context.Context, host string) error {
 	return nil
 }
 
-// Withdraw ends what is served to a host, but for transfers under way. What was
-// fetched stays known.
+// Withdraw ends what is served to a host, except transfers under way. What was fetched stays known.
 func (s *Server) Withdraw(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

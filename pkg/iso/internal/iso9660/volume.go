@@ -73,7 +73,7 @@ func (v *Volume) readDescriptors() (catalog int64, err error) {
 	return 0, fmt.Errorf("the volume descriptors do not end within %d sectors", maxDescriptors)
 }
 
-// CheckStart is what Read says of an image with such a beginning, where it is none.
+// CheckStart is the error of Read for an image with such a beginning, if it is no image.
 func CheckStart(start []byte) error {
 	v := &Volume{r: bytes.NewReader(start), Size: int64(len(start))}
 	_, err := v.descriptorAt(systemArea)

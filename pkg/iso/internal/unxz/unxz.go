@@ -5,8 +5,8 @@
 // decoder that believes it allocates as much for a few bytes of content. The index at the stream's end says how large
 // every block really is, and no block can reach back further than its own start: so the dictionary is cut to that.
 //
-// The format is that of https://tukaani.org/xz/xz-file-format.txt. Checksums of the content are
-// not compared: who calls compares a digest of the result or parses it.
+// The format is that of https://tukaani.org/xz/xz-file-format.txt. Checksums of the content are not compared: the
+// caller compares a digest of the result or parses it.
 package unxz
 
 import (
