@@ -27,7 +27,7 @@ type wall struct {
 	onlyIn []string
 	// never are the packages that may not.
 	never []string
-	// except are imports that the wall lets through, whoever makes them.
+	// except are imports that the wall lets through, from any package.
 	except []string
 	// tests says that the wall holds for test files too.
 	tests bool
@@ -35,7 +35,7 @@ type wall struct {
 	breach [2]string
 }
 
-// stops says whether a package may not import another.
+// stops reports whether a package may not import another.
 func (w wall) stops(pkg, imported string) bool {
 	imported = strings.TrimPrefix(imported, module+"/")
 	if !withinAny(w.imports, imported) || withinAny(w.except, imported) {
@@ -318,8 +318,9 @@ func TestLibraryStaysLight(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreJudgedAlone holds the judge of certificate requests to the standard library without HTTP, through all
-// that it imports in turn. The vocabulary comes with cluster.yaml and its reader, of which the judge calls nothing.
+// TestCertificatesAreJudgedAlone checks that the judge of certificate requests needs only the standard library without
+// HTTP, through all that it imports in turn. The vocabulary comes with cluster.yaml and its reader, but the judge calls
+// nothing of the reader.
 func TestCertificatesAreJudgedAlone(t *testing.T) {
 	known := map[string]bool{module + "/pkg/install/internal/csr": true}
 	for _, imported := range dependencies(t, "../pkg/install/model") {
@@ -333,11 +334,10 @@ func TestCertificatesAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// TestStartsLight holds the program to what its start-up time allows. The typed clients of
-// Kubernetes' own kinds are what requests are approved by, and controller-runtime with Cluster API's
-// utilities what the providers are made of. What those offer besides stays out: the libraries
-// of an API server and of kubectl, tracing, gRPC, CEL, what clusterctl does, and what tests are run by.
-// README's first command builds nothing of Cluster API.
+// TestStartsLight limits what the program imports, for a fast start. Requests are approved by the typed clients of
+// Kubernetes' own kinds, and the providers are made of controller-runtime with Cluster API's utilities. What else those
+// offer stays out: the libraries of an API server and of kubectl, tracing, gRPC, CEL, what clusterctl does, and what
+// tests are run by. README's first command builds nothing of Cluster API.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
 		"k8s.io/apiserver/...", "k8s.io/kubernetes/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...", "k8s.io/component-base/...", "go.opentelemetry.io/...", "google.golang.org/grpc/...", "google.golang.org/genproto/...", "github.com/google/cel-go/...",
@@ -419,8 +419,8 @@ func TestTrialCompiles(t *testing.T) {
 	}
 }
 
-// TestDecisionsReadDownwards: no file of the decisions uses what stands in another that, by
-// whatever way round, uses what stands in it.
+// TestDecisionsReadDownwards: no file of the decisions uses a name of another file that uses, directly or through
+// others, a name of the first.
 func TestDecisionsReadDownwards(t *testing.T) {
 	uses := filesUsed(t, "../pkg/install/internal/decide")
 	if len(uses["decide.go"]) < 10 {

@@ -226,8 +226,7 @@ func embeds(doc *ast.CommentGroup) bool {
 	return slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
 }
 
-// writes are the variables that a file assigns to, in part or as a whole, or
-// whose address it takes.
+// writes are the variables that a file assigns to, in part or as a whole, or takes the address of.
 func writes(file *ast.File) []*ast.Ident {
 	var found []*ast.Ident
 	note := func(e ast.Expr) {

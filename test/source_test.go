@@ -16,7 +16,7 @@ import (
 // module is the import path that everything here starts with.
 const module = "github.com/oaictl/oaictl"
 
-// source is one Go file of the module, whatever platform it is for.
+// source is one Go file of the module, for any platform.
 type source struct {
 	path    string // from the module's root: "pkg/install/run.go"
 	pkg     string // folder, from the module's root: "pkg/install"

@@ -220,7 +220,7 @@ func TestNeutralStates(t *testing.T) {
 			string(model.ClusterFailed), string(model.ClusterCancelled), string(model.ClusterAddingHosts),
 		},
 		catalogue.SubjectHost: {
-			// Absent is said of hosts that have no status at all.
+			// Absent is for hosts that have no status at all.
 			string(model.HostUnbound), string(model.HostBinding), string(model.HostDiscovering),
 			string(model.HostDisconnected), string(model.HostBlocked), string(model.HostReady),
 			string(model.HostPreparing), string(model.HostInstalling), string(model.HostNeedsUser),

@@ -68,19 +68,17 @@ type Ref struct {
 	ID      string  `json:"id"`
 }
 
-// AnyBlocking is the ID of a Ref that stands for every blocking validation of
-// its subject.
+// AnyBlocking is the ID of a Ref that means every blocking validation of its subject.
 const AnyBlocking = "*"
 
 // String is the form that Find understands, "host/connected".
 func (r Ref) String() string { return string(r.Subject) + "/" + r.ID }
 
-// CategoryKubeAPI is the category of what a hub says of the objects themselves.
-// It is none of validations_info.
+// CategoryKubeAPI is the category of what a hub reports about the objects themselves. It is not a category of
+// validations_info.
 const CategoryKubeAPI = "kube-api"
 
-// SpecSynced is the check that stands for the condition SpecSynced of an
-// AgentClusterInstall and of an Agent.
+// SpecSynced is the check that represents the condition SpecSynced of an AgentClusterInstall and of an Agent.
 const SpecSynced = "spec-synced"
 
 // ValidationEntry explains a validation: an entry of validations_info.
@@ -106,17 +104,16 @@ type ValidationEntry struct {
 // discovery image of an InfraEnv.
 type StateEntry struct {
 	Entry
-	// Neutral is the word for it that does not depend on the backend, such as
-	// "Blocked". A cluster that has not been evaluated yet (empty
-	// validations_info) is a Draft whatever its status says.
+	// Neutral is the word for it that does not depend on the backend, such as "Blocked". A cluster that has not been
+	// evaluated yet (empty validations_info) is a Draft in any status.
 	Neutral string `json:"neutral"`
-	// Terminal says that nothing follows unless somebody asks for it.
+	// Terminal says that nothing follows unless a user asks for it.
 	Terminal bool `json:"terminal"`
 	// NeedsUser says that a person has to act at a machine for it to go on.
 	NeedsUser bool `json:"needsUser"`
 }
 
-// Own says whether it is a state as oaictl shows it, and not a status of the service.
+// Own reports whether it is a state as oaictl shows it, and not a status of the service.
 func (s StateEntry) Own() bool { return s.Name == s.Neutral }
 
 // StageEntry explains a stage: of a host's installation (subject host) or of
@@ -160,6 +157,6 @@ type EventEntry struct {
 	// Severity is the one that it usually has. Some events (a host's status
 	// change) carry another one, by what they report.
 	Severity Severity `json:"severity"`
-	// Watch is what it means for somebody who watches an installation.
+	// Watch is what it means for a user who watches an installation.
 	Watch model.Advice `json:"watch"`
 }

@@ -86,7 +86,7 @@ func (f *fields) event(ref Ref) explained {
 type fields struct {
 	part  part
 	node  *yamltree.Node
-	words *strings.Replacer // what stands for the placeholders of a text
+	words *strings.Replacer // what replaces the placeholders of a text
 	read  []string
 	wrong []error
 }
@@ -105,7 +105,7 @@ func (f *fields) complain(at yamltree.Position, format string, args ...any) {
 	f.wrong = append(f.wrong, f.part.wrong(at, fmt.Sprintf(format, args...)))
 }
 
-// done says what is wrong, fields that nobody has asked for included.
+// done reports what is wrong, including fields that were never read.
 func (f *fields) done() error {
 	for _, e := range f.node.Entries {
 		if !slices.Contains(f.read, e.Key) {
@@ -163,7 +163,7 @@ func (f *fields) flag(key string) bool {
 	return value != nil && value.Value == true
 }
 
-// count is a number from 1, which it is where nothing is said.
+// count is a number from 1; it is 1 if the key is not there.
 func (f *fields) count(key string) int {
 	value := f.value(key, yamltree.Int)
 	if value == nil {

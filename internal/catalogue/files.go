@@ -19,8 +19,7 @@ import (
 //go:embed validations states stages events operators paths.yaml
 var texts embed.FS
 
-// part is one key of a file, and what stands below it, which is read when somebody
-// asks for it.
+// part is one key of a file with the content below it, which is read on demand.
 type part struct {
 	file  string
 	line  int // where it begins, from 1
@@ -99,7 +98,7 @@ func partsIn(files fs.FS, folder string) ([]part, error) {
 	return all, nil
 }
 
-// record is an entry that is read when somebody asks for it.
+// record is an entry that is read on demand.
 type record struct {
 	ref  Ref
 	read func() (explained, error)

@@ -20,9 +20,8 @@ var placeholders = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{((?:[a-z]+\s)+)NAME\b([^}]*)\}`)
 })
 
-// Fill puts names into the commands of a piece of advice, such as an entry's Remedy,
-// so that they can be typed as they stand. Of several hosts that are to be looked at
-// the first is named.
+// Fill puts names into the commands of a piece of advice, such as an entry's Remedy, so that they can be typed as they
+// stand. If there are several hosts to check, the first is named.
 func Fill(text model.Advice, names Names) model.Advice {
 	return model.Advice(placeholders().ReplaceAllStringFunc(string(text), func(marked string) string {
 		parts := placeholders().FindStringSubmatch(marked)

@@ -2,12 +2,9 @@
 // validation of hosts and clusters, every status, install stage, finalizing
 // stage and event that it is known to send; and every state that oaictl shows.
 //
-// The names are the service's own (its REST API, as of August 2026), but for
-// the states that oaictl shows. The texts
-// are written for the person who has to do something about it. They stand in
-// the YAML files of this folder, which README.md describes, and are embedded.
-// The files are indexed at the first look-up, and an entry is read when it is
-// asked for.
+// The names are the service's own (its REST API, as of August 2026), except for the states that oaictl shows. The texts are
+// written for the person who has to do something about it. They stand in the YAML files of this folder, which README.md
+// describes, and are embedded. The files are indexed at the first look-up, and an entry is read when it is asked for.
 package catalogue
 
 import (
@@ -45,11 +42,9 @@ func of(kind Kind) *index {
 	return &index{}
 }
 
-// Find returns the entries of that kind and name, the host's before the
-// cluster's: some ids, statuses and stages belong to both. The name may be
-// qualified ("cluster/insufficient"), and is found whatever its case and
-// whether its words are joined by blanks, dashes or underscores. Those with
-// exactly that name come first.
+// Find returns the entries of that kind and name, the host's before the cluster's: some ids, statuses and stages belong
+// to both. The name may be qualified ("cluster/insufficient"), and is found in any case, with its words joined by
+// blanks, dashes or underscores. Those with exactly that name come first.
 func Find(kind Kind, name string) []Entry {
 	subject, rest, qualified := strings.Cut(name, "/")
 	if !qualified {

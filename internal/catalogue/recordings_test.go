@@ -38,8 +38,7 @@ type sightings struct {
 	seen map[string]int
 }
 
-// file reads all JSON objects and lists that a file holds, whatever stands
-// between them.
+// file reads all JSON objects and lists that a file holds, with any text between them.
 func (s *sightings) file(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

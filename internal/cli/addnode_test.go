@@ -50,8 +50,7 @@ func growing(states ...model.HostState) []*model.Observed {
 	return out
 }
 
-// forgotten is an installed cluster with all its hosts, of which the service has
-// lost the record of one.
+// forgotten is an installed cluster with all its hosts. The service has lost the record of one of them.
 func forgotten(name string) []*model.Observed {
 	looks := growing(model.HostAdded)
 	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h model.Host) bool { return h.Hostname == name })

@@ -36,7 +36,7 @@ func TestRelativeKubeconfig(t *testing.T) {
 	}
 }
 
-// TestNoKubeconfig: what is given for a kubeconfig and is none is said to be none, and by whom.
+// TestNoKubeconfig: a file that is given as a kubeconfig and is none is reported, with the flag that names it.
 func TestNoKubeconfig(t *testing.T) {
 	here(t)
 	service := lab()

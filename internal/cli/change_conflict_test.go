@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A verb that comes at the wrong time is told the cluster's state and what
-// suits it, with the cluster's name and without the service's inner words.
+// The error for a verb that comes at the wrong time has the cluster's state and what may be done in it, with the
+// cluster's name and without the service's inner words.
 func TestOutOfTurnOverTheWire(t *testing.T) {
 	service := newLive(t)
 	service.post(t, "clusters", map[string]any{"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20", "cpu_architecture": "x86_64"})

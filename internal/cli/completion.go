@@ -155,7 +155,7 @@ const namesWithin = 2 * time.Second
 
 type candidate struct {
 	name, id string
-	note     string // what tells it from others: its state
+	note     string // what distinguishes it from others: its state
 }
 
 // naming lists things of one kind. What it read before it failed is better than nothing.
@@ -247,7 +247,7 @@ func machineNames(ctx context.Context, service *install.Client) []candidate {
 	})
 }
 
-// argument completes the one name that a command takes, unless -f stands for it.
+// argument completes the one name that a command takes, unless -f is given instead.
 func argument(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 || command.Flags().Changed("file") {
@@ -279,7 +279,7 @@ func flagValue(a *base.App, list naming) cobra.CompletionFunc {
 	}
 }
 
-// offer is silent about whatever fails: a TAB is no command.
+// offer reports no error: a TAB is no command.
 func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
 	if err := a.Prepare(command); err != nil {
 		return nil
@@ -297,8 +297,8 @@ func offer(a *base.App, command *cobra.Command, list naming, begun string) []str
 	return choices(list(ctx, install.New(service)), begun)
 }
 
-// choices are names or, where a name is missing, not alone or not for a shell, ids; and
-// ids as well for who has begun one.
+// choices are names or, where a name is missing, not unique or not usable in a shell, ids; and ids as well if the user
+// has begun to type one.
 func choices(all []candidate, begun string) []string {
 	times := map[string]int{}
 	for _, c := range all {
@@ -321,7 +321,7 @@ func choices(all []candidate, begun string) []string {
 	return out
 }
 
-// typeable says whether a shell takes a name as one word, and as nothing else.
+// typeable reports whether a shell takes a name as one word, and as nothing else.
 func typeable(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:", r)

@@ -41,8 +41,7 @@ func TestTokenFiles(t *testing.T) {
 	}
 }
 
-// --insecure is about a lab's service. The server that exchanges tokens is verified
-// whatever is given.
+// --insecure is about a lab's service. The server that exchanges tokens is always verified.
 func TestInsecureIsNotForTheTokenService(t *testing.T) {
 	asked := false
 	sso := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,7 +64,7 @@ func TestInsecureIsNotForTheTokenService(t *testing.T) {
 	}
 }
 
-// A token over a network without encryption is told of, once.
+// A token over a network without encryption is reported, once.
 func TestPlainTokens(t *testing.T) {
 	for _, tt := range []struct {
 		url, sso string

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestNothingIsSaidOfWhatWasNotSeen where the service let nobody look.
+// TestNothingIsSaidOfWhatWasNotSeen where the service did not let the user look.
 func TestNothingIsSaidOfWhatWasNotSeen(t *testing.T) {
 	here(t)
 	service := lab()

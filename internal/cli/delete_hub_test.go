@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// onAHub is a hub, whose InfraEnvs go with their cluster.
+// onAHub is a hub, which deletes InfraEnvs with their cluster.
 func onAHub() *fake {
 	service := lab()
 	service.refuses = map[string]error{
@@ -52,7 +52,7 @@ func TestDeleteOnAHub(t *testing.T) {
 	}
 }
 
-// What becomes of a node that runs is said before anybody is asked.
+// What becomes of a node that runs is printed before the user is asked.
 func TestDeleteHostThatRuns(t *testing.T) {
 	tests := []struct {
 		line  string
@@ -101,7 +101,7 @@ func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	}
 }
 
-// leaving is a hub on which deletions were broken off.
+// leaving is a hub with interrupted deletions.
 type leaving struct {
 	*fake
 	left     map[string]model.ClusterRef // by what a person calls it
@@ -167,7 +167,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 	}
 }
 
-// Nobody is asked whether to do what a hub cannot.
+// The user is not asked whether to do what a hub cannot.
 func TestCancelOnAHub(t *testing.T) {
 	for _, verb := range []string{"cancel", "reset"} {
 		service := lab()

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// bmcYAML has the host of clusterYAML boot through a BMC.
+// bmcYAML makes the host of clusterYAML boot through a BMC.
 const bmcYAML = clusterYAML + `    bmc: {address: "http://192.0.2.11", credentials: {username: root, password: {file: bmc-password}}}
 `
 
@@ -37,8 +37,8 @@ func booted(t *testing.T) string {
 	return "http://127.0.0.1:1" // where nothing listens
 }
 
-// TestDeleteEjectsFirst holds that a cluster is kept as long as its images are
-// in drives that nobody can reach, unless it is deleted by its name.
+// TestDeleteEjectsFirst checks that a cluster is kept as long as its images are in drives that cannot be reached,
+// unless it is deleted by its name.
 func TestDeleteEjectsFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		arguments []string
@@ -94,8 +94,7 @@ func TestDeleteEjectsFirst(t *testing.T) {
 	}
 }
 
-// TestEjectOfGoneAsks touches no BMC for a cluster that is gone before somebody
-// has said yes.
+// TestEjectOfGoneAsks touches no BMC for a cluster that is gone before the user has said yes.
 func TestEjectOfGoneAsks(t *testing.T) {
 	proxy := booted(t)
 	service := lab()
@@ -137,8 +136,7 @@ func TestNothingToEndEjects(t *testing.T) {
 	}
 }
 
-// TestAfterCancel: a cluster that was still being prepared is ready again, which
-// nobody can reset.
+// TestAfterCancel: a cluster that was still being prepared is ready again, and cannot be reset.
 func TestAfterCancel(t *testing.T) {
 	for status, next := range map[string]string{
 		"preparing-for-installation": "Next: to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster lab\n",

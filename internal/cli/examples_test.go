@@ -122,8 +122,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	}
 }
 
-// runsAlone says whether an example ends by itself, and needs nothing but what is
-// in the folder and the fake service.
+// runsAlone reports whether an example ends by itself, and needs nothing but what is in the folder and the fake
+// service.
 func runsAlone(command *cobra.Command, text string) bool {
 	path := command.CommandPath()
 	return command.Parent().Name() != "simulator" && command.Parent().Name() != "agent" && path != "oaictl iso serve" && path != "oaictl create images" &&

@@ -257,7 +257,7 @@ func (f *fake) DownloadManifest(_ context.Context, _, folder, name string, out i
 
 func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 
-// lab is a service with one cluster of ours, one of somebody else's, and hosts.
+// lab is a service with one cluster of ours, one of another owner, and hosts.
 func lab() *fake {
 	ref := model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "insufficient", Created: noon().Add(-time.Hour), Owned: true, Hosts: 2}
 	check := model.Validation{ID: "ntp-synced", Category: "network", Status: "failure", Message: "Host couldn't synchronize with any NTP server"}
@@ -296,7 +296,7 @@ func lab() *fake {
 	}
 }
 
-// frozen is a clock that stands, and whose sleeps pass at once.
+// frozen is a clock that stands still, and on which sleeps return at once.
 type frozen struct {
 	mu  sync.Mutex
 	now time.Time

@@ -163,7 +163,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestWordsThatPeopleType: what people type who know other programs leads on.
+// TestWordsThatPeopleType: a user who types the words of other programs is led to ours.
 func TestWordsThatPeopleType(t *testing.T) {
 	here(t)
 	for line, words := range map[string][]string{
@@ -217,7 +217,7 @@ func TestWhyNamesTheFile(t *testing.T) {
 	}
 }
 
-// TestDeleteOfRunningInstall: with --yes nothing is said to have ended before the service has agreed.
+// TestDeleteOfRunningInstall: with --yes it is not printed that anything has ended before the service has agreed.
 func TestDeleteOfRunningInstall(t *testing.T) {
 	service := lab()
 	service.clusters[0].Status, service.clusters[0].State = "installing", model.ClusterInstalling

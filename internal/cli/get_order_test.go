@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 )
 
-// TestHostsAreInOrder of their names, whatever the service's order, cluster by cluster.
+// TestHostsAreInOrder of their names, in any order of the service, cluster by cluster.
 func TestHostsAreInOrder(t *testing.T) {
 	items := []document.Host{
 		{ID: "5", Name: "a", ClusterID: "two"}, {ID: "3", Name: "cp-1", ClusterID: "one"}, {ID: "2", Name: "cp-0", ClusterID: "one"},

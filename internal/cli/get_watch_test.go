@@ -16,8 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// following is a service that changes from look to look, and somebody who stops
-// watching after the last.
+// following is a service that changes from look to look, and a user who stops watching after the last.
 type following struct {
 	*fake
 	steps []func(*fake) error
@@ -204,8 +203,7 @@ func again(f *fake) error {
 	return nil
 }
 
-// A watch of what was named goes on once that is gone, and tells of what comes under
-// its name later.
+// A watch of a named object goes on once that is gone, and reports the object that gets its name later.
 func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
 	here(t)
 	if err := os.WriteFile("lab.yaml", []byte(installConfig), 0o600); err != nil {
@@ -229,7 +227,7 @@ func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
 	}
 }
 
-// Another cluster of the same name is not in the way of the one that is watched.
+// Another cluster of the same name does not disturb the watch of the first.
 func TestWatchFollowsByID(t *testing.T) {
 	steps := []func(*fake) error{asIs, func(f *fake) error {
 		twin := f.clusters[0]
@@ -306,7 +304,7 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 	}
 }
 
-// telling is a service that says itself what changes.
+// telling is a service that reports its changes itself.
 type telling struct {
 	*following
 	followed int
@@ -314,8 +312,7 @@ type telling struct {
 
 func (s *telling) Follow() { s.followed++ }
 
-// TestWatchLetsTheServiceTell has a service that can tell of changes do so where a
-// list is watched, and nowhere else.
+// TestWatchLetsTheServiceTell makes a service report its changes where a list is watched, and nowhere else.
 func TestWatchLetsTheServiceTell(t *testing.T) {
 	for arguments, want := range map[string]int{"get clusters": 0, "get clusters -w": 1, "get hosts lab -w": 1, "get infraenvs": 0} {
 		ctx, stop := context.WithCancelCause(t.Context())
@@ -341,7 +338,7 @@ func TestWatchTellsOfLossesOnce(t *testing.T) {
 	}
 }
 
-// A host of the file that registers has come: nobody deleted what stood for it.
+// A host of the file that registers has come: the placeholder for it was not deleted.
 func TestWatchOfAHostThatComes(t *testing.T) {
 	here(t)
 	if err := os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600); err != nil {

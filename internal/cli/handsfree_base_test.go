@@ -44,7 +44,7 @@ func TestBaseThatIsNone(t *testing.T) {
 	}
 }
 
-// TestBaseThatCarriesSomething is told of once, by name, unless the service made it.
+// TestBaseThatCarriesSomething is reported once, by name, unless the service made it.
 func TestBaseThatCarriesSomething(t *testing.T) {
 	service, file := registered(t)
 	own := strings.Replace(exampleConfig, `"storage"`, `"systemd":{"units":[{"name":"agent.service","enabled":true,"contents":"[Unit]"}]},"storage"`, 1)

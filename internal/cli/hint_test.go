@@ -135,8 +135,7 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 	}
 }
 
-// TestSimulatedHintsNeedNoService holds what is said after --simulate to
-// commands that can work.
+// TestSimulatedHintsNeedNoService checks that the hints after --simulate name only commands that can work.
 func TestSimulatedHintsNeedNoService(t *testing.T) {
 	here(t)
 	service := lab()

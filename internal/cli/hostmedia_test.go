@@ -108,7 +108,7 @@ func TestCreateImages(t *testing.T) {
 	}
 }
 
-// TestCreateImagesOfASingleNode makes none of its workers, which cannot boot yet.
+// TestCreateImagesOfASingleNode makes none for its workers, since these cannot boot yet.
 func TestCreateImagesOfASingleNode(t *testing.T) {
 	text, err := os.ReadFile("../../examples/sno/cluster.yaml")
 	if err != nil {
@@ -167,8 +167,8 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
 	}
-	// Not only the MAC addresses: who has them gets one address in the initrd, and
-	// the same in the live system.
+	// Not only the MAC addresses are compared: a host with the same MAC address gets one address in the initrd, and the
+	// same in the live system.
 	elsewhere := strings.Replace(there, "192.168.127.10/24", "192.168.127.77/24", 1)
 	if err := os.WriteFile("address.yaml", []byte(elsewhere), 0o600); err != nil || elsewhere == there {
 		t.Fatal("the example has other addresses now", err)
@@ -188,7 +188,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 // alone, fetches it once as long as the InfraEnv stays as it is, and removes it with the
 // cluster.
 func TestCachedImages(t *testing.T) {
-	service, file := registered(t) // by go run, whose cache is the machine's
+	service, file := registered(t) // by go run, with the cache of this machine
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	var fetched atomic.Int32
@@ -230,7 +230,7 @@ func TestCachedImages(t *testing.T) {
 	if list := kept(); len(list) > 0 {
 		t.Errorf("the images of a cluster that is deleted: %v", list)
 	}
-	// The same where somebody else has deleted it.
+	// The same where another client has deleted it.
 	if err := errors.Join(os.RemoveAll(filepath.Join(cache, "oaictl")), os.CopyFS(cache, os.DirFS(before))); err != nil || len(kept()) != 1 {
 		t.Fatal(kept(), err)
 	}
@@ -239,8 +239,8 @@ func TestCachedImages(t *testing.T) {
 	}
 }
 
-// minimalStatic is the static example with minimal images, where the service leaves
-// the networks out of the Ignition that nobody asks for by its image's type.
+// minimalStatic is the static example with minimal images: the service leaves the networks out of the Ignition unless
+// it is asked for with the type of the image.
 func minimalStatic(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(staticExample)
@@ -311,7 +311,7 @@ func serving(t *testing.T, service live, arguments ...string) (items []document.
 	return servingAt(t, clock.Real(), io.Discard, service, arguments...)
 }
 
-// servingAt is serving with a clock, and somebody who reads along what is told.
+// servingAt is serving with a clock, and a reader of what is reported.
 func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, arguments ...string) (items []document.Media, stop func() outcome) {
 	t.Helper()
 	out := &printedOnce{full: make(chan string, 1)}
@@ -350,8 +350,8 @@ func httpGet(t *testing.T, url string) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// TestBootURL gives a host's script to who knows the URL for DHCP, and not to who only
-// knows a MAC address.
+// TestBootURL gives a host's script to a client that knows the URL for DHCP, and not to one that only knows a MAC
+// address.
 func TestBootURL(t *testing.T) {
 	service, file := registered(t)
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "-v")

@@ -90,7 +90,7 @@ func TestKubeconfigScripts(t *testing.T) {
 
 type agedKey struct{}
 
-// agedService stands before a service, and has another kubeconfig where it is told one.
+// agedService is a proxy before a service, and serves another kubeconfig if one is set.
 type agedService struct {
 	to   string
 	made []byte

@@ -158,7 +158,7 @@ func TestRefreshByID(t *testing.T) {
 	}
 }
 
-// TestMergeWaitsForALock that kubectl holds, and says what to do where nobody lets go of it.
+// TestMergeWaitsForALock that kubectl holds, and says what to do if it is not released.
 func TestMergeWaitsForALock(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "lab.kubeconfig", labKubeconfig(t, noon().AddDate(10, 0, 0)))

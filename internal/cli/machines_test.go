@@ -92,7 +92,8 @@ No host has come for it.
 	}
 }
 
-// TestWhyMachineSaysThingsOnce: what a condition repeats of the host, with what to do, is no thing in the way of its own.
+// TestWhyMachineSaysThingsOnce: a condition that only repeats a problem of the host, with what to do, is not a blocker
+// of its own.
 func TestWhyMachineSaysThingsOnce(t *testing.T) {
 	service := lab()
 	service.machines = []machines.Machine{machineOf("w-2", &service.hosts[0])}
@@ -131,7 +132,7 @@ func TestLongWaitIsShownOnce(t *testing.T) {
 	}
 }
 
-// reached runs the program with whatever it reaches by its own flags.
+// reached runs the program with what it reaches by its own flags.
 func reached(t *testing.T, line string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
@@ -140,7 +141,7 @@ func reached(t *testing.T, line string) outcome {
 	return outcome{code, out.String(), problems.String()}
 }
 
-// TestMachinesOverREST: there are none, which is said before anybody is asked.
+// TestMachinesOverREST: there are none, which is reported before any request is made.
 func TestMachinesOverREST(t *testing.T) {
 	for line, host := range map[string]string{"get machines": "NAME", "get machines -w": "NAME", "why machine w-1": "w-1", "why machine ns/w-1": "w-1"} {
 		got := reached(t, line+" --service-url http://127.0.0.1:1")

@@ -35,8 +35,8 @@ dns-resolver:
   config: {server: [192.0.2.1]}
 `
 
-// TestMediaDocs runs the commands of docs/media.md that need no service, and holds
-// what they print against what it shows.
+// TestMediaDocs runs the commands of docs/media.md that need no service, and compares what they print with what the
+// page shows.
 func TestMediaDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/media.md")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// TestDetachInserts registers a cluster first, and names what serves its images then: no
-// BMC is told a URL at which nobody can answer. The same command inserts them.
+// TestDetachInserts registers a cluster first, and names what serves its images then: no BMC gets a URL at which no
+// server answers. The same command inserts them.
 func TestDetachInserts(t *testing.T) {
 	file, err := filepath.Abs("../../examples/redfish/cluster.yaml")
 	if err != nil {

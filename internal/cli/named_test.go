@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestNamesOfTheFile looks at hosts through a file that calls them otherwise
-// than they call themselves, and has one that has not come.
+// TestNamesOfTheFile shows hosts by a file that has other names for them than they report, and that has one host that
+// has not come.
 func TestNamesOfTheFile(t *testing.T) {
 	here(t)
 	text := strings.Replace(clusterYAML, "node-1\n", "alpha\n", 1) + `  - {name: beta, role: control-plane, match: {mac: "52:54:00:00:00:02"}}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlanWarnsOfWhatCreateRefuses: plan and create cluster agree on whether BMCs
-// can be told where to read, and plan names the ejections that follow.
+// TestPlanWarnsOfWhatCreateRefuses: plan and create cluster agree on whether there is a URL for BMCs to read from, and
+// plan names the ejections that follow.
 func TestPlanWarnsOfWhatCreateRefuses(t *testing.T) {
 	const refusal = "--media-url is needed with --bmc-proxy"
 	proxy := booted(t)

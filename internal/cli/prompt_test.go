@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// prompted tells when something was asked.
+// prompted shows when something was asked.
 type prompted struct {
 	strings.Builder
 	asked func()

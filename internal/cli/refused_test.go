@@ -8,8 +8,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestARefusalIsToldOnce looks at what a person and a program are told when the
-// service refuses, and when somebody else's cluster is in the way.
+// TestARefusalIsToldOnce looks at what a person and a program read when the service refuses, and when another owner's
+// cluster blocks the run.
 func TestARefusalIsToldOnce(t *testing.T) {
 	refusing := func() *fake {
 		service := lab()

@@ -120,7 +120,7 @@ func (s *shrinking) nodes(t *testing.T) string {
 	return strings.Join(all, ", ")
 }
 
-// TestRemoveNode is what the command says and does, before and after somebody has said yes.
+// TestRemoveNode is what the command says and does, before and after the user has said yes.
 func TestRemoveNode(t *testing.T) {
 	s := newShrinking(t)
 	const all = "cp-0, cp-1, cp-2, w-0, w-1"

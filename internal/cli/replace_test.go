@@ -96,7 +96,7 @@ spec:
 		t.Errorf("a dead node is drained:\n%s", got.out)
 	}
 	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes where nobody can be asked")
-	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // of the backup nobody is asked again
+	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // the user is not asked about the backup again
 	kept, err := os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl"))
 	if err != nil || !strings.Contains(string(kept), `"node":"cp-1","by":"--backup-taken"`) {
 		t.Errorf("%v: %s", err, kept)

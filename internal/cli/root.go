@@ -60,7 +60,7 @@ func rootCommand(a *base.App) *cobra.Command {
 				return nil
 			}
 			if command.HasAvailableSubCommands() && len(given) > 0 {
-				return base.UnknownSubcommand(command, given) // whose flags may mean something else
+				return base.UnknownSubcommand(command, given) // its flags may mean something else
 			}
 			return a.Prepare(command)
 		},
@@ -126,7 +126,7 @@ func execute(ctx context.Context, a *base.App) int {
 	root := rootCommand(a)
 	root.SetArgs(a.Identity.Args)
 	root.SetIn(a.IO.In)
-	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra tells nobody that it could not be written
+	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra does not report that it could not be written
 	root.SetOut(help)
 	root.SetErr(a.IO.Err)
 	command, err := root.ExecuteContextC(ctx)

@@ -19,9 +19,8 @@ func TestSchemasNameEveryField(t *testing.T) {
 	describes(t, "why", why, why.Defs, reflect.TypeFor[document.Why]())
 }
 
-// TestPlanIsPrintedWhole: nothing of a plan is known to the library alone, but for when a
-// loop ends with it, for the checks that hold nothing up, which why has, and for the questions,
-// which are among the requests.
+// TestPlanIsPrintedWhole: nothing of a plan is known to the library alone, except for when a loop ends with it, for the
+// checks that hold nothing up, which why has, and for the questions, which are among the requests.
 func TestPlanIsPrintedWhole(t *testing.T) {
 	printed := reflect.TypeFor[document.Plan]()
 	for field := range reflect.TypeFor[model.Plan]().Fields() {

@@ -13,8 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// An API server on which no hub can be played is told at once, with what to do; and
-// nothing is written to it.
+// An API server on which no hub can be played is reported at once, with what to do; and nothing is written to it.
 func TestHubNeedsItsKinds(t *testing.T) {
 	const none = `{"kind":"List","apiVersion":"v1","metadata":{},"items":[]}`
 	for name, test := range map[string]struct {

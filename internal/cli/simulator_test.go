@@ -111,7 +111,7 @@ func turnedAway(t *testing.T, line ...string) {
 	}
 }
 
-// A certificate that cannot be used is said before an address is.
+// A certificate that cannot be used is reported before an address is.
 func TestServeChecksItsCertificate(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -52,11 +52,9 @@ func Real() Clock { return real{} }
 // Scaled starts at the present moment and runs speed times as fast as the
 // machine's clock. A speed of zero or less is taken as 1.
 //
-// It never leaps: where the machine stalls, or has too much to do, a fast clock
-// runs slower for a while. Otherwise a hiccup of half a second would be minutes
-// of silence in a simulation, and its time-outs would strike. Nor does it run away from
-// what is due on it: whoever sleeps is woken, and what [Working] tells of is done, before
-// much time passes.
+// It never leaps: where the machine stalls, or has too much to do, a fast clock runs slower for a while. Otherwise a
+// hiccup of half a second would be minutes of silence in a simulation, and its time-outs would strike. Nor does it run
+// ahead of what is due on it: sleepers are woken, and work that [Working] reports is done, before much time passes.
 func Scaled(speed float64) Clock {
 	if speed <= 0 || speed == 1 {
 		return Real()
@@ -65,9 +63,8 @@ func Scaled(speed float64) Clock {
 	return &scaled{speed: speed, last: now, virtual: now.Round(0)}
 }
 
-// SlowDown has a fast clock go on at the machine's own speed, for good, from what it shows now. Whoever
-// sleeps on it is woken when it shows what he waits for, and nothing holds it back any more. Other clocks
-// stay as they are.
+// SlowDown makes a fast clock go on at the machine's own speed, permanently, from what it shows now. Sleepers are woken
+// when it shows their time, and nothing holds it back any more. Other clocks stay as they are.
 func SlowDown(c Clock) {
 	if s, isScaled := c.(*scaled); isScaled {
 		s.Now() // what has passed until now was fast
@@ -99,7 +96,7 @@ const (
 type scaled struct {
 	mu      sync.Mutex
 	speed   float64
-	last    time.Time // when the clock was last looked at, in real time
+	last    time.Time // when the clock was last read, in real time
 	virtual time.Time // what it showed then
 	due     duties
 }
@@ -162,7 +159,7 @@ func (c *scaled) Sleep(ctx context.Context, d time.Duration) error {
 		rest := until.Sub(c.Now())
 		wall := c.Wall(rest)
 		if rest > 0 && c.isFast() {
-			// Somebody has to look at the clock often enough for it to run at full speed.
+			// The clock has to be read often enough to run at full speed.
 			wall = max(c.Wall(min(rest, longestStep/2)), briefest)
 		}
 		if err := wait(ctx, wall); err != nil || rest <= 0 {

@@ -48,7 +48,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		slow := c.Now()
-		for range 100 { // somebody looks at it all the time
+		for range 100 { // the clock is read all the time
 			time.Sleep(10 * time.Millisecond) // 3 seconds each
 			c.Now()
 		}
@@ -76,8 +76,8 @@ func TestScaledWaitsForWork(t *testing.T) {
 	}
 }
 
-// TestSlowDown has a fast clock run like the machine's from then on: for who sleeps already, for who begins
-// to, and however much is being done.
+// TestSlowDown makes a fast clock run like the machine's from then on: for callers that sleep already, for later ones,
+// and no matter how much is being done.
 func TestSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Scaled(60)

@@ -48,19 +48,18 @@ type Input struct {
 	Checks []Check
 	// Registered is how many hosts the service knows for the cluster.
 	Registered int
-	// Expected is how many hosts the cluster is to have, 0 if nobody knows.
+	// Expected is how many hosts the cluster is to have, 0 if that is not known.
 	Expected int
 	// Roles are counted over the registered hosts.
 	Roles Roles
-	// IgnoredCluster and IgnoredHosts are the ids, or "all", that the service
-	// was told to ignore.
+	// IgnoredCluster and IgnoredHosts are the ids, or "all", that the service is set to ignore.
 	IgnoredCluster, IgnoredHosts []string
 }
 
 // Roles are how many hosts have been given which role.
 type Roles struct {
-	// Wanted is the number of control plane hosts that the cluster asks for
-	// (control_plane_count), 0 if nobody knows.
+	// Wanted is the number of control plane hosts that the cluster asks for (control_plane_count), 0 if that is not
+	// known.
 	Wanted int
 	// Auto are the hosts whose role is left to the service (auto-assign).
 	ControlPlane, Worker, Arbiter, Auto int
@@ -88,8 +87,8 @@ const (
 	PassService   Pass = "service"   // fails until the service or its agent has done something
 )
 
-// NoHosts is the ID of the wait that stands for everything that cannot be
-// evaluated before a host has registered. It is no validation of the service.
+// NoHosts is the ID of the wait that summarizes everything that cannot be evaluated before a host has registered. It is
+// no validation of the service.
 const NoHosts = "no-hosts"
 
 // Cause is one thing that is wrong or open, over all the hosts it concerns.
@@ -100,8 +99,8 @@ type Cause struct {
 	Status   string // failure, error or pending
 	// Hosts are sorted; empty for causes of the cluster.
 	Hosts []string
-	// Messages are what the service says, each with the hosts of which it
-	// says so; several where it gives details of each host.
+	// Messages are the texts of the service, each with the hosts that it is about; several where it gives details of
+	// each host.
 	Messages []Message
 	// Holds are what the service says of the checks that hold the installation up because
 	// of a cause that alone would be a warning.
@@ -123,7 +122,7 @@ type Cause struct {
 	Consequences []catalogue.Ref
 }
 
-// Message is a text of the service and the hosts of which it is said.
+// Message is a text of the service and the hosts that it is about.
 type Message struct {
 	Text  string
 	Hosts []string
@@ -166,7 +165,7 @@ func Explain(in Input) Report {
 	return report
 }
 
-// groupKey is what checks have in common that are told as one.
+// groupKey is what checks have in common that are reported as one.
 type groupKey struct {
 	ref  catalogue.Ref
 	pass Pass

@@ -33,7 +33,7 @@ func once(c diagnose.Check) diagnose.Check {
 	return c
 }
 
-// short writes a report in short: what it is, of whom, and what was left out.
+// short writes a report in short: what it is, about which hosts, and what was left out.
 func short(r diagnose.Report) []string {
 	var lines []string
 	for _, part := range []struct {
@@ -337,8 +337,8 @@ func TestNoHostsSaysHowMany(t *testing.T) {
 	}
 }
 
-// Whatever the checks and their order: the report is the same, every blocking
-// check is in it, by itself or as a consequence, and nothing is there twice.
+// For any checks in any order, the report is the same, every blocking check is in it, by itself or as a consequence,
+// and nothing is there twice.
 func TestReportIsCompleteAndStable(t *testing.T) {
 	all := catalogue.All(catalogue.KindValidation)
 	for seed := range uint64(200) {
@@ -417,8 +417,8 @@ func BenchmarkExplain500Hosts(b *testing.B) {
 	}
 }
 
-// What a hub says of the objects themselves needs no host: it is told before any
-// has registered, and while the service tries again it is waited for.
+// What a hub reports about the objects themselves needs no host: it is reported before any has registered, and while
+// the service tries again it is a wait.
 func TestHubObjectsBeforeAnyHost(t *testing.T) {
 	pending := diagnose.Check{Subject: catalogue.SubjectCluster, ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "none"}
 	for status, want := range map[string]struct {

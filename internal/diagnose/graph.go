@@ -24,7 +24,7 @@ type node struct {
 func (n *node) ref() catalogue.Ref { return catalogue.Ref{Subject: n.Subject, ID: n.ID} }
 func (n *node) failing() bool      { return n.Status == StatusFailure || n.Status == StatusError }
 
-// settled says whether it has failed for long enough to count.
+// settled reports whether it has failed for long enough to count.
 func (n *node) settled() bool { return n.failing() && max(1, n.Seen) >= n.entry.Debounce }
 
 // where is a check at one place.
@@ -81,12 +81,12 @@ func newGraph(in Input) *graph {
 	return g
 }
 
-// passes says whether a check of this status is out of the way.
+// passes reports whether a check of this status is out of the way.
 func passes(status string) bool {
 	return status == "success" || status == "success-suppress-output" || status == "disabled"
 }
 
-// ignores says whether the service was told to install in spite of a check.
+// ignores reports whether the service is set to install in spite of a check.
 func (in Input) ignores(v catalogue.ValidationEntry) bool {
 	ids := in.IgnoredHosts
 	if v.Subject == catalogue.SubjectCluster {
@@ -124,8 +124,7 @@ func (g *graph) parents(n *node) []*node {
 	return found
 }
 
-// mutual says whether a check is about the ways between hosts: it fails for all of them
-// where one cannot be reached.
+// mutual reports whether a check is about the ways between hosts: it fails for all of them where one cannot be reached.
 func mutual(id string) bool {
 	switch id {
 	case "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
@@ -158,7 +157,7 @@ func (g *graph) roots(n *node) []*node {
 	return found
 }
 
-// keyOf is the group that a root is told with.
+// keyOf is the group that a root is reported with.
 func (g *graph) keyOf(n *node) groupKey {
 	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
 		(!n.failing() || n.ID == mastersCount || n.ID == AllHosts) {

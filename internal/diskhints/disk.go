@@ -9,7 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// DeviceOf is the multipath device that a disk is a path of, nil where it is none.
+// DeviceOf is the multipath device that a disk is a path of, nil if it is not a path.
 func DeviceOf(d *model.Disk, disks []model.Disk) *model.Disk {
 	if multipath(d) {
 		return nil

@@ -132,8 +132,8 @@ func rotates(d *model.Disk) bool { return d.Type == "HDD" }
 // digits is a world-wide name without what spellings of it differ in.
 func digits(wwn string) string { return strings.TrimPrefix(strings.ToLower(wwn), "0x") }
 
-// Fits says whether a disk has all that hints ask for, as the component reads them. Whether it can be
-// installed on is another question: see Eligible.
+// Fits reports whether a disk has all that hints ask for, as the component reads them. Whether it can be installed on
+// is another question: see Eligible.
 func Fits(h spec.DiskHints, d *model.Disk, by Chooser) bool { return len(missing(&h, d, by)) == 0 }
 
 // missing are the hints that a disk does not fit.
@@ -196,7 +196,7 @@ func wholeDisks(h *spec.DiskHints, fitting []*model.Disk, disks []model.Disk, by
 	return whole, nil
 }
 
-// namesPath says whether hints mean a single path of a multipath device.
+// namesPath reports whether hints mean a single path of a multipath device.
 func namesPath(h *spec.DiskHints, d *model.Disk) bool {
 	return h.HCTL != "" || slices.Contains([]string{d.Path, d.ByPath, "/dev/" + d.Name}, h.DeviceName)
 }

@@ -148,8 +148,8 @@ func lun(change ...func(d *model.Disk)) []model.Disk {
 	return list
 }
 
-// TestMultipath has one LUN be one disk, whether the service calls its paths eligible, as it did before, or
-// not, and where it says no holders, as on a hub.
+// TestMultipath counts one LUN as one disk, whether the service calls its paths eligible, as it did before, or not, and
+// where it says no holders, as on a hub.
 func TestMultipath(t *testing.T) {
 	const isPath = "/dev/sda (/dev/disk/by-id/scsi-3600a098038314d6b4b2b4e4f5a5a3000) fits the hints, but it is a path of the multipath device /dev/dm-0"
 	for state, change := range map[string]func(d *model.Disk){

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// steers says whether a character is a control (C0, C1, DEL), formats unseen
-// (bidirectional, zero width), separates lines, or is none, which YAML refuses.
+// steers reports whether a character is a control (C0, C1, DEL), formats unseen (bidirectional, zero width), separates
+// lines, or is no character, which YAML refuses.
 func steers(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -26,7 +26,7 @@ func steers(r rune) bool {
 	}
 }
 
-// Needed says whether something in a text steers a terminal, or ends a line.
+// Needed reports whether something in a text steers a terminal, or ends a line.
 func Needed(text string) bool { return needs(text, false) }
 
 // Word is a text on one line, with escapes as Go and JSON write them.
@@ -76,7 +76,7 @@ func escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Text is a text of our own whose lines are meant, for Sprintf.
+// Text is a text of our own for Sprintf that keeps its line breaks.
 type Text string
 
 // Sprintf is fmt.Sprintf with texts and errors among its arguments as words: it writes

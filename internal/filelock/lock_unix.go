@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try locks an open file for this descriptor, or says that somebody else
-// holds it. The kernel gives the lock back when the descriptor is closed.
+// Try locks an open file for this descriptor, and is false if another process or descriptor holds the lock. The kernel
+// releases the lock when the descriptor is closed.
 func Try(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {

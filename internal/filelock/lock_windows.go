@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Try locks an open file for this handle, or says that somebody else
-// holds it. The kernel gives the lock back when the handle is closed.
+// Try locks an open file for this handle, and is false if another process or handle holds the lock. The kernel releases
+// the lock when the handle is closed.
 func Try(f *os.File, exclusive bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {

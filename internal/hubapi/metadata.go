@@ -36,8 +36,8 @@ const (
 	InventoryHostIsVirtual        = LabelInventoryPrefix + "host-isvirtual"
 )
 
-// What Cluster API's provider of pools notes on an Agent that is reserved for an AgentMachine: the name of that, shortened
-// to what a label has room for, its namespace, and NAMESPACE/NAME.
+// What Cluster API's provider of pools records on an Agent that is reserved for an AgentMachine: the name of that,
+// shortened to what a label has room for, its namespace, and NAMESPACE/NAME.
 const (
 	LabelAgentMachine               = "agentMachineRef"
 	AnnotationAgentMachineNamespace = "agentMachineRefNamespace"
@@ -88,9 +88,8 @@ const (
 // off once it has it in the status.
 const AnnotationHardwareDetails = "inspect.metal3.io/hardwaredetails"
 
-// Annotations of a BareMetalHost that the bare-metal-agent controller copies to
-// the machine's Agent, over whatever stands there. The prefixes are followed by the
-// key of a label: with a dot, not a slash.
+// Annotations of a BareMetalHost that the bare-metal-agent controller copies to the machine's Agent, over any value
+// that is there. The prefixes are followed by the key of a label: with a dot, not a slash.
 const (
 	AnnotationBMACRole              = "bmac.agent-install.openshift.io/role"
 	AnnotationBMACHostname          = "bmac.agent-install.openshift.io/hostname"
@@ -115,7 +114,7 @@ const (
 // AnnotationEnableImageService is of an AgentServiceConfig.
 const AnnotationEnableImageService = "agent-install.openshift.io/enable-image-service"
 
-// Finalizers, by the object that they hold and the controller that has to let go.
+// Finalizers, by the object that they hold and the controller that has to remove them.
 const (
 	FinalizerClusterDeployment   = "clusterdeployments.agent-install.openshift.io/ai-deprovision"
 	FinalizerAgentClusterInstall = "agentclusterinstall.agent-install.openshift.io/ai-deprovision"

@@ -9,8 +9,8 @@ import (
 // longestLabel is how long the value of a label may be.
 const longestLabel = 63
 
-// AgentMachineLabel is the name of an AgentMachine as the value of a label: long ones end in what stands for the whole
-// name.
+// AgentMachineLabel is the name of an AgentMachine as the value of a label: a long name is cut and ends in a hash of
+// the whole name.
 func AgentMachineLabel(name string) string {
 	if len(name) <= longestLabel {
 		return name
@@ -20,8 +20,8 @@ func AgentMachineLabel(name string) string {
 	return strings.TrimRight(name[:longestLabel-len(mark)], "-.") + mark
 }
 
-// AgentMachineOf is the AgentMachine that an Agent is reserved for, by its labels and annotations. Of a long name without
-// the annotation no more is known than its label. Any value of the label is a reservation, whoever made it.
+// AgentMachineOf is the AgentMachine that an Agent is reserved for, by its labels and annotations. If a long name has
+// no annotation, only its label is known. Any value of the label is a reservation, no matter which client wrote it.
 func AgentMachineOf(labels, annotations map[string]string) (namespace, name string, reserved bool) {
 	label := labels[LabelAgentMachine]
 	if label == "" {

@@ -2,9 +2,9 @@ package hubapi
 
 import "sync"
 
-// Texts has equal texts of many objects be one in memory: the names of fields, and what conditions say. (Package unique
-// would forget them at the next garbage collection, since nobody keeps its handles.) The zero value is ready. It is safe
-// for concurrent use.
+// Texts makes equal texts of many objects share memory: the names of fields, and what conditions say. (Package unique
+// would forget them at the next garbage collection, since its handles are not kept.) The zero value is ready. It is
+// safe for concurrent use.
 type Texts struct {
 	mu   sync.Mutex
 	seen map[string]any // each as a value of its own, which is what objects hold

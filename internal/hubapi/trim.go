@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Trim makes an object smaller that is to be kept in memory. It takes off what nobody reads there: of an Agent the
-// copies of its inventory and its validations that the service keeps in annotations, and who has set which field of
-// its status; of a BareMetalHost the hardware that an inspection has found, its history and its credentials. On real machines that is more than half of
-// them. The inventory and the validations of an Agent, which are hundreds of small maps, become texts, which their types
-// read as well; the names of fields, and what conditions say, are kept once for all objects. What it leaves is not to be
-// written.
+// Trim makes an object smaller that is to be kept in memory. It removes what is not read there: of an Agent the copies
+// of its inventory and its validations that the service keeps in annotations, and the managed fields of its status; of
+// a BareMetalHost the hardware that an inspection has found, its history and its credentials. On real machines that is
+// more than half of them. The inventory and the validations of an Agent, which are hundreds of small maps, become
+// texts, which their types read as well; the names of fields, and what conditions say, are kept once for all objects.
+// The result must not be written to the API server.
 func (t *Texts) Trim(u *unstructured.Unstructured) {
 	switch u.GroupVersionKind() {
 	case GroupVersionKind(KindAgent):

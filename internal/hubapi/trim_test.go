@@ -110,7 +110,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestTextsAreKeptOnce: equal texts are one in memory for as long as objects come, whatever the garbage collector does.
+// TestTextsAreKeptOnce: equal texts share memory for as long as objects come, also after a garbage collection.
 func TestTextsAreKeptOnce(t *testing.T) {
 	var texts hubapi.Texts
 	copied := func() string { return strings.Clone("waiting for the host") }

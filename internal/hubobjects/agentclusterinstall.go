@@ -105,7 +105,7 @@ func (h *Maker) installSettings() model.Settings {
 		delete(settings, model.SettingPlatform)
 	}
 	maps.Copy(settings, h.annotated())
-	at := c.AtInstall() // whatever is added later
+	at := c.AtInstall() // without what is added later
 	settings[model.SettingControlPlane] = model.ValueOf(at.ControlPlaneCount())
 	settings[model.SettingWorkers] = model.ValueOf(at.WorkerCount())
 	settings[model.SettingArbiters] = model.ValueOf(at.ArbiterCount())
@@ -147,8 +147,8 @@ func Networking(c *spec.Cluster) Fields {
 	return networking
 }
 
-// networked is what the file says, and who manages the network where the platform says it
-// and the file does not: what the webhook would fill in, and a hub without it needs said.
+// networked is what the file says, and the manager of the network if the platform decides it and the file does not name
+// it: the webhook would fill that in, and a hub without the webhook needs it in the object.
 func networked(c *spec.Cluster) model.Settings {
 	settings := setting.OfCluster(c)
 	if c.Spec.Network.UserManaged == nil && UserManagedByPlatform(c) {
@@ -157,8 +157,7 @@ func networked(c *spec.Cluster) model.Settings {
 	return settings
 }
 
-// UserManagedByPlatform says whether a cluster's platform, or its single node, has the
-// user manage the network.
+// UserManagedByPlatform reports whether a cluster's platform, or its single node, has the user manage the network.
 func UserManagedByPlatform(c *spec.Cluster) bool {
 	platform := c.Spec.Platform.Type
 	return c.SingleNode() || platform == spec.NoneType || platform == spec.External
@@ -189,7 +188,7 @@ func balancer() form[spec.LoadBalancer] {
 	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
 }
 
-// BalancerWord is who balances the load, in the service's word.
+// BalancerWord is the component that balances the load, in the service's word.
 func BalancerWord(value spec.LoadBalancer) string { return wordOf(balancer(), value) }
 
 func platformType() form[spec.PlatformType] {
@@ -234,8 +233,8 @@ func readPlatform(object Fields) (spec.Platform, bool, error) {
 	return out, true, nil
 }
 
-// writePools sets the pools of the install-config, of which the service takes nothing
-// but hyperthreading. A role that is not in the set has it disabled.
+// writePools sets the pools of the install-config; the service takes only hyperthreading from them. A role that is not
+// in the set has it disabled.
 func writePools(object Fields, roles spec.RoleSet) error {
 	pool := func(name string, role spec.Role) Fields {
 		return Fields{"name": name, "hyperthreading": HyperthreadingWord(roles, role)}

@@ -24,8 +24,7 @@ func ImageSetNames(namespace, cluster string) (name, former string) {
 	return namespace + "." + former, former
 }
 
-// IsImageSetOf says whether a ClusterImageSet is called as that of a cluster, whatever its
-// namespace.
+// IsImageSetOf reports whether a ClusterImageSet has the name of a cluster's, in any namespace.
 func IsImageSetOf(set, cluster string) bool {
 	namespace, _, _ := strings.Cut(set, ".") // which has no dot
 	name, former := ImageSetNames(namespace, cluster)
@@ -53,9 +52,8 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	return object
 }
 
-// ClusterDeployment is Hive's view of the cluster. Its own fields (installed,
-// clusterMetadata) are left to the operators that fill them in, unless the cluster
-// is installed already. Whoever deletes it, its nodes run on.
+// ClusterDeployment is Hive's view of the cluster. Its own fields (installed, clusterMetadata) are left to the
+// operators that fill them in, unless the cluster is installed already. When it is deleted, its nodes keep running.
 func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	name := h.Cluster.Metadata.Name
 	object := h.Object(hubapi.KindClusterDeployment, name)

@@ -92,7 +92,7 @@ func imageType() form[string] {
 	}
 }
 
-// kernelArguments are arguments of the kernel, of which the service can append only.
+// kernelArguments are arguments of the kernel; the service can only append them.
 func kernelArguments() form[[]string] {
 	return form[[]string]{
 		write: func(args []string) any {
@@ -283,7 +283,7 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 
 // HubFields sets what a hub alone acts on: labels, annotations, fields of an InfraEnv.
 func (h *Maker) HubFields(object *unstructured.Unstructured) {
-	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is told where the InfraEnv is made
+	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is reported where the InfraEnv is made
 	maps.DeleteFunc(settings, func(name model.Setting, _ model.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
 	_ = InfraEnvTable().Write(object.Object, settings)
 }

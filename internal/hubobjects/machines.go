@@ -99,12 +99,12 @@ func setNamed(object Fields, secret, name string, content any) error {
 	return setAll(object, Fields{name: content})
 }
 
-// IsMetal3 says whether the hub boots a host.
+// IsMetal3 reports whether the hub boots a host.
 func (h *Maker) IsMetal3(host *spec.Host) bool {
 	return h.Cluster.HubBoots(host)
 }
 
-// BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
+// BareMetalHost makes the hub boot a machine, and has the settings of its Agent in annotations.
 func (h *Maker) BareMetalHost(host *spec.Host, boots model.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindBareMetalHost, host.Name)
 	infraEnv := boots.Name
@@ -184,7 +184,7 @@ func hintFields(hints spec.DiskHints) Fields {
 	return out
 }
 
-// PutHints sets root device hints that are said.
+// PutHints sets root device hints that are in the file.
 func (h *Maker) PutHints(in Fields, host *spec.Host) {
 	if fields := h.HintFields(host); len(fields) > 0 {
 		in["rootDeviceHints"] = fields
@@ -211,8 +211,8 @@ const virtualMedia = "redfish-virtualmedia"
 // systemsPath is where Redfish (DSP0266) has its systems.
 const systemsPath = "/redfish/v1/Systems/"
 
-// Metal3Address is the address of a host's BMC as metal3 takes it: a URL whose
-// scheme names the driver and whose path names the system.
+// Metal3Address is the address of a host's BMC as metal3 takes it: a URL with the driver as its scheme and the system
+// as its path.
 func (h *Maker) Metal3Address(host *spec.Host) string {
 	address := host.BMC.Address
 	if !strings.Contains(address, "://") {

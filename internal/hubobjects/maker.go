@@ -60,12 +60,12 @@ type Refusals struct {
 	List    []spec.Problem
 }
 
-// Refuse notes that a field cannot be said, and what to do about it.
+// Refuse records that a field cannot be expressed, and what to do about it.
 func (r *Refusals) Refuse(field, message, remedy string) {
 	r.List = append(r.List, r.Cluster.Problem(field, message, remedy))
 }
 
-// RefuseHost notes that a field of a host cannot be said.
+// RefuseHost records that a field of a host cannot be expressed.
 func (r *Refusals) RefuseHost(h *spec.Host, name, message, remedy string) {
 	r.Refuse(r.Cluster.HostField(h, name), message, remedy)
 }
@@ -153,14 +153,14 @@ func mark(object Fields, kind string, texts map[string]string) {
 	}
 }
 
-// Put sets a field that is said.
+// Put sets a field if it has a value.
 func Put[T ~string](in Fields, name string, value T) {
 	if value != "" {
 		in[name] = string(value)
 	}
 }
 
-// PutAll sets a list that is said; an empty one clears what was there.
+// PutAll sets a list if it is not nil; an empty one clears what was there.
 func PutAll(in Fields, name string, list []string) {
 	if list != nil {
 		in[name] = AnyList(list)
@@ -210,7 +210,7 @@ func ProxyFields(proxy spec.Proxy) Fields {
 	return out
 }
 
-// proxies is a proxy, of which an empty one is said too.
+// proxies is a proxy; an empty one is written, too.
 func proxies() form[spec.Proxy] {
 	return form[spec.Proxy]{
 		write: func(proxy spec.Proxy) any {

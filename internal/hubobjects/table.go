@@ -19,12 +19,11 @@ type Path []string
 type Row struct {
 	Setting model.Setting
 	Paths   []Path // the fields that hold it
-	// follows are fields that the setting decides together with others: whoever makes the
-	// object makes them.
+	// follows are fields that the setting decides together with others: the code that makes the object sets them.
 	follows []Path
 	write   func(object Fields, v model.Value) error
 	read    func(object Fields) (model.Value, bool, error)
-	absent  model.Value // what an object means that has none of the fields; "" for nothing
+	absent  model.Value // the value that an object without any of the fields means; "" for nothing
 }
 
 // Table is all settings that one kind of object holds.
@@ -70,9 +69,8 @@ func (t Table) said(object Fields) (out model.Settings, unreadable map[model.Set
 	return out, unreadable
 }
 
-// Settings are what an object asks for: what it names, and what it means to leave a field
-// out. A value that cannot be read is not known, and what is wrong with it is the
-// service's to tell.
+// Settings are what an object asks for: what it names, and what it means to leave a field out. A value that cannot be
+// read is not known, and the service has to report what is wrong with it.
 func (t Table) Settings(object Fields) model.Settings {
 	out, unreadable := t.said(object)
 	for _, row := range t {
@@ -139,8 +137,8 @@ func row[T any](name model.Setting, paths []Path, write func(Fields, T) error, r
 	}
 }
 
-// form is how a value of type T stands in a field. write gives nil for a value that is
-// said by leaving the field out.
+// form is how a value of type T is written in a field. write returns nil for a value that is expressed by leaving the
+// field out.
 type form[T any] struct {
 	write func(T) any
 	read  func(any) (T, error)
@@ -172,12 +170,12 @@ func field[T any](name model.Setting, f form[T], path ...string) Row {
 	})
 }
 
-// insideError is about a part of a field that can be read but for it.
+// insideError is about a part of a field; the rest of the field can be read.
 type insideError struct{ text string }
 
 func (e *insideError) Error() string { return e.text }
 
-// meaning is the row with what an object means that has none of its fields.
+// meaning is the row with the value that an object without any of its fields means.
 func (r Row) meaning(absent any) Row {
 	r.absent = model.ValueOf(absent)
 	return r

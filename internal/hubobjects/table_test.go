@@ -118,7 +118,7 @@ func fieldsIn(object Fields, name string) Fields {
 	return fields
 }
 
-// TestUnreadableFields are told by their names, and leave the others readable.
+// TestUnreadableFields are reported by their names, and leave the others readable.
 func TestUnreadableFields(t *testing.T) {
 	for text, object := range map[string]Fields{
 		`spec.platformType is "Cloud", and not BareMetal, None, VSphere, Nutanix or External`:           {"platformType": "Cloud"},

@@ -43,7 +43,7 @@ func (p *Packing) Add(text string) {
 // Pending is how many texts were added since it was compressed.
 func (p *Packing) Pending() int { return len(p.pending) }
 
-// Within says whether what was added fits.
+// Within reports whether what was added fits.
 func (p *Packing) Within(limit int) bool { return p.Raw <= limit || p.Compressed() <= limit }
 
 // Compressed is how many bytes it takes.

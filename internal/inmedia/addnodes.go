@@ -192,8 +192,8 @@ func hostWith(hosts []model.Host, wanted func(mac string) bool) *model.Host {
 	return &hosts[i]
 }
 
-// addStep decides. A host that the service still calls known was not taken for
-// installing, whatever it answered.
+// addStep decides. A host that the service still calls known was not accepted for installing, no matter what the
+// service answered.
 func addStep(host *model.Host, tries int) (step, wait, error) {
 	if host == nil {
 		return stepWait, wait{what: "this machine to register", code: model.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil

@@ -3,12 +3,11 @@
 // InfraEnv, gives hosts their roles and disks, starts the installation, and adds nodes
 // to an installed cluster.
 //
-// Systemd units run each step as a program of its own, again when it fails. So each
-// step does what is missing, tells apart why it failed, and waits for a bounded time
-// only.
+// Systemd units run each step as a program of its own, again when it fails. So each step does what is missing,
+// distinguishes why it failed, and waits for a bounded time only.
 //
-// It uses [github.com/oaictl/oaictl/pkg/install/rest], but not Decide: that goes by the
-// names of hosts, these media by their number.
+// It uses [github.com/oaictl/oaictl/pkg/install/rest], but not Decide: that depends on the names of hosts, these media
+// on their number.
 package inmedia
 
 import (
@@ -56,8 +55,8 @@ type Client struct {
 	// system's; OC is the program oc. "" for none of either.
 	RegistryCA string
 	OC         string
-	// NoteOptional only warns of a CLUSTER_ID that cannot be noted, like the client
-	// that existing units know: no step reads it.
+	// NoteOptional only warns of a CLUSTER_ID that cannot be recorded, like the client that existing units know: no
+	// step reads it.
 	NoteOptional bool
 	// MACs are the addresses of this machine's interfaces.
 	MACs func() ([]string, error)
@@ -139,7 +138,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	}
 }
 
-// infraEnvID is the InfraEnv that the units name, else the one that was noted.
+// infraEnvID is the InfraEnv that the units name, else the recorded one.
 func (c *Client) infraEnvID() (string, error) {
 	const variable = "INFRA_ENV_ID"
 	if id := c.Env.InfraEnvID; id != "" {
@@ -151,7 +150,7 @@ func (c *Client) infraEnvID() (string, error) {
 	}
 	if noted[variable] == "" {
 		return "", &model.Fault{
-			Code: model.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be noted yet
+			Code: model.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be recorded later
 			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
 		}
 	}
@@ -166,7 +165,7 @@ type wait struct {
 	what  string
 	code  model.Code // if it is waited for too long
 	next  model.Advice
-	pause time.Duration // until it is looked at again; 0 for the step's own
+	pause time.Duration // until it is observed again; 0 for the step's own
 }
 
 // deadline ends what waits too long.
@@ -228,7 +227,7 @@ func passing(err error) bool {
 	return is && !fault.Permanent && fault.Code == model.CodeFailure
 }
 
-// rawToken is sent as it is, of whatever kind, unless it is empty.
+// rawToken is sent as it is, a token of any kind, unless it is empty.
 type rawToken struct{ secret spec.Secret }
 
 // NoToken is for services that want no token. If one is asked for after all, the advice
@@ -277,7 +276,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// Trouble is the error that the status is, nil where nothing is in the way.
+// Trouble is the status as an error, nil if there is no problem.
 func (s Status) Trouble() error {
 	switch {
 	case s.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):

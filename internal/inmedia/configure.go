@@ -18,7 +18,7 @@ import (
 // being installed on a disk that the hints do not mean.
 const noSuchDisk = "/dev/not-found-by-hints"
 
-// notRegistered is what is noted of a host that the service has not heard of.
+// notRegistered is what is recorded for a host that has not registered with the service.
 const notRegistered = "Host not registered"
 
 // The pauses between two rounds.
@@ -27,8 +27,8 @@ const (
 	lastPause  = 32 * time.Second
 )
 
-// tooEarly is noted of a host that takes no settings while its installation is
-// prepared. It does again if that fails, and start-install leaves it alone meanwhile.
+// tooEarly is recorded for a host that takes no settings while its installation is prepared. It takes them again if
+// that fails, and start-install leaves it alone meanwhile.
 const tooEarly = "Its installation is being prepared with another configuration"
 
 type failure struct{ host, text string }
@@ -41,10 +41,9 @@ type round struct {
 	changed bool
 }
 
-// Configure gives the hosts their roles, installation disks and fencing credentials,
-// again and again until all have them. Meanwhile what is in the way stands in the file
-// of failures. The folder is read anew in each round, so that it can be corrected at
-// the machine.
+// Configure gives the hosts their roles, installation disks and fencing credentials, again and again until all have
+// them. Meanwhile the file of failures says what is wrong. The folder is read again in each round, so that it can be
+// corrected at the machine.
 func (c *Client) Configure(ctx context.Context) (Result, error) {
 	id, err := c.infraEnvID()
 	if err != nil {
@@ -154,7 +153,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 	return came, nil
 }
 
-// begun says whether the service takes no more settings for a host.
+// begun reports whether the service takes no more settings for a host.
 func begun(state model.HostState) bool {
 	return slices.Contains([]model.HostState{
 		model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled,
@@ -216,7 +215,7 @@ func (c *hostConfig) wanted(host *model.Host) model.Settings {
 	return settings
 }
 
-// disk is the host's own disk to install on if it fits, else the first that does, and why there is none.
+// disk is the host's own disk to install on if it fits, else the first that does; none is the reason why there is none.
 func (c *hostConfig) disk(host *model.Host) (id string, none error) {
 	if c.hints == nil {
 		return host.Disk, nil

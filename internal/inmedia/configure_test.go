@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// watching is a clock that is told of every wait.
+// watching is a clock that calls before at every wait.
 type watching struct {
 	clock.Clock
 	before func(time.Duration)
@@ -29,8 +29,8 @@ func (w *watching) Sleep(ctx context.Context, d time.Duration) error {
 	return w.Clock.Sleep(ctx, d)
 }
 
-// TestConfigureUntilAllFit begins before the machines are there, with a hint that
-// no disk fits, and has somebody correct it.
+// TestConfigureUntilAllFit begins before the machines are there, with a hint that fits no disk, and then corrects the
+// hint.
 func TestConfigureUntilAllFit(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterCluster, "registered")
@@ -80,7 +80,7 @@ func TestConfigureUntilAllFit(t *testing.T) {
 	}
 }
 
-// TestConfigureGivesUp leaves what is in the way in the file of failures.
+// TestConfigureGivesUp leaves the problem in the file of failures.
 func TestConfigureGivesUp(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterCluster, "registered")
@@ -170,8 +170,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with
-// its paths. What no disk fits is said.
+// TestMediumReadsHints as the service does: a gigabyte is 10⁹ bytes, and a multipath device is one disk with its paths.
+// A hint that no disk fits is reported.
 func TestMediumReadsHints(t *testing.T) {
 	disk := func(name, kind string, bytes int64) model.Disk {
 		return model.Disk{ID: name, Name: name, Path: "/dev/" + name, Type: kind, WWN: "0x600a0980", SizeBytes: bytes, Eligible: true}
@@ -224,8 +224,7 @@ func TestConfigureOnceItInstalls(t *testing.T) {
 	}
 }
 
-// TestConfigureWhileItIsPrepared notes what cannot be set just now, and sets it once
-// it can.
+// TestConfigureWhileItIsPrepared records what cannot be set just now, and sets it once it can.
 func TestConfigureWhileItIsPrepared(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.env.InfraEnvID = "e"

@@ -60,7 +60,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDocumentsThatWouldBeLost begins one where none is looked for.
+// TestDocumentsThatWouldBeLost begins a document where the reader does not expect one.
 func TestDocumentsThatWouldBeLost(t *testing.T) {
 	for _, text := range []string{"a: 1\n--- {b: 1}\n", "a: 1\n---  # the next\nb: 1\n", "a: 1\n...\nb: 1\n"} {
 		docs, err := documents("x.yaml", []byte(text))

@@ -84,7 +84,7 @@ func eldestCluster(found []model.Cluster) *model.Cluster {
 	return eldestOf(found, func(c *model.Cluster) (time.Time, string) { return c.Created, c.ID })
 }
 
-// eldestOf goes by id for what was made in the same moment, so that all runs agree.
+// eldestOf uses the id for what was made in the same moment, so that all runs agree.
 func eldestOf[T any](found []T, born func(*T) (time.Time, string)) *T {
 	eldest := &found[0]
 	for i := range found {

@@ -22,7 +22,7 @@ type late struct {
 	kind      string // /clusters
 	meanwhile func()
 	held      *http.Request // what is still to arrive; nil where it was passed on
-	abandon   bool          // nobody waits for the answer any more
+	abandon   bool          // the caller does not wait for the answer any more
 	seen      bool
 }
 
@@ -44,7 +44,7 @@ func (l *late) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errors.New("killed")
 }
 
-// arrive has the service get what was held.
+// arrive delivers to the service what was held.
 func (l *late) arrive(t *testing.T) {
 	t.Helper()
 	response, err := l.next.RoundTrip(l.held)

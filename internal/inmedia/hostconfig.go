@@ -24,7 +24,7 @@ const (
 
 type hostConfig struct {
 	name    string   // of its folder
-	macs    []string // in lower case; any of them tells the host
+	macs    []string // in lower case; any of them identifies the host
 	role    spec.Role
 	hints   *spec.DiskHints // nil: any disk will do
 	fencing *fencing

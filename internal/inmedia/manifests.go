@@ -223,7 +223,7 @@ func (m *clusterManifests) settings(info release.Info) (model.Settings, error) {
 	for _, elsewhere := range []model.Setting{
 		model.SettingWorkers, model.SettingArbiters, model.SettingTags, model.SettingIgnoredValidations, model.SettingIgnitionEndpoint, model.SettingInstallConfigOverrides,
 	} {
-		delete(s, elsewhere) // counted, noted as unused, or a request of its own
+		delete(s, elsewhere) // counted, reported as unused, or a request of its own
 	}
 	put(s, model.SettingVersion, info.Version)
 	put(s, model.SettingArch, info.Architecture())

@@ -133,7 +133,7 @@ spec:
   - {name: eth0, macAddress: "52:54:00:aa:00:02"}
 `)
 	m.reset(map[string]string{"IMAGE_TYPE_ISO": "minimal-iso"})
-	_, _ = m.client().RegisterInfraEnv(t.Context()) // the certificate is none
+	_, _ = m.client().RegisterInfraEnv(t.Context()) // the certificate is invalid
 	made := m.wire.made()
 	if len(made) != 1 {
 		t.Fatalf("asked for %v", made)

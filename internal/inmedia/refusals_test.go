@@ -263,8 +263,8 @@ func TestManifestOfAnotherContent(t *testing.T) {
 	}
 }
 
-// TestRefusedTokens shows that who is not let in is told so, and is never taken
-// for one who finds nothing.
+// TestRefusedTokens shows that a client that is not let in gets that error, and never the result of a search that finds
+// nothing.
 func TestRefusedTokens(t *testing.T) {
 	m := newMedium(t, auth.AgentInstallerLocal)
 	for name, step := range map[string]stepFunc{"cluster": (*Client).RegisterCluster, "infraenv": (*Client).RegisterInfraEnv, "start": (*Client).StartInstall} {

@@ -19,9 +19,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// RegisterCluster makes the cluster of the medium, if the service has none, and gives
-// it the install-config overrides and extra manifests that it lacks. CLUSTER_ID is
-// noted.
+// RegisterCluster makes the cluster of the medium, if the service has none, and gives it the install-config overrides
+// and extra manifests that it lacks. CLUSTER_ID is recorded.
 func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	m, err := readClusterManifests(c.Env.Files)
 	if err != nil {
@@ -171,8 +170,8 @@ func readExtraManifests(folder string) ([]extraManifest, error) {
 	return all, nil
 }
 
-// uploadManifests sends the extra manifests that the cluster lacks. One with another
-// content is not written over: somebody put it there.
+// uploadManifests sends the extra manifests that the cluster lacks. One with another content is not overwritten: a user
+// or another tool put it there.
 func (c *Client) uploadManifests(ctx context.Context, cluster *model.Cluster, extra []extraManifest) (bool, error) {
 	if len(extra) == 0 {
 		return false, nil
@@ -209,8 +208,7 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *model.Cluster, ex
 	return len(absent) > 0, nil
 }
 
-// noteCluster notes the cluster. An InfraEnv noted there stays: this step may run again
-// after it.
+// noteCluster records the cluster. An InfraEnv that is recorded there stays: this step may run again after it.
 func (c *Client) noteCluster(id string) error {
 	noted, err := readRecord(c.Env.ClientConfig)
 	if err != nil {
@@ -223,8 +221,8 @@ func (c *Client) noteCluster(id string) error {
 	return writeWhole(c.Env.ClientConfig, []byte(text))
 }
 
-// RegisterInfraEnv makes the InfraEnv of the medium, if the service has none, bound to
-// the cluster if there is one. INFRA_ENV_ID is noted.
+// RegisterInfraEnv makes the InfraEnv of the medium, if the service has none, bound to the cluster if there is one.
+// INFRA_ENV_ID is recorded.
 func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 	m, err := readInfraEnvManifests(c.Env.Files)
 	if err != nil {

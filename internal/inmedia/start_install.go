@@ -56,7 +56,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 			return false, on, err
 		case next == stepWait:
 			return false, on, nil
-		case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
+		case rested < tries: // hosts that could not prepare need time, too; what is started then is observed again before
 			rested = tries
 			what := "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster)
 			return false, wait{what: what, code: model.CodeFailed, pause: startPause}, nil
@@ -77,7 +77,7 @@ func (c *Client) start(ctx context.Context, cluster *model.Cluster) (wait, error
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
 	}
-	on.what += ": " + err.Error() // what came of it, the next look shows
+	on.what += ": " + err.Error() // the next look shows its result
 	return on, nil
 }
 

@@ -120,8 +120,7 @@ func TestFailedPreparationsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStartLooksAgainBeforeAnotherAttempt has the first attempt come to something
-// while the second is waited for.
+// TestStartLooksAgainBeforeAnotherAttempt lets the first attempt succeed while the second is waited for.
 func TestStartLooksAgainBeforeAnotherAttempt(t *testing.T) {
 	service, clock := &unprepared{recovers: true}, &patient{at: time.Unix(1e9, 0)}
 	client := &Client{
@@ -158,8 +157,7 @@ func TestStartWaitsForTheCluster(t *testing.T) {
 	}
 }
 
-// TestInfraEnvBeforeItsCluster registers them the wrong way round: that is said, and
-// start-install binds the hosts.
+// TestInfraEnvBeforeItsCluster registers them in the wrong order: that is reported, and start-install binds the hosts.
 func TestInfraEnvBeforeItsCluster(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterInfraEnv, "registered")

@@ -114,7 +114,7 @@ type BareMetalInstallConfigPlatform struct {
 	LoadBalancer                 *LoadBalancer `json:"loadBalancer,omitempty"`
 }
 
-// LoadBalancer tells who balances the load of the API.
+// LoadBalancer says which component balances the load of the API.
 type LoadBalancer struct {
 	Type string `json:"type,omitempty"`
 }

@@ -29,7 +29,7 @@ func Check(overrides map[string]any) []Problem {
 	}
 	text, err := json.Marshal(overrides)
 	if err != nil {
-		return nil // is told where the document is checked
+		return nil // it is reported where the document is checked
 	}
 	var config InstallerConfigBaremetal
 	err = json.Unmarshal(text, &config)
@@ -39,8 +39,8 @@ func Check(overrides map[string]any) []Problem {
 	return nil
 }
 
-// Has says whether the service has a key in its install-config, such as "networking",
-// "networkType". The entries of lists and maps are looked through.
+// Has reports whether the service has a key in its install-config, such as "networking", "networkType". The entries of
+// lists and maps are looked through.
 func Has(keys ...string) bool {
 	at := reflect.TypeFor[InstallerConfigBaremetal]()
 	for _, key := range keys {

@@ -33,9 +33,9 @@ func (c *Cluster) Account(t testing.TB, namespace, name string) *rest.Config {
 	return config
 }
 
-// ApplyRights applies those objects of a manager that say who it is and what it may do: its Namespace and ServiceAccount
-// among them, and its roles with their bindings. It returns once the API server goes by them, added up roles
-// included. At the test's end the roles and bindings are taken back.
+// ApplyRights applies those objects of a manager that say who it is and what it may do: its Namespace and
+// ServiceAccount among them, and its roles with their bindings. It returns once the API server applies them, aggregated
+// roles included. At the test's end the roles and bindings are removed.
 func (c *Cluster) ApplyRights(t testing.TB, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	mine := func(kinds ...string) []*unstructured.Unstructured {
@@ -76,15 +76,15 @@ func (c *Cluster) withdraw(ctx context.Context, rights []*unstructured.Unstructu
 	return errors.Join(problems...)
 }
 
-// AwaitRights returns once the API server goes by the bindings among objects, which are there already, roles that are added
-// up of others included.
+// AwaitRights returns once the API server applies the bindings among objects, which are there already, including
+// aggregated roles.
 func (c *Cluster) AwaitRights(t testing.TB, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
 		if o.GetKind() != "ClusterRoleBinding" && o.GetKind() != "RoleBinding" {
 			continue
 		}
-		binding := &rbacv1.RoleBinding{} // whose fields both have
+		binding := &rbacv1.RoleBinding{} // both have the same fields
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, binding); err != nil {
 			t.Fatalf("reading %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
@@ -150,7 +150,7 @@ func (d *Denials) Take() []string {
 	return requests
 }
 
-// Wrap notes what is denied of the requests that go through a transport.
+// Wrap records which of the requests through a transport are denied.
 func (d *Denials) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -160,7 +160,7 @@ func (d *Denials) Wrap(next http.RoundTripper) http.RoundTripper {
 		answer, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		response.Body = io.NopCloser(bytes.NewReader(answer))
-		// Admission answers with the same status, and does not say whom it refuses.
+		// Admission answers with the same status, and does not say which user it refuses.
 		if err == nil && strings.Contains(string(answer), "is forbidden: User ") {
 			d.mu.Lock()
 			d.requests = append(d.requests, r.Method+" "+r.URL.Path)

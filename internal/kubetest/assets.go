@@ -19,8 +19,7 @@ const (
 	ServeName = "serve"
 )
 
-// built are the assets of the source tree that the process is in: what is not there is built,
-// which log is told of.
+// built are the assets of the source tree that the process is in. A missing program is built, which is written to log.
 func built(ctx context.Context, log io.Writer) (assets, error) {
 	tree, err := root(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAssetsAreWholeOrRefused writes a folder with everything, opens a hub from it outside of the
-// source tree, and is told what one lacks that is no such folder.
+// TestAssetsAreWholeOrRefused writes a folder with everything, opens a hub from it outside of the source tree, and gets
+// an error that says what another folder lacks.
 func TestAssetsAreWholeOrRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a hub")

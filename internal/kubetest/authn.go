@@ -60,7 +60,7 @@ func (a *authority) Configure(_ string, args *envtest.Arguments) error {
 // Start does nothing: the files are there.
 func (a *authority) Start() error { return nil }
 
-// Stop does nothing: the files go with their folder.
+// Stop does nothing: the files are removed with their folder.
 func (a *authority) Stop() error { return nil }
 
 // AddUser makes a certificate for a user, which is good for ten years, as that of an installed cluster's administrator.

@@ -20,8 +20,8 @@ import (
 // ErrUnavailable is wrapped where Go, or the modules of the programs, cannot be had.
 var ErrUnavailable = errors.New("the Kubernetes programs cannot be built here")
 
-// program is one to build: its package in test/tools/kubernetes, the module whose version it has, and the
-// package that tells clients of it.
+// program is one to build: its package in test/tools/kubernetes, the module with its version, and the package that
+// reports the version to clients.
 type program struct{ name, pkg, module, version string }
 
 func programs() []program {
@@ -115,7 +115,7 @@ func (b builder) folder(ctx context.Context) (string, error) {
 
 func (b builder) build(ctx context.Context, folder string) error {
 	if complete(folder) {
-		return nil // by whom we waited for
+		return nil // by the process that we waited for
 	}
 	wanted := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
 	for _, p := range programs() {
@@ -166,9 +166,8 @@ func (b builder) copyManifests(ctx context.Context, target string) error {
 	return os.Rename(unready, target)
 }
 
-// buildOne builds a program under another name first: what was cut off must not
-// look finished. The name is nobody else's, since the compiler of a process that was
-// killed goes on, and writes when it is done.
+// buildOne builds a program under another name first: what was cut off must not look finished. No other process uses
+// that name, since the compiler of a process that was killed goes on, and writes when it is done.
 func (b builder) buildOne(ctx context.Context, p program, target, version string) error {
 	if err := removeUnfinished(target); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 
 const unfinished = ".unfinished"
 
-// removeUnfinished removes what those have left behind of a target who were cut off.
+// removeUnfinished removes the files of interrupted builds of a target.
 func removeUnfinished(target string) error {
 	left, err := filepath.Glob(target + ".*" + unfinished)
 	for _, name := range left {
@@ -219,7 +218,7 @@ func (b builder) run(ctx context.Context, name string, args ...string) (string, 
 	// Asked to end, the compiler removes what it has in the folder for temporary files.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = cleaningTime
-	// Without the race detector's C compiler, and whatever workspace there is.
+	// Without the race detector's C compiler, and without any workspace.
 	command.Env = append(command.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
 	var problems strings.Builder
 	command.Stderr = &problems

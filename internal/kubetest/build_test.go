@@ -28,8 +28,8 @@ build)
 esac
 `
 
-// TestInterruptedBuild cuts a build off and goes on from there: nothing half
-// finished may be taken for a program, and nothing of it may stay.
+// TestInterruptedBuild cuts a build off and goes on from there: nothing half finished may be used as a program, and
+// nothing of it may stay.
 func TestInterruptedBuild(t *testing.T) {
 	if filepath.Separator != '/' {
 		t.Skip("the compiler's stand-in is a shell script")

@@ -146,7 +146,7 @@ func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	// Its own log says once that nobody listens, with a stack trace.
+	// Its own log says once, with a stack trace, that no logger is set.
 	ctrllog.SetLogger(logr.Discard())
 	var err error
 	c.env, err = c.environment(ctx, filepath.Join(c.crds, "manifests"))

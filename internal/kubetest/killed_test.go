@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// killedScratch has a process of this test write where its management cluster has its
-// folder, and then wait to be killed.
+// killedScratch makes a process of this test write where its management cluster has its folder, and then wait to be
+// killed.
 const killedScratch = "KUBETEST_KILLED_SCRATCH"
 
 // TestKilledTestLeavesNoProcesses kills a test that has a management cluster, as a
@@ -82,5 +82,5 @@ func alive(t *testing.T, file string) bool {
 		t.Fatal(err)
 	}
 	status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
-	return err == nil && !bytes.Contains(status, []byte("State:\tZ")) // ended, and nobody has asked how
+	return err == nil && !bytes.Contains(status, []byte("State:\tZ")) // ended, and not waited for by its parent
 }

@@ -106,8 +106,8 @@ func (m *Management) start(ctx context.Context) error {
 	return m.startCore(ctx)
 }
 
-// startCore starts the core manager: after its kinds, which it looks for, and before its
-// admission, which nobody could pass without it.
+// startCore starts the core manager: after its kinds, which it looks for, and before its admission webhooks, which
+// refuse every request until it runs.
 func (m *Management) startCore(ctx context.Context) error {
 	w, err := m.NewWebhooks(ctx)
 	if err != nil {
@@ -159,8 +159,8 @@ func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
 // Clusterctl is the path of clusterctl.
 func (m *Management) Clusterctl() string { return filepath.Join(m.programs, clusterctl) }
 
-// AddInventory makes the kind by which clusterctl notes the providers of a management cluster, without any, and
-// marks the kinds that are some provider's as clusterctl does, so that it can move clusters from and to it.
+// AddInventory makes the kind in which clusterctl records the providers of a management cluster, without any, and marks
+// the kinds of providers as clusterctl does, so that it can move clusters from and to it.
 func (m *Management) AddInventory(t testing.TB) {
 	t.Helper()
 	_, module := CoreModule(t)

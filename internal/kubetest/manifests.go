@@ -80,9 +80,8 @@ func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Install applies the objects of YAML files and folders, such as the kinds and the webhook
-// configurations of a provider, and has the API server call w for them, unless that is nil. It
-// returns once all kinds are served.
+// Install applies the objects of YAML files and folders, such as the kinds and the webhook configurations of a
+// provider, and makes the API server call w for them, unless that is nil. It returns once all kinds are served.
 func (c *Cluster) Install(ctx context.Context, w *Webhooks, paths ...string) error {
 	objects, err := ReadManifests(paths...)
 	if err != nil {

@@ -52,7 +52,7 @@ func (m *Management) installMetal3(ctx context.Context) error {
 	return m.Apply(ctx, append(kinds, hosts)...)
 }
 
-// Install is Cluster.Install, but for Metal3's kinds, which a management cluster has and converts by itself.
+// Install is Cluster.Install, except for Metal3's kinds, which a management cluster has and converts by itself.
 func (m *Management) Install(ctx context.Context, w *Webhooks, paths ...string) error {
 	own := filepath.Join(m.crds, "metal3")
 	return m.Cluster.Install(ctx, w, slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
@@ -67,7 +67,7 @@ func setField(u *unstructured.Unstructured, value any, path ...string) {
 		unstructured.RemoveNestedField(u.Object, path...)
 		return
 	}
-	// What stands in its way has another shape, which the API server lets nobody write.
+	// What blocks the path has another shape, which the API server does not let any client write.
 	_ = unstructured.SetNestedField(u.Object, runtime.DeepCopyJSONValue(value), path...)
 }
 
@@ -91,13 +91,13 @@ func convertMetal3(w http.ResponseWriter, r *http.Request) {
 		convertObject(&unstructured.Unstructured{Object: o}, asked.Request.Version)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{ // who does not listen any more needs no answer
+	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that has gone needs no answer
 		"apiVersion": asked.APIVersion, "kind": asked.Kind,
 		"response": map[string]any{"uid": asked.Request.UID, "convertedObjects": asked.Request.Objects, "result": map[string]any{"status": "Success"}},
 	})
 }
 
-// convertObject has an object say the same in another version.
+// convertObject converts an object to another version.
 func convertObject(u *unstructured.Unstructured, to string) {
 	if u.GetAPIVersion() == to {
 		return

@@ -29,8 +29,8 @@ func (c *Cluster) program(ctx context.Context, name, path string) (string, error
 	return script, os.WriteFile(script, []byte(content), 0o700)
 }
 
-// kill ends a program at once. An API server that is asked to end takes a minute if
-// somebody watches, and its controllers always do.
+// kill ends a program at once. An API server that is asked to end takes a minute if a client watches, and its
+// controllers always do.
 func (c *Cluster) kill(name string) error {
 	file := filepath.Join(c.scratch.folder, name+".pid")
 	content, err := os.ReadFile(file)
@@ -122,7 +122,7 @@ func (s *scratch) remove() error {
 	return err
 }
 
-// removeAbandoned removes a folder that nobody has locked, unless it is another user's or is being removed.
+// removeAbandoned removes a folder that no process has locked, unless it is another user's or is being removed.
 func removeAbandoned(owner string) error {
 	file, err := os.Open(owner)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {

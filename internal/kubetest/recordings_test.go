@@ -102,8 +102,8 @@ func (r *replay) send(kind hubapi.Kind, recorded *unstructured.Unstructured) err
 	return nil
 }
 
-// ours is an object as it can stand here: owners by the ids that they have here, and
-// no finalizers, whose controllers nobody plays.
+// ours is an object as it can be here: owners by the ids that they have here, and no finalizers, since no controller
+// that would remove them runs here.
 func (r *replay) ours(recorded *unstructured.Unstructured) *unstructured.Unstructured {
 	object := recorded.DeepCopy()
 	object.SetNamespace(r.namespace)

@@ -36,7 +36,7 @@ func (s *SharedManagement) Start(t testing.TB) *Management {
 	return s.start(t, func(t testing.TB) (*Management, error) { return startManagement(t, s.Config) })
 }
 
-// shared is what the first test that asks starts, and nobody stops before all tests are done.
+// shared is what the first test that asks starts, and what runs until all tests are done.
 type shared[T interface{ Close() error }] struct {
 	mu      sync.Mutex
 	made    T
@@ -58,8 +58,8 @@ func (s *shared[T]) start(t testing.TB, start func(testing.TB) (T, error)) T {
 	return s.made
 }
 
-// Run runs the tests of a package, stops what they share, and gives the code to exit with. What is shared besides may
-// run them itself (Runner).
+// Run runs the tests of a package, stops what they share, and returns the code to exit with. Another shared resource
+// may run the tests itself (Runner).
 func (s *shared[T]) Run(m interface{ Run() int }) int {
 	code := m.Run()
 	s.mu.Lock()

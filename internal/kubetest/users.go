@@ -23,9 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Namespace is a new namespace. It is left to the end of the hub: nobody is there any
-// more who takes the finalizers off its objects, and its deletion would be tried for as
-// long as the hub runs.
+// Namespace is a new namespace. It is left to the end of the hub: after the test no controller removes the finalizers
+// of its objects, and its deletion would be tried for as long as the hub runs.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	made, err := c.Client.CoreV1().Namespaces().Create(t.Context(),
@@ -42,7 +41,7 @@ func (c *Cluster) Kubeconfig(t testing.TB) string {
 	return c.KubeconfigOf(t, c.Config)
 }
 
-// KubeconfigOf is the path of a kubeconfig of whoever a config is for.
+// KubeconfigOf is the path of a kubeconfig with the user and the server of a config.
 func (c *Cluster) KubeconfigOf(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "kubeconfig")
@@ -89,8 +88,8 @@ func writeKubeconfig(name string, config *rest.Config) error {
 	return clientcmd.WriteToFile(*file, name) // with mode 0600
 }
 
-// User is a user with a certificate, who may do in all namespaces what the rules
-// say, until the test's end. One without rules may do what anybody may.
+// User is a user with a certificate, who may do in all namespaces what the rules say, until the test's end. One without
+// rules has only the rights of every authenticated user.
 func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	user, err := c.env.AddUser(envtest.User{Name: name}, &rest.Config{QPS: c.Config.QPS, Burst: c.Config.Burst})

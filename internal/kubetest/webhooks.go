@@ -26,7 +26,7 @@ type Webhooks struct {
 	Port int
 	// CertDir is a folder with the process's tls.crt and tls.key.
 	CertDir string
-	// CA is the certificate (PEM) of who has signed that.
+	// CA is the certificate (PEM) of the authority that has signed that.
 	CA []byte
 }
 
@@ -69,9 +69,9 @@ func (a *authority) serving(folder string) error {
 	return cert.WriteCert(filepath.Join(folder, "tls.crt"), encodeCertificate(der))
 }
 
-// Point has the API server call w for objects: for the admission that webhook configurations
-// among them ask for, and to convert kinds with several versions, unless those say that
-// nothing is to be converted (strategy None). What else there is stays as it is.
+// Point makes the API server call w for objects: for the admission that webhook configurations among them ask for, and
+// to convert kinds with several versions, unless those say that nothing is to be converted (strategy None). Other
+// objects stay as they are.
 func (w *Webhooks) Point(objects ...*unstructured.Unstructured) error {
 	for _, o := range objects {
 		var err error

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Few are names for a sentence: nobody reads hundreds of them.
+// Few are names for a sentence, at most eight: hundreds would not be read.
 func Few(names []string) string {
 	const most = 8
 	if len(names) <= most {

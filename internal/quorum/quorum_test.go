@@ -52,8 +52,8 @@ func TestByOperator(t *testing.T) {
 	}
 }
 
-// TestMembersAndTheirNodes: a member is that of the node at its address, else of nobody. A person takes it out in the pod of
-// another member that is well.
+// TestMembersAndTheirNodes: a member belongs to the node at its address, else to none. A person removes it in the pod
+// of another member that is well.
 func TestMembersAndTheirNodes(t *testing.T) {
 	at := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, last}) }
 	node := func(name string, last byte) model.Node {

@@ -14,7 +14,7 @@ import (
 
 // shape is one in which a secret may turn up.
 type shape struct {
-	// hints stand in every text that has it, and are looked for first, for speed.
+	// hints are in every text that has a secret of this kind, and are searched for first, for speed.
 	hints []string
 	of    *regexp.Regexp
 	by    string // what is put in its place

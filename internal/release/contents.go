@@ -93,9 +93,8 @@ func (i Info) bounded() (Info, error) {
 	return i, nil
 }
 
-// oneOf is an image of a manifest list, any of which says the version, and the
-// architectures of all. Entries without a machine's platform are attestations and the
-// like.
+// oneOf is an image of a manifest list, since each of them has the version, and the architectures of all. Entries
+// without a machine's platform are attestations and the like.
 func oneOf(list []byte) (one string, arch []string, err error) {
 	index, err := v1.ParseIndexManifest(bytes.NewReader(list))
 	if err != nil {

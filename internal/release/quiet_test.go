@@ -25,7 +25,7 @@ func TestQuietErrors(t *testing.T) {
 	const manifest = "application/vnd.oci.image.manifest.v1+json"
 	for name, tt := range map[string]struct {
 		v2, manifests, token http.HandlerFunc
-		says, loud           string // loud is said where the errors are not for others
+		says, loud           string // loud is printed where the errors are not for others
 	}{
 		"a message": {
 			manifests: answer(http.StatusNotFound, "Content-Type", "application/json",

@@ -67,7 +67,7 @@ type Options struct {
 	Mirror string
 	// CA holds certificates (PEM) to trust beside the system's.
 	CA []byte
-	// Kubernetes has the version of Kubernetes read, for which a layer of the image is.
+	// Kubernetes makes it read the version of Kubernetes, which needs a layer of the image.
 	Kubernetes bool
 	// OC is the path of the program oc, asked where no registry answers; "" for none. It makes connections its own way.
 	OC string
@@ -75,8 +75,8 @@ type Options struct {
 	// for a token or a part of an image. Nil for those of http.DefaultTransport.
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Proxy func(*http.Request) (*url.URL, error)
-	// Quiet keeps what registries say out of errors, but for the HTTP status and the standard code of a registry's error:
-	// for references that others have written than those who run the program.
+	// Quiet keeps what registries say out of errors, except the HTTP status and the standard code of a registry's
+	// error: for references that were not written by the user who runs the program.
 	Quiet bool
 	// Clock is what is waited by between attempts.
 	Clock clock.Clock
@@ -199,8 +199,8 @@ func unreadable(ref string, failures []error) error {
 	return fault
 }
 
-// distrust is the error of the certificate, if there is one: the library goes on to ask
-// without TLS, and what comes of that explains nothing.
+// distrust is the error of the certificate, if there is one: the library goes on to ask without TLS, and the error of
+// that explains nothing.
 func distrust(err error) error {
 	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	if asked, is := errors.AsType[*url.Error](err); distrusted && is {

@@ -186,8 +186,7 @@ func TestReadFromMirrors(t *testing.T) {
 	}
 }
 
-// TestReadGoesOnToTheSource has a mirror without the image, one that nobody can
-// reach, and the source.
+// TestReadGoesOnToTheSource has a mirror without the image, one that cannot be reached, and the source.
 func TestReadGoesOnToTheSource(t *testing.T) {
 	source, bare := newShelf(t, true), newShelf(t, true)
 	source.put(t, "openshift/release:4.20.33", made{arch: "amd64", label: "4.20.33"}.image(t))
@@ -336,7 +335,7 @@ esac
 	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything
+	t.Setenv("TMPDIR", t.TempDir()) // where no other test leaves anything
 	secret := login("127.0.0.1:1")
 	o := Options{PullSecret: secret, OC: oc, Clock: &patient{}, Kubernetes: true}
 	for ref, want := range map[string]Info{
@@ -430,7 +429,7 @@ func TestPlainKeepsSignaturesBack(t *testing.T) {
 	}
 }
 
-// FuzzFiles reads layers of any content: what they say of a release is said, or refused.
+// FuzzFiles reads layers of any content: what they say of a release is returned, or refused.
 func FuzzFiles(f *testing.F) {
 	for _, files := range []map[string]string{
 		metadata("4.20.33"),

@@ -83,8 +83,7 @@ func (r *Registry) check() error {
 	return nil
 }
 
-// covers says whether a reference falls under the prefix, and how much of it that
-// takes.
+// covers reports whether a reference falls under the prefix, and how much of it that takes.
 func (r *Registry) covers(ref string) (length int, ok bool) {
 	prefix := r.Prefix
 	if below, wild := strings.CutPrefix(prefix, "*"); wild {
@@ -180,7 +179,7 @@ func longest(registries []Registry, ref string) (registry *Registry, taken int) 
 	return registry, taken
 }
 
-// insecureAt says whether registries.conf calls a mirror or registry of ref insecure.
+// insecureAt reports whether registries.conf calls a mirror or registry of ref insecure.
 func insecureAt(registries []Registry, ref string) bool {
 	for _, r := range registries {
 		for _, m := range r.Mirrors {

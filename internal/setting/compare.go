@@ -53,12 +53,12 @@ func Differences(want, have model.Settings) []Difference {
 	return out
 }
 
-// Same says whether two values of a setting mean the same to a service.
+// Same reports whether two values of a setting mean the same to a service.
 func Same(setting model.Setting, want, have model.Value) bool {
 	return RuleOf(setting).same(want, have)
 }
 
-// TakesAway says whether what is there is emptied, or of a proxy a part of it.
+// TakesAway reports whether what is there is emptied, or of a proxy a part of it.
 func (d Difference) TakesAway() bool {
 	if d.Setting != model.SettingProxy {
 		return Empty(d.Want)
@@ -94,9 +94,8 @@ func RivalOf(setting model.Setting) model.Setting {
 	return ""
 }
 
-// WorthWriting leaves out differences that are only what the service does not
-// give back: it cannot be told whether they are differences. With any other
-// difference they are written too, as at the first time.
+// WorthWriting leaves out differences that exist only because the service does not return a setting: it is not known
+// whether they are differences. With any other difference they are written, too, as at the first time.
 func WorthWriting(all []Difference) []Difference {
 	other := slices.ContainsFunc(all, func(d Difference) bool { return d.Known || RuleOf(d.Setting).Host != model.KeptHidden })
 	if !other {
@@ -105,7 +104,7 @@ func WorthWriting(all []Difference) []Difference {
 	return all
 }
 
-// Empty says whether a value says that there is nothing.
+// Empty reports whether a value says that there is nothing.
 func Empty(v model.Value) bool {
 	switch v {
 	case "", `""`, "[]", "{}", "null", "false", "0":

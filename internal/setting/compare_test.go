@@ -98,7 +98,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestNoOperators: an empty list is said, as a list and without properties that are empty.
+// TestNoOperators: an empty list is written, as a list and without properties that are empty.
 func TestNoOperators(t *testing.T) {
 	for want, operators := range map[model.Value][]spec.Operator{
 		`[]`: {}, `[{"name":"lvm"},{"name":"mce"}]`: {{Name: "mce", Properties: map[string]any{}}, {Name: "lvm"}},

@@ -34,8 +34,8 @@ func PropertiesText(properties map[string]any) string {
 	return string(model.ValueOf(properties))
 }
 
-// Word is the word of cluster.yaml that text stands for, as other tools spell it, or the
-// service; text itself where it is none.
+// Word is the word of cluster.yaml that text means, as other tools or the service spell it; text itself where it is
+// none.
 func Word[T ~string](text string) T {
 	_, spellings := spec.Words(T(""))
 	return T(cmp.Or(spellings[text], text))
@@ -64,7 +64,7 @@ func MAC(text string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", ":")
 }
 
-// Commas takes a text with commas apart. It is nil for a text without anything in it.
+// Commas splits a text at its commas. It is nil for a text without anything in it.
 func Commas(text string) []string {
 	var out []string
 	for part := range strings.SplitSeq(text, ",") {

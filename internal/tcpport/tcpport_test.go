@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPortsAreReserved has two processes, as far as locks can tell, reserve ports: none gets a port of the
-// other's or one on which a program listens.
+// TestPortsAreReserved makes two processes, as far as locks can distinguish them, reserve ports: none gets a port of
+// the other's or one on which a program listens.
 func TestPortsAreReserved(t *testing.T) {
 	folder := t.TempDir()
 	one, other := &Reservation{folder: folder}, &Reservation{folder: folder}

@@ -218,7 +218,7 @@ func (b *builder) fillScalar(n *Node, from ast.Node) {
 	}
 }
 
-// isPlain says whether a scalar has neither quotes nor a block.
+// isPlain reports whether a scalar has neither quotes nor a block.
 func isPlain(from ast.Node) bool {
 	switch from.(type) {
 	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
@@ -247,8 +247,7 @@ func plain11(text string) (Kind, any) {
 	return Text, text
 }
 
-// isWord says whether text is a word in lower case, in capitals, or with a first
-// capital.
+// isWord reports whether text is a word in lower case, in capitals, or with a first capital.
 func isWord(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return text == word || text == strings.ToUpper(word) || text == strings.ToUpper(word[:1])+word[1:]

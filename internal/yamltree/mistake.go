@@ -29,10 +29,9 @@ func notText(data string) (Problem, bool) {
 	return Problem{}, false
 }
 
-// mistaken is a document that the YAML library did not take, and where and why. What
-// the library meets last is often lines below the mistake, so people are told what they
-// have probably done. No more of the text than a field's name is repeated: values may
-// be secret.
+// mistaken is a document that the YAML library did not take, and where and why. What the library meets last is often
+// lines below the mistake, so the error says what the user has probably done. No more of the text than a field's name
+// is repeated: values may be secret.
 type mistaken struct {
 	lines []string
 	at    Position
@@ -149,7 +148,7 @@ func (m mistaken) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m.said, text) })
 }
 
-// blank finds what looks like blanks and is none in the indentation.
+// blank finds characters in the indentation that look like blanks and are not.
 func (m mistaken) blank() (Problem, bool) {
 	for _, n := range m.around() {
 		at := indentOf(m.line(n))

@@ -50,7 +50,7 @@ type Node struct {
 	Kind Kind
 	// At is where it stands: a map at its first key.
 	At Position
-	// Text of a scalar, as it is written but for quotes.
+	// Text of a scalar, as it is written except for quotes.
 	Text string
 	// Value of a scalar: bool, int64, uint64, float64 or string.
 	Value any
@@ -79,12 +79,12 @@ func (n *Node) Get(key string) (*Node, bool) {
 	return nil, false
 }
 
-// Scalar says whether the node is one piece of text, a number or a truth value.
+// Scalar reports whether the node is one piece of text, a number or a truth value.
 func (n *Node) Scalar() bool {
 	return slices.Contains([]Kind{Bool, Int, Float, Text}, n.Kind)
 }
 
-// TooLarge says whether aliases make too much of the node, which has been reported.
+// TooLarge reports whether aliases make too much of the node, which has been reported.
 func (n *Node) TooLarge() bool { return n.size > maxNodes }
 
 // Problem is what is wrong with the YAML itself.
@@ -119,8 +119,8 @@ func (n *Node) Append(item any) { n.Items = append(n.Items, Of(item)) }
 // Pair makes an entry of a map, of a tree or of what [Of] takes.
 func Pair(key string, value any) Entry { return Entry{Key: key, Value: Of(value)} }
 
-// Of makes a tree of what encoding/json decodes to, or of a list of texts, with keys in
-// alphabetical order, or takes one as it is. A text stays text, whatever it looks like.
+// Of makes a tree of what encoding/json decodes to, or of a list of texts, with keys in alphabetical order, or takes
+// one as it is. A text stays text, even if it looks like a number or a boolean.
 func Of(value any) *Node {
 	switch value := value.(type) {
 	case *Node:
@@ -156,8 +156,8 @@ func listOf[T any](items []T) *Node {
 	return n
 }
 
-// Plain is the tree as encoding/json decodes it, but for whole numbers: they are int64,
-// or uint64 where that is too small.
+// Plain is the tree as encoding/json decodes it, except for whole numbers: they are int64, or uint64 where that is too
+// small.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Map:

@@ -236,8 +236,7 @@ func quoteScalar(text string) string {
 	return strings.TrimSpace(quoted.String())
 }
 
-// plainText says whether text needs no quotes in YAML 1.1 and 1.2, or no escapes in
-// them.
+// plainText reports whether text needs no quotes in YAML 1.1 and 1.2, or no escapes in them.
 func plainText(text string) (plain, unescaped bool) {
 	plain = text != ""
 	for i := range len(text) {

@@ -66,7 +66,7 @@ func TestVersion11(t *testing.T) {
 	}
 }
 
-// TestDiscreet tells what is wrong with a text without a word of it.
+// TestDiscreet: the error says what is wrong with a text without a word of it.
 func TestDiscreet(t *testing.T) {
 	for text, want := range map[string]string{
 		"hunter2: 1\nhunter2: 2\n": "the key stands here a second time, first in line 1",
@@ -81,7 +81,7 @@ func TestDiscreet(t *testing.T) {
 	}
 }
 
-// TestLimit reads more where it is told to.
+// TestLimit reads more if the limit is higher.
 func TestLimit(t *testing.T) {
 	text := []byte(strings.Repeat("#", MaxSize+1))
 	if _, problems := (Options{MaxSize: 2 << 20}).Parse(text); len(problems) > 0 {

@@ -31,7 +31,7 @@ type Report struct {
 	// Missing are the CustomResourceDefinitions of kinds that are not there: of the providers, of
 	// Cluster API's core and, unless another backend is asked for, of a hub.
 	Missing []string
-	// Unknown says what could not be looked for.
+	// Unknown says what could not be checked.
 	Unknown []string
 }
 
@@ -46,7 +46,7 @@ func (r *Report) MissingHub() []string {
 	return slices.DeleteFunc(slices.Clone(r.Missing), func(name string) bool { return !slices.Contains(hubKinds, name) })
 }
 
-// String says what is in the way, in one line.
+// String says what conflicts, in one line.
 func (r *Report) String() string {
 	var texts []string
 	for _, o := range slices.Concat(r.Running, r.Foreign) {

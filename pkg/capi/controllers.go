@@ -32,7 +32,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// woken is a Cluster of whose installation something has changed.
+// woken is a Cluster with an installation in which something has changed.
 type woken struct {
 	cluster installation.Key
 	scopes  []model.Scope
@@ -45,7 +45,7 @@ type wakes struct {
 
 func newWakes() *wakes { return &wakes{} }
 
-// wakesKept is how many changes a controller may be behind. Then whoever looks waits for it.
+// wakesKept is how many changes a controller may be behind. After that, the sender waits for the controller.
 const wakesKept = 1024
 
 // wake is called by the loops of installations, which begin once all controllers listen.
@@ -113,7 +113,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 		Complete(c.controlPlane())
 }
 
-// otherKubelet lets changes of Machines through whose nodes have come to another version.
+// otherKubelet lets changes of Machines through that report another version of their kubelet.
 func otherKubelet() predicate.Predicate {
 	version := func(o client.Object) string {
 		if m, is := o.(*clusterv1.Machine); is && m.Status.NodeInfo != nil {
@@ -139,7 +139,7 @@ func (c *controllerManager) controlPlaneOf(ctx context.Context, o client.Object)
 func (c *controllerManager) controlPlaneFor(ctx context.Context, key installation.Key) []reconcile.Request {
 	cluster := &clusterv1.Cluster{}
 	if c.GetClient().Get(ctx, key, cluster) != nil || cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
-		return nil // there is nobody to wake
+		return nil // there is no control plane of this kind to wake
 	}
 	return request(key.Namespace, cluster.Spec.ControlPlaneRef.Name)
 }

@@ -76,7 +76,7 @@ type Options struct {
 	HTTPClient *http.Client
 	// Release reads a release image from its registry: release.Read if nil.
 	Release func(ctx context.Context, image string, o release.Options) (release.Info, error)
-	// Namespace is the only one whose objects are reconciled; "" for all.
+	// Namespace is the only one in which objects are reconciled; "" for all.
 	Namespace string
 	// AgentNamespace is where AgentMachines take their Agents from; "" for each one's own namespace.
 	AgentNamespace string
@@ -95,8 +95,8 @@ type Options struct {
 	// LeaderElection has only one of several processes reconcile, by the lease of this name in
 	// LeaderElectionNamespace; "" for no election.
 	LeaderElection, LeaderElectionNamespace string
-	// MediaURL is what machines that boot by live ISO read their discovery image by: from the bootstrap provider,
-	// which hands on at MediaAddress what the service makes. "" has them read the service's own.
+	// MediaURL is what machines that boot by live ISO read their discovery image by: from the bootstrap provider, which
+	// hands on at MediaAddress what the service makes. If it is "", they read the service's own.
 	MediaURL, MediaAddress string
 	// Metrics and Webhooks are how metrics are served, and admission and conversion; nil for not at all.
 	Metrics  *server.Options
@@ -200,7 +200,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	agents := options.AgentNamespace
 	if options.Service != nil || !slices.Contains(options.Providers, Infrastructure) {
-		agents = "" // nobody takes any, and the kind may not be there
+		agents = "" // no Agents are taken, and the kind may not be there
 	}
 	agent.Cached(&caches, agents)
 	if options.Namespace != "" {

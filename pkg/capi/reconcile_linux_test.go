@@ -36,7 +36,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// BenchmarkReconcile tells the processor time of one reconcile that looks at everything anew, while a cluster is
+// BenchmarkReconcile measures the processor time of one reconcile that reads everything again, while a cluster is
 // installed, over a reader that has it all in memory.
 func BenchmarkReconcile(b *testing.B) {
 	for _, workers := range []int{2, 47} {
@@ -47,7 +47,7 @@ func BenchmarkReconcile(b *testing.B) {
 	}
 }
 
-// stillCluster is a cluster amid its installation, of which nothing changes.
+// stillCluster is a cluster in the middle of its installation, in which nothing changes.
 type stillCluster struct {
 	install.Backend
 
@@ -150,7 +150,7 @@ func infrastructure(kind, name string) client.Object {
 	}}
 }
 
-// objects are those of the management cluster; what the service has of them is noted.
+// objects are those of the management cluster; what the service has of them is recorded.
 func (s *stillCluster) objects(workers int) []client.Object {
 	labels := map[string]string{clusterv1.ClusterNameLabel: "lab"}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}, Spec: clusterv1.ClusterSpec{

@@ -53,7 +53,7 @@ type offers struct {
 
 func (o *offers) CheckRelease(context.Context, *spec.Cluster) error { return o.err }
 
-// TestReleaseImagesThatCannotBeRead: why there is no release is told, by the service and by the registry, and tried
+// TestReleaseImagesThatCannotBeRead: why there is no release is reported, by the service and by the registry, and tried
 // again after a while; what was read is kept.
 func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	c := &desired.Cluster{
@@ -89,7 +89,7 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	now.now = now.now.Add(lookAgain)
 	look("", 1, "no ClusterImageSet is of version 4.20.3", "no route to host")
 	service.err = &model.Fault{Code: model.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3: there are img4.21")}
-	look("", 1, "there are img4.21", "no route to host") // what the service has is looked at each time
+	look("", 1, "there are img4.21", "no route to host") // what the service has is read each time
 	now.now, answer = now.now.Add(lookAgain), nil
 	look(repositoryOCP+"@sha256:abc", 2)
 	now.now, answer = now.now.Add(time.Hour), errors.New("no route to host")

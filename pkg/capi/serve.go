@@ -23,14 +23,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// Serving says how a process with the providers is reached, and by whom.
+// Serving says how a process with the providers is reached, and by which clients.
 type Serving struct {
 	// Namespace is where the process runs: that of its Lease, and of the certificate that it makes.
 	Namespace string
 	// LeaderElect has only one of several processes reconcile.
 	LeaderElect bool
-	// MetricsAddress is where metrics are served by HTTPS, to whom the API server lets read them; "" and
-	// "0" are nowhere.
+	// MetricsAddress is where metrics are served by HTTPS, to clients that the API server lets read them; "" and "0"
+	// are nowhere.
 	MetricsAddress string
 	// HealthAddress is where /healthz and /readyz are served; "" and "0" are nowhere.
 	HealthAddress string
@@ -39,7 +39,7 @@ type Serving struct {
 	// WebhookCertDir is a folder with the tls.crt and tls.key of the webhooks, which are read again when
 	// they change.
 	WebhookCertDir string
-	// WebhookSelfManaged has the process make that certificate, and the API server trust it.
+	// WebhookSelfManaged makes the process make that certificate, and the API server trust it.
 	WebhookSelfManaged bool
 	// TLS is completed by what is served; nil leaves everything to Go.
 	TLS func(*tls.Config)
@@ -120,7 +120,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 	for {
 		report, err := Check(ctx, connection, options)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // the process ends
 		}
 		if err != nil {
 			return err
@@ -138,13 +138,13 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 			told = text
 		}
 		if options.Clock.Sleep(ctx, aloneAgain) != nil {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // the process ends
 		}
 	}
 }
 
-// complete says how metrics and webhooks are served, and makes the certificate of the webhooks where nobody
-// else does.
+// complete says how metrics and webhooks are served, and makes the certificate of the webhooks where no other component
+// does.
 func (s Serving) complete(ctx context.Context, connection *rest.Config, options *Options) (*certificates.Keeper, error) {
 	var tlsOptions []func(*tls.Config)
 	if s.TLS != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// WithAsk gives the Client somebody to ask whether a request for a certificate is approved;
-// without it, the run ends where a person would have to say so. It is called beside the loop,
-// one at a time, and has to return once its context has ended: when the run has, or when the
-// question has become idle. An error leaves the request as it is.
+// WithAsk gives the Client a function that asks a person whether a request for a certificate is approved; without it,
+// the run ends where a person would have to say so. It is called beside the loop, one at a time, and has to return once
+// its context has ended: when the run has, or when the question has become idle. An error leaves the request as it is.
 func WithAsk(ask func(context.Context, model.RequestVerdict) (approve bool, err error)) Option {
 	return func(client *Client) { client.ask = ask }
 }
@@ -75,8 +74,8 @@ func (r *run) take(q *question, plan model.Plan) bool {
 	return true
 }
 
-// isIdle reports whether nobody needs the answer any more: somebody else has approved the
-// request, or it is judged otherwise by now. While the cluster does not answer, nothing is known.
+// isIdle reports whether the answer is no longer needed: the request has been approved by another approver, or it is
+// judged otherwise by now. While the cluster does not answer, nothing is known.
 func (r *run) isIdle(q *question, observed *model.Observed, plan model.Plan) bool {
 	if observed.Spoke == nil || observed.Spoke.Trouble != "" {
 		return false

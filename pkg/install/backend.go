@@ -27,13 +27,13 @@ type Backend interface {
 	ClusterByNameOrID(ctx context.Context, text string) (model.ClusterRef, error)
 	// InfraEnvByNameOrID does so for an InfraEnv.
 	InfraEnvByNameOrID(ctx context.Context, text string) (model.InfraEnv, error)
-	// ClusterLeft finds what a deletion that was broken off has left of a cluster, which
-	// DeleteCluster deletes. The Status says what that is.
+	// ClusterLeft finds what an interrupted deletion has left of a cluster, which DeleteCluster deletes. The Status
+	// says what that is.
 	ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error)
 	// Events reads one page of the service's event log, from the offset on.
 	Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error)
-	// Follow has lists be read from watches from now on, where the service has them: for
-	// who reads them again and again.
+	// Follow makes lists be read from watches from now on, where the service has them: for callers that read lists
+	// again and again.
 	Follow()
 	// CheckRelease is an error where registering a cluster would end for want of a release.
 	CheckRelease(ctx context.Context, c *spec.Cluster) error
@@ -43,7 +43,7 @@ type Backend interface {
 	// ResetInstall takes a cluster back to before its install; its hosts have to boot the
 	// discovery image again.
 	ResetInstall(ctx context.Context, clusterID string) error
-	// MayDelete refuses a cluster that DeleteCluster would not delete, whatever its state.
+	// MayDelete refuses a cluster that DeleteCluster would not delete in any state.
 	MayDelete(ref model.ClusterRef) error
 	// DeleteCluster deletes a cluster, and waits for it to be gone.
 	DeleteCluster(ctx context.Context, clusterID string, options DeleteOptions) error
@@ -51,7 +51,7 @@ type Backend interface {
 	DeleteInfraEnv(ctx context.Context, infraEnvID string, options DeleteOptions) error
 	// DeleteHost deletes a host's record. A machine whose agent still runs registers again.
 	DeleteHost(ctx context.Context, infraEnvID, hostID string, options DeleteOptions) error
-	// ReleaseCluster lets go of a cluster and deletes nothing.
+	// ReleaseCluster releases a cluster and deletes nothing.
 	ReleaseCluster(ctx context.Context, clusterID string) error
 
 	// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of compressed
@@ -83,14 +83,13 @@ type Backend interface {
 
 // DeleteOptions say what else is done about what is deleted.
 type DeleteOptions struct {
-	// ReturnToPool has a hub boot the nodes of the cluster into the discovery image, for the
-	// pool that they came from.
+	// ReturnToPool makes a hub boot the nodes of the cluster into the discovery image, for the pool that they came
+	// from.
 	ReturnToPool bool
-	// RemoveNode has a hub take the host's node out of its cluster first.
+	// RemoveNode makes a hub remove the host's node from its cluster first.
 	RemoveNode bool
-	// Report, if not nil, is told, a sentence at a time, what the deletion waits for and what
-	// it leaves, and why. It is called from the goroutine that deletes. No sentence holds a
-	// secret.
+	// Report, if not nil, is called, with one sentence at a time, with what the deletion waits for and what it leaves,
+	// and why. It is called from the goroutine that deletes. No sentence holds a secret.
 	Report func(text string)
 	// Found, if not nil, is called for each object that a hub has to delete, in the same goroutine.
 	Found func()
@@ -146,10 +145,9 @@ type Service interface {
 	// is not an error: Observed.Cluster is nil. prior is the last observation,
 	// nil at first.
 	Observe(ctx context.Context, query model.Query, prior *model.Observed) (*model.Observed, error)
-	// Act sends the one request that the action stands for and does not wait
-	// for what it starts. The desired cluster gives what an action does not
-	// carry, secrets and the contents of files: it is what is desired of the
-	// cluster as it was observed (Desired.At).
+	// Act sends the one request that carries out the action, and does not wait for what it starts. The desired cluster
+	// gives what an action does not carry, secrets and the contents of files: it is what is desired of the cluster as
+	// it was observed (Desired.At).
 	Act(ctx context.Context, desired *model.Desired, action model.Action) error
 	// Credential reads a result of the install: "kubeconfig",
 	// "kubeconfig-noingress" or "kubeadmin-password".
@@ -159,8 +157,8 @@ type Service interface {
 // Notifier is a service that knows of changes without being asked, as a hub does from its
 // watches. A [Service] may be one.
 type Notifier interface {
-	// Changed is closed once something that concerns the cluster is other than the last
-	// Observe has shown it, or may be, so that a decision may be.
+	// Changed is closed once something that concerns the cluster differs, or may differ, from what the last Observe
+	// returned, so that a decision may differ, too.
 	Changed(query model.Query) <-chan struct{}
 }
 
@@ -195,5 +193,5 @@ type Call struct {
 	Error    string
 }
 
-// Writes says whether the call was to change something.
+// Writes reports whether the call was to change something.
 func (c Call) Writes() bool { return c.Method != "GET" && c.Method != "WATCH" } //nolint:usestdlibvars // this package needs no net/http

@@ -18,7 +18,7 @@ import (
 // that run at once come from several goroutines.
 type Client struct {
 	Backend
-	notifier    Notifier // nil: the service tells of nothing
+	notifier    Notifier // nil: the service reports no changes
 	files       Files
 	machines    Machines
 	nodes       Nodes
@@ -124,9 +124,9 @@ func (client *Client) observe(ctx context.Context, desired *model.Desired, prior
 	return observed, nil
 }
 
-// Changed is closed once the service has something of the cluster that the last Observe did not
-// show, for who decides again then. It is nil, which never comes, where the service tells of
-// nothing: such a one is to be looked at from time to time.
+// Changed is closed once the service has something of the cluster that the last Observe did not show, so that the
+// caller can decide again. If the service reports no changes, it is nil, which never closes: such a service has to be
+// observed from time to time.
 func (client *Client) Changed(desired *model.Desired, observed *model.Observed) <-chan struct{} {
 	if client.notifier == nil {
 		return nil
@@ -198,10 +198,10 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *mod
 	return nil
 }
 
-// Explain decides on an observation without anything remembered, to say what stands in
-// the way now, of one host alone where host is its id: machines are looked at where
-// desired names their BMCs, whose the cluster is does not matter, nor which results are
-// on disk. What it returns beside the plan is what it decided on.
+// Explain decides on one observation without a memory, to say what blocks the install now. If host is the id of a host,
+// the answer is about that host alone. Machines are observed where desired names their BMCs. The owner of the cluster
+// does not matter, nor which results are on disk. What it returns beside the plan is the observation that it decided
+// on.
 func (client *Client) Explain(ctx context.Context, desired *model.Desired, observed *model.Observed, host string) (model.Plan, *model.Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
@@ -224,8 +224,7 @@ func (client *Client) Explain(ctx context.Context, desired *model.Desired, obser
 	return plan, now, nil
 }
 
-// taken is the observation without the question whose the cluster is, and what of its
-// results is on disk.
+// taken is a copy of the observation that counts the cluster as owned, and its results as saved.
 func taken(o *model.Observed) *model.Observed {
 	now := *o
 	now.Others, now.Results = nil, model.Results{NoIngress: true, Kubeconfig: true, Password: true}
@@ -236,9 +235,8 @@ func taken(o *model.Observed) *model.Observed {
 	return &now
 }
 
-// asObserved is what is desired of a cluster where no file says it: that it becomes, with
-// the hosts that it has and those of its control plane that it lacks, what the service was
-// told.
+// asObserved is the desired state of a cluster if there is no file: what the service was given for it, with the hosts
+// that it has, and those of its control plane that it lacks.
 func asObserved(observed *model.Observed) *model.Desired {
 	c := observed.Cluster
 	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
@@ -264,17 +262,16 @@ func asObserved(observed *model.Observed) *model.Desired {
 // media that machines boot through them. It is asked only for the hosts of the
 // file that the next decision needs. Its methods are safe for concurrent use.
 type Machines interface {
-	// Observe looks at the named hosts only. What cannot be read of one is said
-	// in its MachineState.Trouble; an error is one of the plane as a whole, such
-	// as a context that ended; one that is a permanent *Fault ends the run.
+	// Observe reads the named hosts only. What cannot be read of one is reported in its MachineState.Trouble; an error
+	// is one of the plane as a whole, such as a context that ended; one that is a permanent *Fault ends the run.
 	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error)
-	// Act starts what an action of one of the machines' kinds stands for, and
-	// does not wait for it. Action.Name is the host's name in the file.
+	// Act starts an action of one of the machines' kinds, and does not wait for its end. Action.Name is the host's name
+	// in the file.
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
 }
 
-// WithMachines gives the Client a plane that boots machines by itself.
-// Without it, hosts are waited for until somebody boots them.
+// WithMachines gives the Client a plane that boots machines by itself. Without it, a run waits until a person or
+// another tool boots the hosts.
 func WithMachines(machines Machines) Option {
 	return func(client *Client) { client.machines = machines }
 }

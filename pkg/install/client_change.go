@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// The HTTP statuses by which services tell what a request met.
+// The HTTP statuses by which services report the result of a request.
 const (
 	statusBadRequest    = 400
 	statusNotFound      = 404
@@ -58,8 +58,7 @@ func (f *Found) goOnOrGiveUp() model.Advice {
 	return "to go on, run {create cluster -f FILE}; to give it up, run " + model.Command("delete cluster", f.Ref.Name)
 }
 
-// Cancel stops an install. Where there is none, the error says why, and what suits the
-// cluster's state.
+// Cancel stops an install. If no install runs, the error says why, and what may be done in the cluster's state.
 func (client *Client) Cancel(ctx context.Context, found *Found) error {
 	return found.cancelRefused(client.CancelInstall(ctx, found.Ref.ID))
 }
@@ -81,8 +80,8 @@ func (f *Found) cancelRefused(err error) error {
 		suits{"the install is done, so there is nothing to cancel", model.Command("download kubeconfig", f.Ref.Name)})
 }
 
-// Reset takes a failed or cancelled install back to its beginning. Where there is none, the
-// error says why, and what suits the cluster's state.
+// Reset takes a failed or cancelled install back to its beginning. If there is no such install, the error says why, and
+// what may be done in the cluster's state.
 func (client *Client) Reset(ctx context.Context, found *Found) error {
 	return found.resetRefused(client.ResetInstall(ctx, found.Ref.ID))
 }
@@ -95,9 +94,9 @@ func (f *Found) resetRefused(err error) error {
 		suits{"an installed cluster cannot be reset", model.Command("describe cluster", f.Ref.Name)})
 }
 
-// FindToDelete is Inspect for a cluster that is to be deleted: on a hub that is also one whose
-// deletion was broken off, of which no observation shows enough any more, and none that
-// oaictl did not make. Of a file whose cluster is gone the error is [ErrNoCluster].
+// FindToDelete is Inspect for a cluster that is to be deleted. On a hub it also finds a cluster with a deletion that
+// was interrupted, even if too little of it is left to be observed; it finds none that oaictl did not make. If the
+// cluster of a file is gone, the error is [ErrNoCluster].
 func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, error) {
 	found, err := client.Inspect(ctx, target)
 	switch {
@@ -160,7 +159,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, op
 	}
 }
 
-// isStatus says whether a service answered with a status.
+// isStatus reports whether a service answered with a status.
 func isStatus(err error, status int) bool {
 	fault, is := errors.AsType[*model.Fault](err)
 	return is && fault.Status == status

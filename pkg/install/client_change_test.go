@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// A verb that comes at the wrong time is told the cluster's state and what suits it.
+// A verb that comes at the wrong time is answered with the cluster's state and what may be done in it.
 func TestOutOfTurnByState(t *testing.T) {
 	conflict := &model.Fault{Code: model.CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
 	for _, tt := range []struct {

@@ -85,8 +85,8 @@ func (client *Client) IgnitionOf(ctx context.Context, host model.Host) (string, 
 // isoTries is how often a download is taken up again without a byte of progress.
 const isoTries = 5
 
-// DownloadISO writes an InfraEnv's discovery image to out. A connection that breaks is taken
-// up again where it broke, with a fresh address; broke, if not nil, is told of it.
+// DownloadISO writes an InfraEnv's discovery image to out. A connection that breaks is taken up again where it broke,
+// with a fresh address; broke, if not nil, is called with the bytes that are done and the error.
 func (client *Client) DownloadISO(ctx context.Context, infraEnvID string, out io.Writer, broke func(done int64, err error)) error {
 	var done int64
 	for idle := 0; ; idle++ {

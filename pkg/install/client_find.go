@@ -28,8 +28,7 @@ type Found struct {
 	Observed *model.Observed // nil until it is observed
 }
 
-// Desired is the cluster of the file. Without one it is the cluster as it was observed, or
-// one of which nothing but the name is known.
+// Desired is the cluster of the file. Without a file it is the cluster as it was observed, or one with only its name.
 func (f *Found) Desired() *model.Desired {
 	switch {
 	case f.Spec != nil:
@@ -47,8 +46,8 @@ func (f *Found) FullName() string {
 	return strings.TrimSuffix(f.Ref.Name+"."+f.Ref.BaseDomain, ".")
 }
 
-// OwnInfraEnvs are those that were made for the cluster and are to go with it, unlike one
-// that the file only refers to.
+// OwnInfraEnvs are those that were made for the cluster and are to be deleted with it, unlike one that the file only
+// refers to.
 func (f *Found) OwnInfraEnvs() []model.InfraEnv {
 	ref := ""
 	if f.Spec != nil {
@@ -63,8 +62,8 @@ func (f *Found) OwnInfraEnvs() []model.InfraEnv {
 	return own
 }
 
-// Pool is how many hosts the pool of an InfraEnv has once the cluster is deleted. One that is bound
-// to the cluster has no pool: its hosts go with the cluster.
+// Pool is how many hosts the pool of an InfraEnv has once the cluster is deleted. An InfraEnv that is bound to the
+// cluster has no pool: its hosts are deleted with the cluster.
 func (f *Found) Pool(env model.InfraEnv) (hosts int) {
 	if env.ClusterID != "" {
 		return 0

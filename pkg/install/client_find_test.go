@@ -23,7 +23,7 @@ func TestClientFindsHosts(t *testing.T) {
 	}
 }
 
-// A host that has outlived its cluster is looked at alone.
+// A host that has outlived its cluster is observed alone.
 func TestClientLooksAroundAHost(t *testing.T) {
 	client := install.New(rackOfTwo())
 	for _, host := range []model.Host{{ID: "h1"}, {ID: "h3", ClusterID: "c9"}} {

@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// records is a backend of a few hosts and InfraEnvs that keeps what it was told to delete.
+// records is a backend of a few hosts and InfraEnvs that records what was deleted.
 type records struct {
 	install.Backend
 	hosts   map[string][]model.Host // by InfraEnv
@@ -73,8 +73,8 @@ func rackOfTwo() *records {
 	}}
 }
 
-// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts, but for
-// a pool, which stays.
+// A cluster's own InfraEnvs go after it; one that the service keeps is named with its hosts, except a pool, which
+// stays.
 func TestClientDeletes(t *testing.T) {
 	service := rackOfTwo()
 	client := install.New(service)
@@ -248,7 +248,7 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 func TestAskedWhileItRuns(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			r := decidetest.ReadyRack(t, 2, 0) // of which one never comes
+			r := decidetest.ReadyRack(t, 2, 0) // one of them never comes
 			x := r.Boxes["cp-0"]
 			*x = decidetest.Box{Power: model.PowerIsOn, Media: decidetest.ImageOf("cp-0"), Once: stays, Stays: stays, Booted: true}
 			r.Boxes["cp-1"].Trouble = model.TroubleBusy
@@ -270,7 +270,7 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := decidetest.ReadyRack(t, 1, 0)
 			told := map[model.Kind]int{}
-			var on time.Time // when it was told to switch on
+			var on time.Time // when it was switched on
 			events, err := bmcs{Rack: r, before: func() {
 				if !on.IsZero() && time.Since(on) >= shows {
 					r.SwitchOn("cp-0")
@@ -501,7 +501,7 @@ func TestLoopOfOnesOwn(t *testing.T) {
 	t.Errorf("the cluster is %s", p.Observed.Cluster.State)
 }
 
-// A service that tells of nothing is looked at from time to time.
+// A service that reports no changes is observed from time to time.
 func TestNothingIsToldByAServiceThatIsAsked(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	if changed := install.New(&plane{World: w}).Changed(w.Desired, &w.Observed); changed != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Decide compares what is desired with what was observed and says what to do
-// next, what can only be waited for, what stands in the way, and when a loop has
-// waited for long enough. It is pure: the same arguments give the same plan. now is
-// a moment on the service's clock. Without memory, of a single look, what the service
-// does not date counts as having stood for long.
+// Decide compares what is desired with what was observed and says what to do next, what the loop can only wait for,
+// what blocks it, and when it has waited for long enough. It is pure: the same arguments give the same plan. now is a
+// moment on the service's clock. Without memory, as for a single look, a state that the service does not date counts as
+// old.
 func Decide(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) model.Plan {
 	return decide.Decide(desired, observed, memory, now)
 }
@@ -26,17 +25,15 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) Snapshot {
 	return Snapshot{decide.NewSnapshot(desired, observed)}
 }
 
-// Hosts says which observed machine is which host of cluster.yaml: all that a host's
-// match says has to fit. First come the hosts of the file in their order, those that
-// have not come among them, then the machines that are none of these in the order in
+// Hosts says which observed machine is which host of cluster.yaml: all that a host's match says has to fit. First come
+// the hosts of the file in their order, those that have not come among them, then the other machines in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s Snapshot) Hosts() []model.NamedHost { return s.of.Hosts() }
 
-// InfraEnv is the one whose discovery image a host of the file boots next; false while
-// there is none.
+// InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
 func (s Snapshot) InfraEnv(host string) (model.InfraEnv, bool) { return s.of.InfraEnv(host) }
 
-// HasToBoot says whether a host of the file has still to boot its discovery image.
+// HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s Snapshot) HasToBoot(host string) bool { return s.of.HasToBoot(host) }
 
 // Reading names the hosts that may still read their images: of them the BMC had

@@ -10,26 +10,22 @@
 //     it has allowed.
 //   - [model.Observed] is all that is known of the cluster at one moment.
 //   - [model.Memory] is what a loop has learned and no observation shows.
-//   - [Decide] is a pure function of the three. Its [model.Plan] names what to do next
-//     (actions), what can only be waited for (waits), what stands in the way
-//     and who can remove it (blockers), where things stand in one word (verdict),
-//     and when a loop has waited for long enough.
+//   - [Decide] is a pure function of the three. Its [model.Plan] names what to do next (actions), what the loop can
+//     only wait for (waits), what blocks it and who can remove that (blockers), the state in one word (verdict), and when
+//     a loop has waited for long enough.
 //   - [Service] is the plane that observes and acts. The package
 //     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
 //     assisted-service; a small one of your own will do for tests.
-//   - [Machines], where there is one, is the plane of management controllers:
-//     the package [github.com/oaictl/oaictl/pkg/install/machine] boots the
-//     discovery image through them. Without it somebody else boots the machines.
-//   - [Client] drives the loop: [Client.Plan] looks once and decides,
-//     [Client.Run] goes on until the cluster is installed, has failed or
-//     needs a person, [Client.Detach] does what needs no waiting,
-//     [Client.Wait] only looks, and [Client.Explain] says what stands in the
-//     way. A loop of one's own has [Client.Observe] and [Client.Act].
+//   - [Machines], where there is one, is the plane of management controllers: the package
+//     [github.com/oaictl/oaictl/pkg/install/machine] boots the discovery image through them. Without it a person or
+//     another tool boots the machines.
+//   - [Client] drives the loop: [Client.Plan] looks once and decides, [Client.Run] goes on until the cluster is
+//     installed, has failed or needs a person, [Client.Detach] does what needs no waiting, [Client.Wait] only looks, and
+//     [Client.Explain] says what blocks the install. A caller with a loop of its own uses [Client.Observe] and
+//     [Client.Act].
 //
-// Nothing that is needed is remembered: a run that is interrupted, by
-// a context that ends or by a crash, undoes nothing, and the next run, on
-// whatever machine, goes on from there. A run of an installed cluster writes
-// nothing.
+// Nothing that is needed is kept in memory only: a run that is interrupted, by a context that ends or by a crash,
+// undoes nothing, and the next run, on any machine, goes on from there. A run of an installed cluster writes nothing.
 //
 // Each [model.Event] is one thing that happened; together they are the only output.
 // Every unsuccessful end is a [model.Fault], with the exit code that [model.CodeOf] reads

@@ -118,8 +118,7 @@ func ExampleClient_Plan() {
 	// RegisterCluster: there is no cluster lab.example.com
 }
 
-// A run tells what happens by events, and ends with the cluster installed or
-// with the reason why not.
+// A run reports what happens by events, and ends with the cluster installed or with the reason why not.
 func ExampleClient_Run() {
 	installer := install.New(&labService{},
 		install.WithClock(&atOnce{}),
@@ -216,8 +215,7 @@ func ExampleMemory() {
 	// installed <nil>
 }
 
-// A machine that the file does not name is never installed: the plan says what
-// stands in the way and what a person can do.
+// A machine that the file does not name is never installed: the plan has a blocker that says what a person can do.
 func ExampleDecide() {
 	desired, service := lab(), &labService{}
 	for range 3 {

@@ -129,8 +129,8 @@ func (d directory) Record(_ context.Context, cluster model.ClusterRef, name stri
 	return data, err
 }
 
-// ownerOf is the id of the cluster that the results in a folder belong to, ""
-// where nothing says so. A link to a folder is none of ours.
+// ownerOf is the id of the cluster that the results in a folder belong to, "" where no file records it. A link to a
+// folder is not one of ours.
 func ownerOf(auth string) string {
 	if info, err := os.Lstat(auth); err != nil || !info.IsDir() {
 		return ""
@@ -142,8 +142,8 @@ func ownerOf(auth string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// anothers says whether a folder holds another cluster's results: those that
-// differ from what read gives, and those of which it has none to compare with.
+// anothers reports whether a folder holds another cluster's results: files that differ from what read returns, and
+// files for which read returns nothing.
 func anothers(auth string, read func(name string) ([]byte, error)) (bool, error) {
 	info, err := os.Lstat(auth)
 	switch {
@@ -226,8 +226,7 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, largestResult+1))
 }
 
-// isPrivate says whether its owner alone can read a file, and can. Windows says
-// nothing of that in a mode.
+// isPrivate reports whether its owner alone can read a file, and can. Windows says nothing of that in a mode.
 func isPrivate(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && (info.Mode().Perm() == 0o600 || runtime.GOOS == "windows")
@@ -242,8 +241,8 @@ func makePrivate(path string) error {
 	return nil
 }
 
-// writeWhole writes a temporary file beside path and renames it when it is
-// whole, so that nobody ever reads half a kubeconfig.
+// writeWhole writes a temporary file beside path and renames it when it is complete, so that no reader ever sees half a
+// kubeconfig.
 func writeWhole(path string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -345,8 +344,7 @@ func (client *Client) claim(ctx context.Context, desired *model.Desired, id stri
 	return err
 }
 
-// notThere says whether the service has no such result, has none yet, or is older than its
-// name.
+// notThere reports whether the service has no such result, has none yet, or is older than its name.
 func notThere(err error) bool {
 	fault, is := errors.AsType[*model.Fault](err)
 	return is && slices.Contains([]int{statusBadRequest, statusNotFound, statusConflict, statusUnprocessable}, fault.Status)

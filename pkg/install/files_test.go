@@ -138,8 +138,8 @@ func TestResultsOnDisk(t *testing.T) {
 	}
 }
 
-// kept checks that what was put aside is there, is named, and is its owner's
-// alone, and that nothing else was put aside.
+// kept checks that what was put aside is there, is named in the report, and can be read by its owner alone, and that
+// nothing else was put aside.
 func (s spoiling) kept(t *testing.T, cluster, told string) {
 	t.Helper()
 	for _, aside := range s.aside {

@@ -18,7 +18,7 @@ type aspect struct {
 	Spoke    any `json:",omitempty"` // what of the installed cluster concerns the control plane
 }
 
-// actionAspect is an action that is to be carried out now. After each try it is another one, so that its reconciler is woken
+// actionAspect is an action that is to be carried out now. It differs after each try, so that its reconciler is woken
 // when it is time to try it again.
 type actionAspect struct {
 	Key   string
@@ -140,7 +140,7 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 	for scope, at := range aspects {
 		data, err := json.Marshal(at)
 		if err != nil {
-			data = []byte(err.Error()) // of plain fields there is none
+			data = []byte(err.Error()) // plain fields give no error
 		}
 		sum := fnv.New64a()
 		_, _ = sum.Write(data) // it never fails

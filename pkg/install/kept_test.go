@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestReadKept reads what a run has left, with whose it is, and nothing outside of its folder.
+// TestReadKept reads what a run has left, and to which cluster it belongs, and nothing outside of its folder.
 func TestReadKept(t *testing.T) {
 	dir := t.TempDir()
 	files := install.NewFiles(dir)

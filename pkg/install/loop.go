@@ -68,10 +68,10 @@ const (
 	atOnce  = 500 * time.Millisecond // what is about to change
 	soonest = time.Second
 	seldom  = 10 * time.Second // while something is waited for
-	rarely  = time.Minute      // where the service tells of all that can change
-	idly    = 2 * time.Minute  // where nothing is waited for besides: an operator's state may be as old as that
+	rarely  = time.Minute      // where the service reports all that can change
+	idly    = 2 * time.Minute  // where there is no other wait: an operator's state may be as old as that
 	hot     = 15 * time.Second // after a change the next one is likely
-	checked = time.Minute      // within which a service has looked at what was written
+	checked = time.Minute      // within which a service has checked what was written
 )
 
 // now is the present moment on the service's clock. l.mu is held.
@@ -83,7 +83,7 @@ func (l *Loop) Observe(ctx context.Context, desired *model.Desired) (*model.Obse
 	return l.observe(ctx, l.client, desired)
 }
 
-// ObserveService is Observe without the installed cluster, of which the observation has what the last one had.
+// ObserveService is Observe without the installed cluster: for that, the observation keeps what the last one had.
 func (l *Loop) ObserveService(ctx context.Context, desired *model.Desired) (*model.Observed, error) {
 	brief := *l.client
 	brief.nodes = nil
@@ -126,7 +126,7 @@ func (l *Loop) Decide(desired *model.Desired, observed *model.Observed) Look {
 	return look
 }
 
-// Remember takes note of an observation on which nothing can be decided, since it is not known what is desired. desired says
+// Remember records an observation on which nothing can be decided, since the desired state is not known. desired says
 // enough to observe by.
 func (l *Loop) Remember(desired *model.Desired, observed *model.Observed) Look {
 	l.mu.Lock()
@@ -282,8 +282,8 @@ func (l *Loop) one(ctx context.Context, look Look, a model.Action) error {
 	return err
 }
 
-// Changed are channels that are closed once the service, or the installed cluster, has something that the last observation
-// did not show. A channel is nil, which never closes, where nothing tells of changes.
+// Changed are channels that are closed once the service, or the installed cluster, has something that the last
+// observation did not show. A channel is nil, which never closes, where changes are not reported.
 func (l *Loop) Changed() (service, nodes <-chan struct{}) {
 	last := l.Last()
 	if last.Desired == nil {
@@ -327,7 +327,7 @@ func (l *Loop) Await(ctx context.Context, atMost time.Duration, changed ...<-cha
 	return -1, err
 }
 
-// Pause is how long the next look may wait, unless something tells of a change before: a short time after a change, and a
+// Pause is how long the next look may wait, unless a change is reported before: a short time after a change, and a
 // longer one the longer nothing happens. changed says that the last look was not like the one before it.
 func (l *Loop) Pause(changed bool) time.Duration {
 	l.mu.Lock()
@@ -354,7 +354,8 @@ func (l *Loop) Pause(changed bool) time.Duration {
 	}
 }
 
-// lasts is how long a look is good for at most where nothing tells of a change. told says that the service does tell.
+// lasts is how long a look is good for at most where no change is reported. told says that the service does report
+// changes.
 func (look *Look) lasts(told bool) time.Duration {
 	if look.Observed == nil || look.Observed.Cluster == nil {
 		return seldom
@@ -375,15 +376,15 @@ func (look *Look) lasts(told bool) time.Duration {
 	return seldom
 }
 
-// looksCostNothing says whether a look asks only a service that reports no change by itself, and that a plane asks only as
-// often as it bears. l.mu is held.
+// looksCostNothing reports whether a look asks only a service that reports no change by itself, and that a plane asks
+// only as often as it bears. l.mu is held.
 func (l *Loop) looksCostNothing() bool {
 	o := l.last.Observed
 	return l.client.notifier == nil && o != nil && o.Spoke == nil && len(o.Machines) == 0
 }
 
-// soon says whether the next step is the service's, and likely to come within moments: hosts were made what the file says, or
-// the installation was asked for. l.mu is held.
+// soon reports whether the next step is the service's, and likely to come within moments: hosts were made what the file
+// says, or the installation was asked for. l.mu is held.
 func (l *Loop) soon() bool {
 	o := l.last.Observed
 	if o == nil || o.Cluster == nil || !l.looksCostNothing() {

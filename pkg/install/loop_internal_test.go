@@ -7,8 +7,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestLasts: an installed cluster is looked at more seldom, but not while hosts are added to it; so is one that is being
-// installed by a service that tells of it.
+// TestLasts: an installed cluster is observed more seldom, but not while hosts are added to it; so is one that is being
+// installed by a service that reports changes.
 func TestLasts(t *testing.T) {
 	for _, c := range []struct {
 		state   model.ClusterState

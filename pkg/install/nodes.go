@@ -13,14 +13,13 @@ import (
 // kubelets for certificates. It is asked only where hosts are added. Its methods are safe for
 // concurrent use.
 type Nodes interface {
-	// Observe looks at the installed cluster. That it does not answer, or takes no
-	// credentials, is said in Spoke.Trouble; an error is that of a context that ended.
+	// Observe reads the installed cluster. If it does not answer, or refuses the credentials, that is reported in
+	// Spoke.Trouble; an error is that of a context that ended.
 	Observe(ctx context.Context, desired *model.Desired, observed *model.Observed) (*model.Spoke, error)
 	// Act carries out an action of one of the nodes' kinds, and does not wait for what it
 	// starts.
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
-	// Changed is closed once something is other than the last Observe has shown it, so that
-	// a decision may be.
+	// Changed is closed once something differs from what the last Observe returned, so that a decision may differ, too.
 	Changed() <-chan struct{}
 }
 
@@ -47,8 +46,8 @@ func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, 
 	return nil
 }
 
-// explainNodes looks at the installed cluster where hosts have been added to it. That it cannot
-// be looked at is something to know, and stands in nobody's way.
+// explainNodes looks at the installed cluster if hosts have been added to it. If the cluster cannot be read, that is a
+// warning, and blocks no host.
 func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]model.Warning, error) {
 	if client.nodes == nil || !nodes.AnyNew(observed) {
 		return nil, nil
@@ -68,9 +67,8 @@ func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, 
 	}}, nil
 }
 
-// await pauses, until something changes, and reports whether that was in the installed cluster
-// alone, or a person's answer: then only the cluster is looked at anew. Changes come in bursts, and
-// what came together is seen together.
+// await pauses until something changes, and reports whether that was in the installed cluster alone, or a person's
+// answer: then only the cluster is observed again. Changes come in bursts, and what came together is observed together.
 func (r *run) await(ctx context.Context, pause time.Duration) (glance bool, err error) {
 	service, nodes := r.turns.Changed()
 	began := r.clock.Now()
@@ -85,15 +83,15 @@ func (r *run) await(ctx context.Context, pause time.Duration) (glance bool, err 
 	}
 }
 
-// burst is how long what changes is gathered at least. Of a service that tells of changes, so
-// much longer than a look took that looking takes a small share of the time.
+// burst is the shortest time for which changes are gathered. For a service that reports changes, the time is longer the
+// longer a look takes, so that looking takes a small share of the time.
 const (
 	burst     = 100 * time.Millisecond
 	lookShare = 10
 )
 
-// glance is an observation with what the installed cluster shows now. What the service shows
-// is as it was: nothing has been written since, or all would be looked at.
+// glance is an observation with what the installed cluster shows now. The part of the service is as it was before:
+// nothing has been written since, otherwise all would be observed.
 func (r *run) glance(ctx context.Context, prior *model.Observed) (*model.Observed, error) {
 	now := *prior
 	now.At = r.now()

@@ -22,11 +22,11 @@ type NodeView struct {
 	BareMetalHost string                 // that of the installed cluster, else of the hub
 	Metal         string                 // the state of that
 	Requests      []model.RequestVerdict // for certificates, that are pending
-	// Stuck is what the machine waits for, or what stands in its way (Trouble); "" for nothing.
+	// Stuck is what the machine waits for, or what blocks it (Trouble); "" for nothing.
 	Stuck   string
 	Trouble bool
-	// Stranger says that it is no machine that is known: somebody asks by that name, and a host
-	// that is waited for may have changed its own.
+	// Stranger reports that the name belongs to no machine that is known: a machine asks for a certificate under that
+	// name, and a host that the run waits for may have changed its name.
 	Stranger bool
 }
 
@@ -96,7 +96,7 @@ func isAwaited(row *NodeView) bool {
 	return row.Host != nil && row.Host.Day2 && row.Node == nil && (row.Host.HasRebooted() || row.Host.State == model.HostAdded)
 }
 
-// mostStrangers is how many names are shown that nobody has.
+// mostStrangers is how many names that belong to no known host are shown.
 const mostStrangers = 10
 
 // strangers are the names of no host that is known for which certificates are asked with the

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// shown is a world's installed cluster as a plane that is only looked at.
+// shown is a world's installed cluster as a plane that only observes.
 type shown struct{ *decidetest.World }
 
 // Observe is of install.Nodes.

@@ -8,9 +8,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// PlanRemoval is Plan for nodes that are to be removed ([model.Options].Remove): it looks at the service and
-// at the installed cluster, and writes nothing. Where the cluster itself cannot be seen, that is
-// the error: nothing can be told before then. What would be done in all is in the plan's Removals.
+// PlanRemoval is Plan for nodes that are to be removed ([model.Options].Remove): it observes the service and the
+// installed cluster, and writes nothing. If the cluster itself cannot be read, that is the error: without it nothing
+// can be decided. What would be done in all is in the plan's Removals.
 func (client *Client) PlanRemoval(ctx context.Context, desired *model.Desired) (model.Plan, *model.Observed, error) {
 	plan, observed, err := client.Plan(ctx, desired)
 	if err == nil && len(plan.Removals) == 0 {

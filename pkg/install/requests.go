@@ -35,14 +35,14 @@ type auditLine struct {
 // auditFile is the name of the file that approvals and refusals are kept in, beside auth.
 const auditFile = "csr-audit.jsonl"
 
-// approvedByOther is the decision of an audit line of what somebody else approved.
+// approvedByOther is the decision of an audit line about a request that another approver approved.
 const approvedByOther = "approved-by-other"
 
 // requests follows what becomes of the requests for certificates of one run.
 type requests struct {
 	told    map[string]bool // uid and decision
 	kept    map[string]bool // by earlier runs; nil: not read yet
-	strange int             // refusals of requests of no host that were told
+	strange int             // reported refusals of requests that belong to no host
 }
 
 func (q *requests) tell(key string) {
@@ -52,7 +52,7 @@ func (q *requests) tell(key string) {
 	q.told[key] = true
 }
 
-// again reports whether a request of no host is like one that was told: the first of a name is.
+// again reports whether a request of no host is like one that was reported: the first of a name is.
 func (q *requests) again(v model.RequestVerdict) bool {
 	key := fmt.Sprint("name/", v.Node, "/", v.Kind, "/", v.Reason)
 	if v.Node == "" || !q.told[key] {
@@ -69,11 +69,11 @@ func ofNode(v model.RequestVerdict) string {
 	return " of " + v.Node
 }
 
-// mostStrange is how many refusals of requests that are of no host are told one by one.
+// mostStrange is how many refusals of requests that are of no host are reported one by one.
 const mostStrange = 20
 
-// requestsSeen keeps and tells, once each, what was judged of requests that are pending, and
-// what somebody else has approved.
+// requestsSeen records and reports, once each, how pending requests were judged, and which requests another approver
+// has approved.
 func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan model.Plan) {
 	if observed.Spoke == nil || len(plan.Requests) == 0 {
 		return
@@ -94,7 +94,7 @@ func (r *run) requestsSeen(ctx context.Context, observed *model.Observed, plan m
 	}
 }
 
-// audit keeps a line, and tells of what no blocker tells.
+// audit keeps a line, and reports what no blocker reports.
 func (r *run) audit(ctx context.Context, observed *model.Observed, v model.RequestVerdict, decision, by string) {
 	line := lineOf(r.desired, v, observed.At, decision, by)
 	if r.requests.told[line.judgement()] {
@@ -103,7 +103,7 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 	r.requests.tell(line.judgement())
 	kept := r.isKept(ctx, observed, line)
 	if kept && decision == approvedByOther {
-		return // and was told then; what is refused is told in each run
+		return // and was reported then; what is refused is reported in each run
 	}
 	if err := r.keepNew(ctx, observed, line, kept); err != nil {
 		r.report(model.Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
@@ -113,7 +113,7 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 	case decision == approvedByOther:
 		event.Type, event.Severity = model.EventHint, model.SeverityInfo
 		event.Message = fmt.Sprintf("somebody else approved the request %s of %s for a %s certificate: %s", v.Name, v.Host, v.Kind, by)
-	case v.Host != "" || r.requests.again(v): // a blocker tells it, or it was told
+	case v.Host != "" || r.requests.again(v): // a blocker reports it, or it was reported
 		return
 	case r.requests.strange > mostStrange:
 		return
@@ -137,7 +137,7 @@ func (r *run) isKept(ctx context.Context, observed *model.Observed, line auditLi
 		r.requests.kept = map[string]bool{}
 		data, err := r.files.Record(ctx, resultsOf(r.desired, observed.Cluster.ID), auditFile)
 		if err != nil {
-			return false // what cannot be read is said when it is written
+			return false // a file that cannot be read is reported when it is written
 		}
 		for text := range bytes.Lines(data) {
 			var before auditLine
@@ -226,8 +226,7 @@ func (client *Client) Reach(ctx context.Context, operation string, desired *mode
 	return &now, decide.SpokeFault(operation, &own, &now)
 }
 
-// Approve approves a request that was judged, and writes it down before. by says who wants it:
-// oaictl or person.
+// Approve records a request that was judged, and then approves it. by says who decided: oaictl or person.
 func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v model.RequestVerdict, by string) error {
 	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(model.RequestApprove), by)); err != nil {
 		return err

@@ -82,8 +82,8 @@ func (client *Client) Detach(ctx context.Context, desired *model.Desired) (Resul
 	return client.newRun(desired).loop(ctx, nil, true)
 }
 
-// Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
-// or can hold no more. The cluster is taken as it is, whoever made it: with the hosts that it has.
+// Wait looks, and writes nothing, until a condition holds of a cluster that was observed, or can hold no more. The
+// cluster is taken as it is, with the hosts that it has, even if oaictl did not make it.
 func (client *Client) Wait(ctx context.Context, observed *model.Observed, until Condition) (Result, error) {
 	r := client.newRun(asObserved(observed))
 	r.until = &until
@@ -96,12 +96,11 @@ type Condition struct {
 	Met  func(*model.Observed) bool
 	// Whole says that an installed cluster that is degraded ends the wait as degraded.
 	Whole bool
-	// Regardless says that what stands in the way of the installation does not keep the
-	// condition from being met.
+	// Regardless says that a blocker of the installation does not keep the condition from being met.
 	Regardless bool
 }
 
-// waited says whether a wait is over: its condition holds, or it can hold no more.
+// waited reports whether a wait is over: its condition holds, or it can hold no more.
 func (r *run) waited(plan model.Plan) (ended bool, err error) {
 	observed := r.latest.Observed
 	degraded := plan.Verdict == model.VerdictDegraded
@@ -167,7 +166,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 			r.desired = r.limited(asObserved(observed))
 		}
 		look := r.turns.Decide(r.desired, observed)
-		if look.missing && look.Plan.Fault == nil { // nothing is told, and everything asked for anew
+		if look.missing && look.Plan.Fault == nil { // nothing is reported, and everything asked for anew
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
 				return r.latest, r.left(ctx, err)
 			}
@@ -185,7 +184,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 		if ended || err != nil {
 			return r.latest, err
 		}
-		if acted { // what it led to is looked at before anything is said of it
+		if acted { // what it led to is observed before anything is reported
 			continue
 		}
 		r.stillThere(plan)
@@ -214,7 +213,7 @@ func (r *run) proceed(ctx context.Context, look Look, detach bool) (acted, ended
 	if done, _ := r.turns.Act(ctx, look); len(done) > 0 { // the memory and the events have the errors
 		return true, false, nil
 	}
-	if ended, err = look.Plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // whatever there was to do was refused just now
+	if ended, err = look.Plan.Ended(); !ended && detach && context.Cause(ctx) == nil { // all that there was to do was refused just now
 		ended, err = r.detached(look.Plan)
 	}
 	return false, ended, err

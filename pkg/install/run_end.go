@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// detached says whether a run that waits for nothing may leave: not while an
-// action is still to be tried again, and not without saying what it could not do.
+// detached reports whether a run that waits for nothing may leave: not while an action is still to be tried again, and
+// not without saying what it could not do.
 func (r *run) detached(plan model.Plan) (done bool, err error) {
 	retry := r.turns.refusalOf(plan)
 	if retry == nil {
@@ -41,8 +41,8 @@ const (
 	resultsAtLeast = 5 * time.Second
 )
 
-// bound is the context of everything that a run does: requests under way end with
-// its time, too, as the run's clock tells it. A fast one may run slower for a while.
+// bound is the context of everything that a run does: requests under way end with its time, too, measured by the run's
+// clock. A fast one may run slower for a while.
 func (r *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.timeout <= 0 {
 		return ctx, func() {}
@@ -109,8 +109,7 @@ type Interrupt struct {
 
 func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
 
-// left is the error of a run that could not look or wait: because it was told
-// to stop, or because of err.
+// left is the error of a run that could not look or wait: because it was stopped, or because of err.
 func (r *run) left(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -159,7 +158,7 @@ func (r *run) lastEvent(result Result, err error) model.Event {
 	return event
 }
 
-// inserting says whether a BMC is at an insertion, which would end with the run.
+// inserting reports whether a BMC is at an insertion, which would end with the run.
 func inserting(o *model.Observed) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s model.MachineState) bool { return s.Inserting })
 }
@@ -171,21 +170,20 @@ const quietAfter = 5 * time.Minute
 // reasonQuiet is the reason of the event that says that nothing has happened.
 const reasonQuiet = "NothingNew"
 
-// silence is since when a run has told nothing.
+// silence is the time since when a run has reported nothing.
 type silence struct {
-	lastEvent  time.Time // when something was last told, on our clock
-	lastReport time.Time // when it was last told that nothing has been
+	lastEvent  time.Time // when something was last reported, on our clock
+	lastReport time.Time // when the silence was last reported
 }
 
-// event begins the silence anew. How far the whole has come is drawn, and not
-// told of each time.
+// event begins the silence anew. Overall progress is drawn, and does not count as a report.
 func (s *silence) event(e model.Event, now time.Time) {
 	if e.Type != model.EventProgress && e.Reason != reasonQuiet {
 		s.lastEvent, s.lastReport = now, now
 	}
 }
 
-// due is how long nothing has been told, zero while that is nothing to tell.
+// due is how long nothing has been reported, zero while that is not to be reported yet.
 func (s *silence) due(now time.Time) time.Duration {
 	switch {
 	case s.lastEvent.IsZero():
@@ -214,7 +212,7 @@ func (r *run) stillThere(plan model.Plan) {
 	})
 }
 
-// foremostOf is the first thing in the way, and how many there are beside it.
+// foremostOf is the first blocker, and how many there are beside it.
 func foremostOf(blockers []model.Blocker) string {
 	text := blockers[0].Message
 	if more := len(blockers) - 1; more > 0 {

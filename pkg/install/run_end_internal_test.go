@@ -20,8 +20,7 @@ func (s *slowed) Now() time.Time                   { return time.Unix(0, s.passe
 func (*slowed) Wall(d time.Duration) time.Duration { return d / 300 }
 func (s *slowed) pass(d time.Duration)             { s.passed.Add(int64(d)) }
 
-// TestTimeOfARunIsItsClocks has a run go on for as long as its clock is held back, and
-// end when that says so.
+// TestTimeOfARunIsItsClocks: a run goes on for as long as its clock is held back, and ends when the clock says so.
 func TestTimeOfARunIsItsClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &slowed{}

@@ -59,7 +59,7 @@ func refuseWith(kind model.Kind, fault model.Fault) func(model.Action) error {
 	}
 }
 
-// runFor runs on the model world in a bubble and gives what came of it.
+// runFor runs on the model world in a bubble and returns the result.
 func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, time.Duration, error) {
 	t.Helper()
 	began := time.Now()
@@ -384,8 +384,8 @@ func (h *hanging) Act(ctx context.Context, desired *model.Desired, a model.Actio
 	return h.plane.Act(ctx, desired, a)
 }
 
-// slowDownloads is a plane whose cluster is installed shortly before the time is up, and
-// whose results take their time.
+// slowDownloads is a plane with a cluster that is installed shortly before the time is up, and with results that take
+// time to download.
 type slowDownloads struct {
 	*plane
 	installed time.Time

@@ -389,8 +389,8 @@ func TestAdoptInstalled(t *testing.T) {
 	})
 }
 
-// TestResultsOfAnEarlierCluster are neither taken for those of the cluster that a
-// run registers, nor lost: the service may have forgotten a cluster that runs.
+// TestResultsOfAnEarlierCluster are neither mistaken for those of the cluster that a run registers, nor lost: the
+// service may have forgotten a cluster that runs.
 func TestResultsOfAnEarlierCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -504,8 +504,8 @@ func TestClusterThatAUserDeletes(t *testing.T) {
 	}
 }
 
-// A service that a controller tells of the hosts is not told to start while the
-// controller may still be at it.
+// If a controller passes the settings of hosts on to the service, the service does not get the order to start while the
+// controller may still do that.
 func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 	for name, test := range map[string]struct {
 		passesOn bool
@@ -537,8 +537,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 	}
 }
 
-// A cluster that goes on stalling is touched once a minute, and each time it is
-// told.
+// A cluster that goes on stalling is touched once a minute, and each time that is reported.
 func TestNudgedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := decidetest.ReadyHub(t, decidetest.Sample(3, 0))
@@ -600,12 +599,12 @@ func TestRecordInstalled(t *testing.T) {
 	}
 }
 
-// telling is a service that tells of changes, at times since it began.
+// telling is a service that reports changes, at times since it began.
 type telling struct {
 	*plane
 	at    []time.Duration
 	began time.Time
-	asked []time.Duration // when it was looked at
+	asked []time.Duration // when it was observed
 }
 
 func (s *telling) Changed(model.Query) <-chan struct{} {
@@ -619,8 +618,8 @@ func (s *telling) Changed(model.Query) <-chan struct{} {
 	return given
 }
 
-// A run looks again at once when the service tells that something has changed, and not before
-// what comes together has come.
+// A run observes again at once when the service reports a change, but waits until the changes that come together have
+// come.
 func TestRunIsWoken(t *testing.T) {
 	for name, test := range map[string]struct {
 		at       []time.Duration
@@ -692,7 +691,7 @@ type forgetful struct {
 	*plane
 	last   *model.Observed
 	wrote  bool
-	silent int // looks after a write that are not answered
+	silent int // looks after a write that get no answer
 	left   int
 }
 
@@ -741,8 +740,8 @@ func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 	}
 }
 
-// TestSilenceEndsAsTimedOut says of a service that fell silent for good that
-// nothing is known, not that the install failed.
+// TestSilenceEndsAsTimedOut: if a service stays silent, the run ends with the report that nothing is known, not that
+// the install failed.
 func TestSilenceEndsAsTimedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}

@@ -108,9 +108,8 @@ const (
 	finalized, finalizingShare = 95, 15
 )
 
-// progress is how far the whole install is, in percent, and how long it will
-// still take if every stage takes what it usually does. An eta of zero: it
-// cannot be told.
+// progress is how far the whole install is, in percent, and how long it will still take if every stage takes what it
+// usually does. An eta of zero means that it is not known.
 func progress(o *model.Observed) (percent int, eta time.Duration) {
 	if o.Cluster == nil {
 		return 0, 0

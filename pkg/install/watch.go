@@ -15,10 +15,10 @@ import (
 // watcher turns what changes between two observations into events.
 type watcher struct {
 	report   func(model.Event)
-	reported map[string]bool          // warnings, wipes and waits that were told
+	reported map[string]bool          // warnings, wipes and waits that were reported
 	since    map[string]time.Time     // blocker → first seen
-	stands   map[string]model.Blocker // blockers that were told
-	left     map[string]time.Time     // blockers that were told and are not there → since when
+	stands   map[string]model.Blocker // blockers that were reported
+	left     map[string]time.Time     // blockers that were reported and are not there → since when
 	waits    map[string]time.Time     // of the nodes plane → first seen
 	percent  int
 	silence  bool
@@ -28,7 +28,7 @@ func newWatcher(report func(model.Event)) *watcher {
 	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]model.Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
 }
 
-// silent tells, once, that the service does not answer.
+// silent reports, once, that the service does not answer.
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
@@ -46,8 +46,8 @@ func (w *watcher) answered() {
 	}
 }
 
-// reportChanges reports what is new and says whether anything is. What happened first is
-// told first: the last stages of the hosts before the end of the cluster.
+// reportChanges reports what is new and says whether anything is. What happened first is reported first: the last
+// stages of the hosts before the end of the cluster.
 func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Observed, plan model.Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
@@ -62,7 +62,7 @@ func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Obser
 			continue
 		}
 		if old != nil && old.Nameless() {
-			old = nil // it is told of from when there is a name to tell it by
+			old = nil // it is reported once there is a name to report it by
 		}
 		changed = w.host(names.Call(host), old, host) || changed
 	}
@@ -74,7 +74,7 @@ func (w *watcher) reportChanges(desired *model.Desired, before, now *model.Obser
 	return w.progress(newView(desired, now, plan), changed)
 }
 
-// concerned are the hosts that are told of: all, but where nodes are removed only theirs.
+// concerned are the hosts that are reported: all, but where nodes are removed only theirs.
 func concerned(desired *model.Desired, names decide.Matches, plan model.Plan) []*model.Host {
 	if desired.Options.Remove == nil {
 		return names.Part
@@ -100,8 +100,8 @@ func (w *watcher) progress(view *model.View, changed bool) bool {
 	return true
 }
 
-// machines tells, once for each boot, that a BMC has begun to read its host's
-// image: what oaictl itself does to a machine is told as actions.
+// machines reports, once for each boot, that a BMC has begun to read its host's image: what oaictl itself does to a
+// machine is reported as actions.
 func (w *watcher) machines(before, now *model.Observed) bool {
 	changed := false
 	for _, name := range slices.Sorted(maps.Keys(now.Machines)) {
@@ -120,9 +120,9 @@ func (w *watcher) machines(before, now *model.Observed) bool {
 	return changed
 }
 
-// nodes tells when hosts have become nodes of the installed cluster, and when these are Ready
-// and are not any more, which is as it should be where they are removed. Of the first look nothing
-// is told: all of it was so before.
+// nodes reports when hosts have become nodes of the installed cluster, when these become Ready, and when they are not
+// Ready any more, which is expected where they are removed. Of the first look nothing is reported: all of it was so
+// before.
 func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, before, now *model.Observed, leaves bool) bool {
 	if before == nil || before.Spoke == nil || now.Spoke == nil {
 		return false
@@ -152,7 +152,7 @@ func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, befo
 	return changed
 }
 
-// gone tells of hosts that the service no longer has.
+// gone reports hosts that the service no longer has.
 func (w *watcher) gone(desired *model.Desired, before, now *model.Observed) bool {
 	if before == nil {
 		return false
@@ -202,8 +202,7 @@ func (w *watcher) cluster(before, now *model.Observed) bool {
 	return true
 }
 
-// host tells of a host's new state and stages. A host that has left the
-// install has gone through its stages before.
+// host reports a host's new state and stages. A host that has left the install has gone through its stages before.
 func (w *watcher) host(name string, before, now *model.Host) bool {
 	left := before != nil && (before.State == model.HostInstalling || before.State == model.HostNeedsUser) && now.State != model.HostInstalling
 	if left {
@@ -234,10 +233,9 @@ func (w *watcher) state(name string, before, now *model.Host) bool {
 	return true
 }
 
-// stages tells of every stage that a host has gone through since it was last
-// seen, those between two looks included: the service's list of the role's
-// stages is in order, and none is left out. Of a host that is seen for the
-// first time, only where it is: the rest was told by the run that saw it.
+// stages reports every stage that a host has gone through since it was last seen, those between two looks included: the
+// service's list of the role's stages is in order, and none is left out. For a host that is seen for the first time,
+// only the present stage is reported: the run that saw the earlier ones reported them.
 func (w *watcher) stages(name string, before, now *model.Host) bool {
 	reached := func(stage, info string, percent int) {
 		w.report(model.Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
@@ -269,14 +267,13 @@ func (w *watcher) stages(name string, before, now *model.Host) bool {
 	return true
 }
 
-// skippable says whether a host may pass from the stage before to the stage
-// after without this one: the registry is copied from appliance media only, and a host
-// that joins an installed cluster finds its control plane there.
+// skippable reports whether a host may pass from the stage before to the stage after without this one: the registry is
+// copied from appliance media only, and a host that joins an installed cluster finds its control plane there.
 func skippable(stage string, joins bool) bool {
 	return stage == "Copying registry data to disk" || joins && stage == "Waiting for control plane"
 }
 
-// standing tells once of every warning, blocker and wipe of a plan.
+// standing reports once every warning, blocker and wipe of a plan.
 func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 	changed := false
 	once := func(key string, e model.Event) {
@@ -316,7 +313,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 	return changed
 }
 
-// lasts reports whether a node is waited for that has been for a while: no stage of it is told of.
+// lasts reports whether the run has waited for a node for a while: then its stages are not reported.
 func (w *watcher) lasts(x model.Wait, now time.Time) bool {
 	if !strings.HasPrefix(string(x.Scope), string(model.NodeScope(""))) {
 		return false
@@ -327,12 +324,11 @@ func (w *watcher) lasts(x model.Wait, now time.Time) bool {
 	return now.Sub(w.waits[x.Key]) >= steady
 }
 
-// steady is how long a failing check has to stand before it is told of: most
-// fail for a moment while hosts find each other.
+// steady is how long a failing check has to stand before it is reported: most fail for a moment while hosts find each
+// other.
 const steady = 90 * time.Second
 
-// severity is how bad it is to be blocked so: what nobody is waited for ends the
-// run, and is an error.
+// severity is how severe a blocker is: one that a run does not wait for ends the run, and is an error.
 func severityOf(c model.Cure) model.Severity {
 	if c == model.CureFile || c == model.CurePerson {
 		return model.SeverityWarning
@@ -340,8 +336,7 @@ func severityOf(c model.Cure) model.Severity {
 	return model.SeverityError
 }
 
-// blockers tells of what begins to stand in the way, and of what no longer
-// does. What an install has failed over is not cured by that.
+// blockers reports new blockers, and blockers that no longer apply. A failed install is not cured by that.
 func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 	changed := false
 	lost := plan.Verdict == model.VerdictFailed || plan.Verdict == model.VerdictCancelled || plan.Verdict == model.VerdictUnknown
@@ -358,8 +353,7 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 				continue
 			}
 		}
-		// What is to be done about it now is told, too: a BMC that begins to answer may
-		// refuse the password.
+		// A new remedy is reported, too: a BMC that begins to answer may refuse the password.
 		if old, known := w.stands[x.Key]; !known || x.Reason != decide.ReasonValidation && old.Remedy != x.Remedy {
 			w.stands[x.Key], changed = x, true
 			w.report(event)
@@ -373,23 +367,22 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		if _, told := w.stands[key]; told && !w.goneFor(key, now) {
 			continue
 		}
-		// An attempt alone does not cure what preparations fail over; that it does
-		// is told by the cluster's next state.
+		// An attempt alone does not cure what preparations fail over; if it does, the cluster's next state shows it.
 		if x, known := w.stands[key]; known && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
 			w.report(model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
-		delete(w.stands, key) // told again should it come back
+		delete(w.stands, key) // reported again should it come back
 		delete(w.left, key)
 	}
 	return changed
 }
 
-// withdrawn is how long something has to be out of the way before that is told: checks waver.
+// withdrawn is how long a blocker has to be gone before that is reported: checks waver.
 const withdrawn = 30 * time.Second
 
-// goneFor says whether a blocker has been gone for long enough.
+// goneFor reports whether a blocker has been gone for long enough.
 func (w *watcher) goneFor(key string, now time.Time) bool {
 	if _, noted := w.left[key]; !noted {
 		w.left[key] = now

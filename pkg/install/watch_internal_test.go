@@ -9,9 +9,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestAnotherCauseIsTold has a blocker stand with other words, and then with another
-// remedy: only that is worth a line. Its key stays, by which is known for how long
-// a person has been waited for.
+// TestAnotherCauseIsTold has a blocker with other words, and then with another remedy: only the latter is worth a line.
+// Its key stays the same: it shows how long the run has waited for a person.
 func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })
@@ -30,7 +29,7 @@ func TestAnotherCauseIsTold(t *testing.T) {
 	}
 }
 
-// TestWaveringCause has a blocker come and go: it is told once, and withdrawn once it stays away.
+// TestWaveringCause has a blocker come and go: it is reported once, and withdrawn once it stays away.
 func TestWaveringCause(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e model.Event) { told = append(told, e.Message) })
@@ -49,7 +48,7 @@ func TestWaveringCause(t *testing.T) {
 	}
 }
 
-// TestTimeLeftOfFinalizing goes by the percentage where a stage of it has just begun.
+// TestTimeLeftOfFinalizing uses the percentage where a stage of it has just begun.
 func TestTimeLeftOfFinalizing(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestImagesThatCannotBePulled has the service prepare in vain, since a host
-// cannot pull what it needs, until a user cures it after so many attempts.
+// TestImagesThatCannotBePulled: the service prepares without success, since a host cannot pull what it needs, until a
+// user cures it after so many attempts.
 func TestImagesThatCannotBePulled(t *testing.T) {
 	tests := map[string]struct {
 		cured    int // after so many attempts; 0: never
@@ -86,8 +86,7 @@ func codeOf(err error) model.Code {
 	return model.CodeOf(err)
 }
 
-// TestNothingNew is told now and then while nothing happens, and of no run in which
-// something does.
+// TestNothingNew is reported now and then while nothing happens, and in no run in which something does.
 func TestNothingNew(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*plane)
@@ -185,8 +184,8 @@ func installing(t *testing.T) *decidetest.World {
 	return w
 }
 
-// TestStreamTellsStagesInOrder: none is missed between two looks, what happened
-// first is told first, and nothing twice.
+// TestStreamTellsStagesInOrder: none is missed between two looks, what happened first is reported first, and nothing
+// twice.
 func TestStreamTellsStagesInOrder(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
@@ -208,7 +207,7 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 	}
 }
 
-// TestStreamOfAnInstalledCluster: who comes back later is not told it all again.
+// TestStreamOfAnInstalledCluster: a later run does not report it all again.
 func TestStreamOfAnInstalledCluster(t *testing.T) {
 	w := installing(t)
 	w.Observed.Cluster.State = model.ClusterInstalled
@@ -223,8 +222,7 @@ func TestStreamOfAnInstalledCluster(t *testing.T) {
 	}
 }
 
-// TestStreamWhenARoleIsDecided: the stage before is looked for in the list of
-// the role that the host has now.
+// TestStreamWhenARoleIsDecided: the stage before is searched for in the list of the role that the host has now.
 func TestStreamWhenARoleIsDecided(t *testing.T) {
 	bootstrap := slices.Insert(slices.Clone(controlPlaneStages), 4, "Waiting for control plane", "Waiting for bootkube",
 		"Waiting for controller")
@@ -244,8 +242,8 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 	}
 }
 
-// TestStreamOfAnAddedHost tells of no stage that the host cannot have gone through, though
-// the service's list for its role has it.
+// TestStreamOfAnAddedHost reports no stage that the host cannot have gone through, though the service's list for its
+// role has it.
 func TestStreamOfAnAddedHost(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *model.Observed) {
 		h := &o.Hosts[0]
@@ -318,8 +316,7 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 	}
 }
 
-// TestStreamOfWhatIsCured says in words what no longer stands in the way, and
-// tells it again should it come back.
+// TestStreamOfWhatIsCured says in words which blocker is gone, and reports it again should it come back.
 func TestStreamOfWhatIsCured(t *testing.T) {
 	began := time.Time{}
 	events := watched(t, decidetest.ReadyWorld(t, decidetest.Sample(1, 0)), func(_ int, o *model.Observed) {
@@ -353,8 +350,8 @@ func TestStreamOfWhatIsCured(t *testing.T) {
 	}
 }
 
-// TestStreamNamesHosts: one that has not told its hardware yet is named once it
-// has, by its name, and not by an id that says nothing to anybody.
+// TestStreamNamesHosts: a host without a hardware inventory is reported once it has one, by its name, and not by an id
+// that no reader knows.
 func TestStreamNamesHosts(t *testing.T) {
 	var known model.Inventory
 	events := watched(t, decidetest.ReadyWorld(t, decidetest.Sample(1, 0)), func(look int, o *model.Observed) {

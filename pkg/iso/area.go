@@ -32,10 +32,10 @@ const (
 var ErrNoArea = errors.New("no Ignition area: this is not a live image of CoreOS")
 
 type area struct {
-	file           iso9660.File // that holds it; the zero value where only a header tells of the area
+	file           iso9660.File // that holds it; the zero value where only a header describes the area
 	offset, length int64        // in the image, bytes
 	whole          bool         // the area is all of file, which can therefore be moved
-	header         bool         // the legacy header tells of it as well
+	header         bool         // the legacy header describes it as well
 }
 
 func (a area) position() string {
@@ -184,8 +184,8 @@ func (b *Base) cdbootArea() (area, error) {
 	return area{file: f, offset: f.Offset + int64(start+size), length: cdbootAreaSize}, nil
 }
 
-// needed are files that stop to work once a config is written over them, besides those of the boot
-// catalog and the boot menus.
+// needed are files that stop working once a config is written over them, beside those of the boot catalog and the boot
+// menus.
 var needed = [...]string{
 	kernelPath, kernelPathZ, initrdPath, rootfsPath, igninfoPath, kargsPath, featuresPath, minisoPath,
 }
@@ -200,9 +200,9 @@ func (s span) holds(o span) bool {
 	return s.offset <= o.offset && o.offset+o.length <= s.offset+s.length
 }
 
-// checkPosition reads all directories, which finds those that go in a circle and files that overlap,
-// and holds the Ignition area against what the machine needs to boot: whatever description an image
-// has of its area, a config is never written over anything else.
+// checkPosition reads all directories, which finds directories that go in a circle and files that overlap, and compares
+// the Ignition area with what the machine needs to boot: a config is never written over anything else, even if the
+// image describes its area wrongly.
 func (b *Base) checkPosition() error {
 	room := span{b.area.offset, b.area.length}
 	inFile, overBoot := false, ""
@@ -240,8 +240,7 @@ func (b *Base) misplaced(where string) error {
 	return fmt.Errorf("the Ignition area, %d bytes at byte %d, lies %s", b.area.length, b.area.offset, where)
 }
 
-// boots reports whether firmware loads a file. Its place alone tells: the catalog may say any number
-// of blocks.
+// boots reports whether firmware loads a file. Only its place shows that: the catalog may state any number of blocks.
 func (b *Base) boots(file span) bool {
 	for _, i := range b.volume.BootImages {
 		if file.holds(span{i.Offset, 1}) {
@@ -267,8 +266,8 @@ func (b *Base) checkNeeded(room span) error {
 	return nil
 }
 
-// checkBehindInitrd holds the area against images/cdboot.img, which s390x boots: the one place for it
-// there is behind the initrd.
+// checkBehindInitrd compares the area with images/cdboot.img, which s390x boots: the one place for it there is behind
+// the initrd.
 func (b *Base) checkBehindInitrd() error {
 	f, err := b.volume.Find(cdbootPath)
 	if errors.Is(err, fs.ErrNotExist) {

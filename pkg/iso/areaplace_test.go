@@ -32,7 +32,7 @@ func describedAs(tb testing.TB, base *iso.Base, text string) *extent.Image {
 	return change(tb, base, "coreos/igninfo.json", 0, fmt.Appendf(nil, "%-*s", f.Size, text))
 }
 
-// Whatever igninfo.json says, a config is not written over what the machine boots.
+// For any igninfo.json, a config is not written over what the machine boots.
 func TestOpenRefusesAnAreaOverWhatBoots(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"file":"EFI/redhat/grub.cfg"}`:       "lies over the area for kernel arguments at byte ",
@@ -79,7 +79,7 @@ func TestOpenRefusesAnAreaBeforeTheInitrdsEnd(t *testing.T) {
 	}
 }
 
-// Where only the header of old images tells of the area, it may still not be just anywhere.
+// If only the header of old images describes the area, its place is still restricted.
 func TestOpenHoldsTheHeaderAgainstTheFiles(t *testing.T) {
 	data := renamed(content(t, open(t, layout(t, "x86_64-2021-12")).Image()), "ignition.img")
 	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err != nil {

@@ -1,6 +1,6 @@
-// Package iso takes a CoreOS live image and gives every machine its own: its Ignition config, its
-// network files, its kernel arguments; as an ISO, as a minimal ISO, or as files to boot from the
-// network. It also tells what is inside of an image that any tool made.
+// Package iso takes a CoreOS live image and gives every machine its own: its Ignition config, its network files, its
+// kernel arguments; as an ISO, as a minimal ISO, or as files to boot from the network. It also reports what is inside
+// of an image that any tool made.
 //
 // A [Base] is an image that was read once. What is made of it is an [extent.Image]: the few bytes
 // that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt or copied, so
@@ -33,13 +33,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// IsNotLive says whether an error is of what is no live image at all, and not of a damaged one.
+// IsNotLive reports whether an error is of what is no live image at all, and not of a damaged one.
 func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
-// CheckStart says what is wrong with the first bytes of an image, at least the 34 KiB up to the end of its
-// first volume descriptor, where they are none of an ISO's.
+// CheckStart says what is wrong with the first bytes of an image, at least the 34 KiB up to the end of its first volume
+// descriptor, if they are not those of an ISO.
 func CheckStart(start []byte) error { return iso9660.CheckStart(start) }
 
 // maxDescription bounds the JSON files that describe an image. Real ones have less than one KiB.
@@ -48,7 +48,7 @@ const maxDescription = 64 << 10
 // Base is a live image that was read, and that customised images are made of. It is never written
 // to. All its methods are safe for concurrent use.
 type Base struct {
-	name     string // in errors: the path, or what OpenReader was told
+	name     string // in errors: the path, or the name that OpenReader got
 	identity string
 	image    *extent.Image
 	volume   *iso9660.Volume
@@ -68,7 +68,7 @@ type Base struct {
 type Info struct {
 	VolumeID string // the label, by which the live system finds its own medium
 	Size     int64  // bytes
-	Arch     string // x86_64, aarch64, ppc64le, s390x; empty where nothing tells
+	Arch     string // x86_64, aarch64, ppc64le, s390x; empty where nothing shows it
 	OS       string // fedora-coreos, rhcos, scos, …: the label up to its version
 	Version  string // the rest of the label
 	Boot     Boot
@@ -76,11 +76,11 @@ type Info struct {
 	Features map[string]any
 	// AreaBytes is how much room the Ignition area has, in bytes.
 	AreaBytes int64
-	// Growable says whether that room can be made larger: on all but s390x.
+	// Growable reports whether that room can be made larger: on all but s390x.
 	Growable bool
 	// KargsLimit is how long the kernel arguments may become, in bytes; 0 where they cannot be changed.
 	KargsLimit int
-	// Minimal says whether the image carries the recipe of its minimal ISO.
+	// Minimal reports whether the image carries the recipe of its minimal ISO.
 	Minimal bool
 }
 
@@ -154,7 +154,7 @@ func OpenReader(name string, r io.ReaderAt, size int64) (*Base, error) {
 	return read(name, extent.New(r, size))
 }
 
-// identityOf tells files apart without reading them.
+// identityOf identifies a file without reading it.
 func identityOf(path string, about fs.FileInfo) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -316,8 +316,8 @@ func (b *Base) head(f iso9660.File) []byte {
 	return head[:n]
 }
 
-// kernelArch tells the architecture by the magic of the boot protocols: x86's setup header, arm64's
-// Image header, ELF, and the machine field of the PE header that EFI stubs have.
+// kernelArch recognises the architecture by the magic of the boot protocols: x86's setup header, arm64's Image header,
+// ELF, and the machine field of the PE header that EFI stubs have.
 func kernelArch(head []byte) string {
 	at := func(offset int, magic string) bool {
 		return offset >= 0 && offset+len(magic) <= len(head) && string(head[offset:offset+len(magic)]) == magic

@@ -18,12 +18,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// Existing says what becomes of what the base already carries.
+// Existing says what is done with what the base already carries.
 type Existing uint8
 
-// The ways to treat a base that somebody customised before.
+// The ways to treat a base that was customised before.
 const (
-	// Refuse makes it an error: a machine must not boot with a config that nobody thought of.
+	// Refuse makes it an error: a machine must not boot with a config that the user does not know of.
 	Refuse Existing = iota
 	// Merge keeps it. Two Ignition configs become one by the rules of Ignition; a keyfile takes the
 	// place of one with the same name.
@@ -32,7 +32,8 @@ const (
 	Replace
 )
 
-// ErrCustomized is of a base that carries something, where nothing says what becomes of that.
+// ErrCustomized is the error for a base that carries something, if the customization does not say what is done with
+// that.
 var ErrCustomized = errors.New("the image is customised already")
 
 // Customization is what makes a base a machine's own.
@@ -48,7 +49,7 @@ type Customization struct {
 	Kargs KargEdit
 	// NoGrow makes it an error that the config does not fit into the area that the base has.
 	NoGrow bool
-	// Existing says what becomes of what the base already carries.
+	// Existing says what is done with what the base already carries.
 	Existing Existing
 }
 
@@ -60,7 +61,7 @@ type KargEdit = kargs.Edit
 // Replacement is a whole argument, Old, and what takes its place, New.
 type Replacement = kargs.Replacement
 
-// Result tells how a customisation went.
+// Result says how a customisation went.
 type Result struct {
 	// Compression of the archive: gzip, xz, or none where the image carries nothing.
 	Compression string
@@ -72,8 +73,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries
-// something and c does not say what becomes of that, and a TooLargeError where the config does not fit.
+// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries something and c does
+// not say what is done with that, and a TooLargeError where the config does not fit.
 func (b *Base) Customize(c Customization) (image *extent.Image, result Result, err error) {
 	defer b.named(&err)
 	held, err := b.held(c.Existing)
@@ -207,8 +208,8 @@ const hostnameSpec = "3.0.0"
 
 const hostnameDir = "/etc/oaictl/hostnames/"
 
-// hostnameUnit names a machine that has an interface whose address is the name of a file in
-// hostnameDir. It runs before anything that tells the name to others.
+// hostnameUnit names a machine with an interface that has the address that is the name of a file in hostnameDir. It
+// runs before anything that passes the name on to others.
 //
 //go:embed hostname.service
 var hostnameUnit string

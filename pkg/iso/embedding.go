@@ -17,8 +17,8 @@ import (
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
-// maxXZGain is how many times the room a gzip archive may take for xz to be tried, which needs a
-// second for a megabyte and does not make a half of it.
+// maxXZGain is how many times the room a gzip archive may take for xz to be tried, which needs a second for a megabyte
+// and does not even halve the size.
 const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
@@ -167,7 +167,7 @@ type resource struct {
 	Source string `json:"source"`
 }
 
-// configWeights looks into a config: "config.ign is too large" would help nobody.
+// configWeights lists what takes room in a config: the message "config.ign is too large" alone would not help.
 func configWeights(config []byte) []Weight {
 	var parsed struct {
 		Storage struct {

@@ -55,7 +55,7 @@ func openFile(tb testing.TB, path string) *iso.Base {
 	return base
 }
 
-// reopen reads an image as a base of its own, as whoever gets it would.
+// reopen reads an image as a base of its own, as its recipient would.
 func reopen(tb testing.TB, image *extent.Image) *iso.Base {
 	tb.Helper()
 	base, err := iso.OpenReader("customised", image, image.Size())

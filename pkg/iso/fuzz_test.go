@@ -7,7 +7,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
 
-// Whatever is changed in an image, reading it and making others of it ends in an error at worst.
+// For any change to the bytes of an image, reading it and making others of it ends in an error at worst.
 func FuzzDamagedImage(f *testing.F) {
 	var images []*extent.Image
 	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "s390x-2023-07"} {

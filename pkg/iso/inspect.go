@@ -131,7 +131,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 }
 
-// member takes note of one file in a ramdisk. No more than maxMember bytes of it are looked at.
+// member records one file in a ramdisk. No more than maxMember bytes of it are read.
 func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error {
 	if h.Kind() != cpio.TypeRegular {
 		return nil
@@ -224,8 +224,8 @@ type Ramdisk struct {
 	Members     []Member `json:"members"`
 }
 
-// LiveReport says whether initrd and root filesystem belong together: the live system refuses to boot
-// where the ids of their builds differ.
+// LiveReport reports whether initrd and root filesystem belong together: the live system refuses to boot where the ids
+// of their builds differ.
 type LiveReport struct {
 	InitrdID string `json:"initrdId"`
 	RootfsID string `json:"rootfsId"` // empty in a minimal ISO
@@ -335,7 +335,7 @@ func (b *Base) NetworkFiles() (files []Keyfile, err error) {
 	return files, err
 }
 
-// networkFile says whether a file configures the network of the live system, and gives its name within its folder.
+// networkFile reports whether a file configures the network of the live system, and gives its name within its folder.
 func networkFile(name string) (short string, is bool) {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	for _, dir := range []string{keyfileDir, "etc/assisted/network/", "etc/NetworkManager/system-connections/"} {

@@ -266,7 +266,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	}
 }
 
-// TestEmptyFilesLieNowhere has the records of files say a place far beyond the image, with no bytes.
+// TestEmptyFilesLieNowhere: the records of files name a place far beyond the image, with no bytes.
 func TestEmptyFilesLieNowhere(t *testing.T) {
 	base := open(t, layout(t, "x86_64-2023-07"))
 	image, whole := base.Image().Clone(), content(t, base.Image())
@@ -368,7 +368,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A minimal ISO has no root filesystem: nothing is said of whether it matches.
+// A minimal ISO has no root filesystem: the report does not say whether it matches.
 func TestLiveReportOfAMinimalISO(t *testing.T) {
 	for want, report := range map[string]iso.LiveReport{
 		`{"initrdId":"a"}`: {InitrdID: "a"},

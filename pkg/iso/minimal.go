@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 )
 
-// rootfsArgument tells the live system of a minimal ISO where its root filesystem is.
+// rootfsArgument is the argument by which the live system of a minimal ISO finds its root filesystem.
 const rootfsArgument = "coreos.live.rootfs_url"
 
 // minimal keeps the minimal image of a base once its digest was verified, which reads all of it.
@@ -27,10 +27,9 @@ type minimal struct {
 	image *extent.Image // nil until then
 }
 
-// Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from
-// b: a few hundred KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its
-// root filesystem from rootfsURL (http, https or tftp). An empty URL leaves that to whoever adds the
-// kernel argument coreos.live.rootfs_url.
+// Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from b: a few hundred
+// KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its root filesystem from rootfsURL
+// (http, https or tftp). If the URL is empty, the caller adds the kernel argument coreos.live.rootfs_url.
 //
 // The first call for a base reads about 100 MB to verify the digest. A base that was customised has no
 // minimal ISO: the recipe is for the one as it was built, which AsBuilt gives. Where another tool
@@ -138,7 +137,7 @@ func (b *Base) assembleMinimal() (*extent.Image, *miniso.Recipe, error) {
 	return image, recipe, nil
 }
 
-// checkPristine refuses a base that somebody customised, in better words than "wrong digest".
+// checkPristine refuses a base that was customised, in better words than "wrong digest".
 func (b *Base) checkPristine() error {
 	held, err := b.contents()
 	if err != nil {
@@ -223,12 +222,12 @@ func (b *Base) describeKargs(args string) ([]byte, error) {
 // Installer and the agent-based installer do. That is no damage, but there is no minimal ISO of it.
 var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not where they were built")
 
-// Rebuilt says whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
+// Rebuilt reports whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
 func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
 
-// checkRebuilt holds the image's files against the places that the recipe of its minimal ISO has.
+// checkRebuilt compares the image's files with the places that the recipe of its minimal ISO has.
 func (b *Base) checkRebuilt() error {
-	recipe, _ := b.recipe() // whoever needs one says why there is none
+	recipe, _ := b.recipe() // the callers that need one report why there is none
 	if recipe == nil {
 		return nil
 	}

@@ -57,8 +57,7 @@ func TestMinimalEveryLayout(t *testing.T) {
 	}
 }
 
-// checkAsBuilt holds the virtual image against the one that the build made: only the boot menus and
-// kargs.json differ.
+// checkAsBuilt compares the virtual image with the one that the build made: only the boot menus and kargs.json differ.
 func checkAsBuilt(t *testing.T, l isotest.Layout, made *iso.Base) {
 	t.Helper()
 	built := isotest.Minimal(t, l)

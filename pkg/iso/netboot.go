@@ -42,7 +42,7 @@ type Netboot struct {
 	// Ins is s390x's generic.ins, which has firmware load kernel, initrd, generic.prm (a file with
 	// Kargs) and initrd.addrsize from beside it. Empty elsewhere.
 	Ins string
-	// Result tells how the archive was made.
+	// Result says how the archive was made.
 	Result Result
 }
 
@@ -82,7 +82,7 @@ func (b *Base) netboot(c Customization) (*Netboot, error) {
 	return n, checkIPXE(n.Kargs)
 }
 
-// archive packs what the machine's initrd is to have besides the base's.
+// archive packs what the machine's initrd is to have in addition to the base's.
 func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
 	held, err := b.held(c.Existing)
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 	}
 	magic := make([]byte, len(gzipMagic))
 	if n, _ := image.ReadAt(magic, 0); n < len(magic) || !bytes.Equal(magic, gzipMagic) {
-		return image, nil // whatever it is, it is no gzip stream
+		return image, nil // it is no gzip stream, of any kind
 	}
 	zipped, err := gzip.NewReader(image.Reader())
 	if err != nil {
@@ -175,8 +175,8 @@ func (n *Netboot) describeZ() error {
 	return nil
 }
 
-// unset is an iPXE setting that nobody sets: iPXE puts nothing in its place, but only after it has
-// looked for the words that mean something to it.
+// unset is an iPXE setting that is never set: iPXE puts nothing in its place, but only after it has looked for the
+// words that have a meaning for it.
 const unset = "${none}"
 
 // Script is the iPXE script that boots the machine from these URLs, in which iPXE's own settings
@@ -210,8 +210,8 @@ func ipxeWord(word string) string {
 	return word
 }
 
-// checkIPXE refuses arguments in which iPXE would put a setting of its own: it looks again at what it
-// has put in, and cannot be kept from it. Only the name is told: the value may be a secret.
+// checkIPXE refuses arguments in which iPXE would put a setting of its own: it expands again what it has put in, and
+// cannot be kept from it. The error has only the name: the value may be a secret.
 func checkIPXE(args string) error {
 	for word := range strings.FieldsSeq(args) {
 		if _, rest, found := strings.Cut(word, "${"); found && strings.Contains(rest, "}") {

@@ -109,7 +109,7 @@ func (v *verification) kargs() {
 	if v.base.kargs == nil {
 		return
 	}
-	// Who rebuilds an image may leave a description of areas that no longer fits; Inspect tells of that.
+	// A tool that rebuilds an image may leave a description of areas that no longer fits; Inspect reports that.
 	if v.base.checkRebuilt() == nil {
 		for _, damage := range v.base.kargs.Damage {
 			v.add("kernel arguments", damage)
@@ -166,7 +166,7 @@ const (
 	maxInitrd = 2 << 30
 	// maxMember bounds what is kept of one file in it.
 	maxMember = 4 << 20
-	// maxRootfsMembers is how many members of rootfs.img are looked at for its id, which is the second.
+	// maxRootfsMembers is how many members of rootfs.img are searched for its id, which is the second.
 	maxRootfsMembers = 8
 	// maxChunk bounds the pieces by which the live system verifies the root filesystem.
 	maxChunk = 64 << 20
@@ -178,8 +178,8 @@ type initrd struct {
 	compression string
 }
 
-// readInitrd goes through all archives of the initrd. Where added is not nil it is told of every file
-// that a tool put there.
+// readInitrd goes through all archives of the initrd. If added is not nil, it is called for every file that a tool put
+// there.
 func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
 	var found initrd
 	content, err := b.file(initrdPath)
@@ -208,7 +208,7 @@ func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error
 	return found, nil
 }
 
-// addedByTools tells what tools put into initrds from what was built into them.
+// addedByTools distinguishes what tools put into initrds from what was built into them.
 func addedByTools(name string) bool {
 	added := []string{keyfileDir, "agent-files/", "etc/assisted/"}
 	return name == configMember || slices.ContainsFunc(added, func(dir string) bool { return strings.HasPrefix(name, dir) })

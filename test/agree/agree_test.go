@@ -1,6 +1,6 @@
-// Package agree holds what is said of one cluster in several places against each other: what is
-// valid is taken by the service, by a hub's objects and by every format, and what comes out of
-// a format is valid. An input is a file of testdata, an example, a sample, or one that is made.
+// Package agree compares what several places say of one cluster: what is valid is taken by the service, by a hub's
+// objects and by every format, and what comes out of a format is valid. An input is a file of testdata, an example, a
+// sample, or one that is made.
 package agree_test
 
 import (
@@ -34,7 +34,7 @@ var seeds = flag.Int("clusters", 12, "how many clusters are made")
 // input is a cluster in any format, as it is read.
 type input struct {
 	name    string
-	refused string // what is said of it where it is not valid
+	refused string // the error where it is not valid
 	read    func(t *testing.T) (*spec.Cluster, error)
 }
 
@@ -80,8 +80,8 @@ func folders(t *testing.T, pattern string) []string {
 	return list
 }
 
-// inputOf is an archive of files. The lines before them are comments, but for "read: PATH", which
-// is the file or folder to read, "version: VERSION" and "refused: TEXT".
+// inputOf is an archive of files. The lines before them are comments, except "read: PATH", which is the file or folder
+// to read, "version: VERSION" and "refused: TEXT".
 func inputOf(t *testing.T, path string) input {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
@@ -193,8 +193,8 @@ func TestValidIsRendered(t *testing.T) {
 	}
 }
 
-// TestWrittenIsValid writes every valid input in every format that is written. What is written whole
-// is valid when it is read, and the service takes it; what is told as left behind may be missing.
+// TestWrittenIsValid writes every valid input in every format that is written. What is written whole is valid when it
+// is read, and the service takes it; what is reported as left behind may be missing.
 func TestWrittenIsValid(t *testing.T) {
 	formats := []convert.Format{convert.FormatAgent, convert.FormatZTP, convert.FormatClusterInstance}
 	for n, in := range inputs(t) {

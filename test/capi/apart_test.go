@@ -29,8 +29,8 @@ import (
 	plane "github.com/oaictl/oaictl/pkg/install/rest"
 )
 
-// environmentApart is set for a process of this program that only runs the providers: so that what they need of
-// the machine can be told from what is played around them.
+// environmentApart is set for a process of this program that only runs the providers: so what they need of the machine
+// is measured apart from what is played around them.
 const environmentApart = "OAICTL_TEST_PROVIDERS"
 
 // apartConfig is how they run there.
@@ -40,7 +40,7 @@ type apartConfig struct {
 	Service                        string // the URL of the service that they reach over REST; "" for a hub
 	SyncPeriod                     time.Duration
 	Follows                        bool          // the clock of the process that has started it
-	Ahead                          time.Duration // of the machine's clock, which it goes by else
+	Ahead                          time.Duration // of the machine's clock, which it uses otherwise
 }
 
 // program is a process that is measured.
@@ -61,7 +61,7 @@ type apart struct {
 }
 
 const (
-	// tick is how often the clock is told to a process that follows it.
+	// tick is how often the time is sent to a process that follows the clock.
 	tick = 20 * time.Millisecond
 	// stopsWithin is how long such a process may take to end.
 	stopsWithin = time.Minute
@@ -129,7 +129,7 @@ func (r *rig) startApart(config apartConfig) *apart {
 func (p *apart) say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.in, line+"\n") // a process that has ended tells why when it is stopped
+	_, _ = io.WriteString(p.in, line+"\n") // if a process has ended, the reason is reported when it is stopped
 }
 
 // account is what such a process has done.
@@ -232,7 +232,7 @@ func runApart(how string) error {
 				for server.StartedChecker()(nil) != nil && clock.Real().Sleep(ctx, 100*time.Millisecond) == nil {
 					continue
 				}
-				_ = json.NewEncoder(os.Stdout).Encode(account{Writes: counted.all(), Reconciles: reconciles()}) // whom it does not reach is gone
+				_ = json.NewEncoder(os.Stdout).Encode(account{Writes: counted.all(), Reconciles: reconciles()}) // on an error the parent is gone
 			}()
 		}
 	}()
@@ -270,7 +270,7 @@ type ahead struct {
 
 func (a ahead) Now() time.Time { return a.Clock.Now().Add(a.by) }
 
-// follower is a clock that another process tells.
+// follower is a clock that is set by another process.
 type follower struct {
 	mu        sync.Mutex
 	now, last time.Time
@@ -289,7 +289,7 @@ func (f *follower) set(now time.Time) {
 	f.now = now
 }
 
-// wait waits until it was told once.
+// wait waits until the clock was set once.
 func (f *follower) wait(ctx context.Context) error {
 	for f.Now().IsZero() {
 		if err := clock.Real().Sleep(ctx, tick); err != nil {

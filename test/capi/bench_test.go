@@ -25,10 +25,10 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/management"
 )
 
-// BenchmarkManyClusters installs fifty clusters of three control plane machines and two workers at once, and then looks
-// after them. One API server is the management cluster, the hub and all workload clusters (so that none of them takes
-// further nodes: it calls itself one of them), and the providers are a process of their own, of which memory and
-// processor time are told.
+// BenchmarkManyClusters installs fifty clusters of three control plane machines and two workers at once, and then keeps
+// reconciling them. One API server is the management cluster, the hub and all workload clusters (so that none of them
+// takes further nodes: it calls itself one of them), and the providers are a process of their own. Its memory and
+// processor time are reported.
 func BenchmarkManyClusters(b *testing.B) {
 	for b.Loop() {
 		f := newFleet(b, 50, 2, fleetSpeed)
@@ -44,8 +44,8 @@ func BenchmarkManyClusters(b *testing.B) {
 	}
 }
 
-// BenchmarkSteadyState has the providers look after five hundred Machines of twenty clusters that stand still, on a
-// hub and over REST.
+// BenchmarkSteadyState measures the providers with five hundred Machines of twenty clusters in which nothing changes,
+// on a hub and over REST.
 func BenchmarkSteadyState(b *testing.B) {
 	b.Run("hub", func(b *testing.B) { benchmarkSteadyState(b, false) })
 	b.Run("REST", func(b *testing.B) { benchmarkSteadyState(b, true) })
@@ -105,8 +105,8 @@ func (f *fleet) restAndResync() {
 	f.stop()
 }
 
-// BenchmarkFirstObject takes the time from when the infrastructure of a Cluster of three and two machines is provisioned
-// to the first object of its installation.
+// BenchmarkFirstObject measures the time from the provisioning of the infrastructure of a Cluster of three and two
+// machines to the first object of its installation.
 func BenchmarkFirstObject(b *testing.B) {
 	for b.Loop() {
 		f := newFleet(b, 1, 2, fleetSpeed)
@@ -247,14 +247,16 @@ func (f *fleet) list(list client.ObjectList) {
 	}
 }
 
-// report tells a figure, and writes it down as well: of a benchmark that fails at its end there would be none else.
+// report reports a figure, and writes it down as well: if a benchmark fails at its end, its figures would be lost
+// otherwise.
 func (f *fleet) report(n float64, unit string) {
 	f.b.Helper()
 	f.b.ReportMetric(n, unit)
 	f.b.Logf("%.4g %s", n, unit)
 }
 
-// reportMemory tells the most that the providers had, with and without the program: this one is larger than oaictl.
+// reportMemory reports the maximum memory of the providers, with and without the program: this one is larger than
+// oaictl.
 func (f *fleet) reportMemory(p *apart, when string) {
 	f.b.Helper()
 	most := p.kilobytes("VmHWM")
@@ -278,7 +280,8 @@ func (f *fleet) rest(d time.Duration) {
 	}
 }
 
-// reportWrites says how much was written for each Machine of either kind, which it returns, and for each cluster besides.
+// reportWrites reports how much was written for each Machine of either kind, which it returns, and for each cluster
+// besides.
 func (f *fleet) reportWrites(written map[string]int) (master, worker float64) {
 	f.b.Helper()
 	masters, workers := f.namesOfMachines()

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestMachinesDeletedWhileItInstalls: of the Machines that somebody deletes while the cluster is installed, a worker goes
-// at once, and another one joins the installed cluster in its place. One of the control plane, without which the
+// TestMachinesDeletedWhileItInstalls: Machines are deleted while the cluster is installed. A worker is deleted at once,
+// and another one joins the installed cluster in its place. A Machine of the control plane, without which the
 // installation would fail, stays until that is over, and is replaced then.
 func TestMachinesDeletedWhileItInstalls(t *testing.T) {
 	r := newRig(t, 8)

@@ -108,8 +108,8 @@ func TestLiveISO(t *testing.T) {
 	r.checkGone()
 }
 
-// TestStaticNetwork gives the machine of a cluster the network that its config selects. What is made of it for the
-// service goes with the cluster, and the network itself stays.
+// TestStaticNetwork gives the machine of a cluster the network that its config selects. The object that is made of it
+// for the service is deleted with the cluster, and the network itself stays.
 func TestStaticNetwork(t *testing.T) {
 	r := newRig(t, 1)
 	host := object("metal3.io/v1alpha1", "BareMetalHost")
@@ -160,7 +160,7 @@ func (r *rig) handOnMedia() {
 	r.start()
 }
 
-// imageURLs are what the Metal3Machines are told to boot, by name.
+// imageURLs are the images that the Metal3Machines boot, by name.
 func (r *rig) imageURLs() map[string]string {
 	r.t.Helper()
 	list := &unstructured.UnstructuredList{}

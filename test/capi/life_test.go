@@ -103,7 +103,7 @@ func (r *rig) machines(controlPlane bool) []clusterv1.Machine {
 	})
 }
 
-// untilWorkers waits until there are so many workers besides a control plane of three, each with its node.
+// untilWorkers waits until there are so many workers beside a control plane of three, each with its node.
 func (r *rig) untilWorkers(count int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d workers are there", count), aWhile, func() (bool, string) {
@@ -173,7 +173,7 @@ func (r *rig) patch(o client.Object, change func(client.Object)) {
 	}
 }
 
-// impatient has nodes be unhealthy that are silent for a second.
+// impatient makes a node unhealthy after a second of silence.
 func (r *rig) impatient() {
 	r.t.Helper()
 	for _, name := range []string{"lab-workers", "lab-control-plane"} {
@@ -286,7 +286,7 @@ func (r *rig) identities() map[string]string {
 	return found
 }
 
-// upgrade has the cluster run a newer version, in place.
+// upgrade upgrades the cluster to a newer version, in place.
 func (r *rig) upgrade() {
 	r.t.Helper()
 	r.checkUpgrade(5, func() {
@@ -316,8 +316,8 @@ func (r *rig) checkUpgrade(workers int, order func()) {
 	}
 }
 
-// move has clusterctl move the Cluster to another management cluster: nothing of the service's is deleted, no Machine
-// is another one, and no machine is started or installed again.
+// move makes clusterctl move the Cluster to another management cluster: nothing of the service's is deleted, no Machine
+// is replaced, and no machine is started or installed again.
 func (r *rig) move(there *rig, workers int) {
 	r.t.Helper()
 	writes, starts, before, identities := r.site.Hardware().Writes(), r.site.Hardware().Starts(), r.serviceObjects(), r.identities()

@@ -18,10 +18,10 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/management"
 )
 
-// BenchmarkOneCluster installs one cluster of three control plane machines and two workers, and tells what the providers
-// need for it: requests of all kinds for each Machine, processor time, and memory. The API server is asked through a
-// counter, so that other providers are measured by the same rule. In oaictl the providers follow the clock of the
-// simulation, and look again as often as in an installation's real time. In machine-clock they go by the clock of the
+// BenchmarkOneCluster installs one cluster of three control plane machines and two workers, and reports what the
+// providers need for it: requests of all kinds for each Machine, processor time, and memory. Requests to the API server
+// pass a counter, so that other providers are measured by the same rule. In oaictl the providers follow the clock of
+// the simulation, and look again as often as in an installation's real time. In machine-clock they use the clock of the
 // machine, as do those in peer, which know no other.
 func BenchmarkOneCluster(b *testing.B) {
 	var ours cost
@@ -67,7 +67,7 @@ const (
 	machinesOfCluster = 5
 )
 
-// check tells what costs more than it may.
+// check reports what costs more than it may.
 func (c cost) check(b *testing.B) {
 	b.Helper()
 	for _, each := range []struct {

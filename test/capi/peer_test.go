@@ -68,7 +68,7 @@ func benchmarkPeer(b *testing.B) (took cost) {
 	return took
 }
 
-// installPeer installs kinds and webhook configurations, and tells where they are to be served.
+// installPeer installs kinds and webhook configurations, and says where they are to be served.
 func (r *rig) installPeer(folder string) *kubetest.Webhooks {
 	r.t.Helper()
 	at, err := r.NewWebhooks(r.t.Context())
@@ -159,7 +159,8 @@ func serveRelease(t testing.TB) (repository string, images map[string]string) {
 	return repository, map[string]string{repository + "@" + digest.String(): repository + ":" + version + "-x86_64"}
 }
 
-// orderPeer makes a cluster as the peer's example of several nodes has it, but for its Metal3DataTemplates, which say nothing.
+// orderPeer makes a cluster as the peer's example of several nodes has it, except for its Metal3DataTemplates, which say
+// nothing.
 func (f *fleet) orderPeer(repository string) {
 	f.b.Helper()
 	f.apply(pullSecret)

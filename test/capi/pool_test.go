@@ -17,8 +17,8 @@ import (
 )
 
 // TestPool takes control plane and workers from a pool of machines that have booted already, and gives one back. The
-// cluster goes to a hub that knows none of its machines: they are what they were, and run on when they are deleted
-// there.
+// cluster is moved to a hub that knows none of its machines: they stay what they were, and keep running when they are
+// deleted there.
 func TestPool(t *testing.T) {
 	r := newRig(t, 6)
 	r.fillPool(6)
@@ -44,11 +44,11 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own, whose machines the hub boots by
-// their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the pool each time. The
-// providers may act in that namespace and in the Cluster's, and in no other.
+// TestPoolElsewhere takes control plane and workers from a pool in a namespace of its own. The hub boots the machines
+// of the pool by their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the
+// pool each time. The providers may act in that namespace and in the Cluster's, and in no other.
 func TestPoolElsewhere(t *testing.T) {
-	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub looks after both namespaces alone
+	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub manages only the two namespaces
 	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })
 	pool := r.in(r.hosts)
 	pool.enrolPool(5)
@@ -95,7 +95,7 @@ func (r *rig) untilFree(count int) {
 	})
 }
 
-// enrolPool has the hub boot the machines of BareMetalHosts into a pool, and approve them.
+// enrolPool makes the hub boot the machines of BareMetalHosts into a pool, and approve them.
 func (r *rig) enrolPool(count int) {
 	r.t.Helper()
 	r.apply(pullSecret)

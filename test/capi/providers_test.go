@@ -107,8 +107,8 @@ func (r *rig) start() {
 	})
 }
 
-// onTime has the API server tell the time of the simulation, as one does whose hub dates its hosts by the same clock.
-// Else what the simulation has run ahead before the providers start is taken for a clock of its own.
+// onTime makes the API server report the time of the simulation, as if the hub dated its hosts by the same clock.
+// Otherwise the time that the simulation has run ahead before the providers start would look like a clock that differs.
 func (r *rig) onTime(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next, r.clock} })
@@ -146,8 +146,8 @@ func (r *rig) options(provider capi.Provider) capi.Options {
 	return options
 }
 
-// checkRights tells what the providers were denied. That they may not look at a namespace is known to them: they leave it
-// as it is.
+// checkRights reports what the providers were denied. It is known to the providers that they may not read a namespace:
+// they leave it as it is.
 func (r *rig) checkRights() {
 	r.t.Helper()
 	for _, provider := range slices.Sorted(maps.Keys(r.accounts)) {

@@ -69,7 +69,7 @@ type rig struct {
 	*kubetest.Management
 	t         testing.TB
 	namespace string
-	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it is another one
+	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it differs
 	clock     clock.Clock
 	client    client.Client
 	site      *management.Site
@@ -78,7 +78,7 @@ type rig struct {
 	media     string             // host and port where the providers hand on discovery images; "" for nowhere
 	scenario  *scenario.Scenario // the trouble that is made; nil for none
 	writes    *writes
-	accounts  map[capi.Provider]identity // as whom the providers run
+	accounts  map[capi.Provider]identity // the users that the providers run as
 	stop      func()                     // ends them
 }
 
@@ -109,7 +109,7 @@ func (r *rig) in(namespace string) *rig {
 	return &other
 }
 
-// clear takes away what a workload cluster has left on its API server, once nobody plays it any more.
+// clear removes what a workload cluster has left on its API server, once the cluster is no longer played.
 func (r *rig) clear() {
 	if r.site == nil {
 		return // nothing was begun
@@ -206,7 +206,7 @@ func (r *rig) service() install.Backend {
 	return service
 }
 
-// log takes a line of the providers' log, but for those that say that something starts.
+// log takes a line of the providers' log, except lines that say that something starts.
 func (r *rig) log(prefix, args string) {
 	if !strings.Contains(args, "Starting") {
 		r.t.Logf("providers: %s %s", prefix, args)

@@ -26,7 +26,7 @@ const kubeVersion = "v1.33.32"
 
 // TestTopologyUpgrade upgrades a cluster that a ClusterClass describes, by one edit of its version. Cluster API asks
 // before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end. It begins with a
-// version that is less than kubelets say, as somebody writes it who does not know better.
+// version that is shorter than the one that kubelets report, as a user writes it who does not know that.
 func TestTopologyUpgrade(t *testing.T) {
 	r := newRig(t, 5, func(r *rig) {
 		r.Management = kubetest.StartManagement(t, kubetest.ManagementConfig{
@@ -86,8 +86,8 @@ func (r *rig) topologyReconciled() (bool, string) {
 	return conditions.IsTrue(cluster, clusterv1.ClusterTopologyReconciledCondition), conditions.GetMessage(cluster, clusterv1.ClusterTopologyReconciledCondition)
 }
 
-// nameCommit has the topology say the version that the kubelets say, in the way that the control plane tells. Without it,
-// Cluster API takes no version.
+// nameCommit sets the version of the topology to the one that the kubelets report, as the message of the control plane
+// says. Without it, Cluster API takes no version.
 func (r *rig) nameCommit() {
 	r.t.Helper()
 	runs := spoke.KubeletOf(version)

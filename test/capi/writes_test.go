@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// writes counts what is written to a management cluster, but for Events and Leases.
+// writes counts what is written to a management cluster, except Events and Leases.
 type writes struct {
-	named bool // which object is told, too
+	named bool // the object is reported, too
 	reads bool // single objects that are read, and lists, are counted, too
 
 	mu    sync.Mutex

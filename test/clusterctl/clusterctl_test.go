@@ -184,8 +184,8 @@ func values() []string {
 	}
 }
 
-// TestTemplates renders every template with the real clusterctl, and has the API server take what comes out:
-// by its schemas, by our webhooks and by those of Cluster API.
+// TestTemplates renders every template with the real clusterctl, and applies the result to the API server: by its
+// schemas, by our webhooks and by those of Cluster API.
 func TestTemplates(t *testing.T) {
 	m := management.Start(t)
 	writer, err := client.New(m.Config, client.Options{})

@@ -120,7 +120,7 @@ func uninstall(t *testing.T, writer client.Client, x *process) {
 	}
 }
 
-// checkMetrics reads the metrics as nobody, as somebody, and as who may.
+// checkMetrics reads the metrics without a token, with the token of a user who may not read them, and of one who may.
 func checkMetrics(t *testing.T, m *kubetest.Management, x *process) {
 	t.Helper()
 	http := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

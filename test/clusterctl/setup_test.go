@@ -135,7 +135,7 @@ func install(t *testing.T, m *kubetest.Management, name string) *process {
 	return x
 }
 
-// called are the Services that an object has the API server call.
+// called are the Services that an object makes the API server call.
 func called(o *unstructured.Unstructured) []map[string]any {
 	var services []map[string]any
 	add := func(from any) {

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// TestAddNode installs a cluster without a worker that is not required, and
-// adds it afterwards, by the commands that a person is told to type. Each run
-// of them ends, and a second one writes nothing.
+// TestAddNode installs a cluster without a worker that is not required, and adds it afterwards, by the commands that a
+// person is advised to type. Each run of them ends, and a second one writes nothing.
 func TestAddNode(t *testing.T) {
 	binary := build(t)
 	for _, bind := range []string{"early", "late"} {

@@ -17,9 +17,8 @@ import (
 
 const (
 	budgetSpeed = 500 / slower
-	// perMinute is how many requests a minute of the service's time may cost,
-	// whatever the number of hosts, and perInstall how many more a whole
-	// install of five hosts.
+	// perMinute is how many requests a minute of the service's time may cost, for any number of hosts, and perInstall
+	// how many more a whole install of five hosts.
 	perMinute  = 12
 	perInstall = 150
 )

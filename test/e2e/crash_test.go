@@ -44,9 +44,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// writesToInstall is how many writes an install takes that nobody kills. One that was
-// repeated, as an install call is where its preparation failed on a busy machine, is
-// not made by every run.
+// writesToInstall is how many writes an install takes that is not killed. A write that was repeated, such as an install
+// call after its preparation failed on a busy machine, does not count: not every run makes it.
 func writesToInstall(t *testing.T, binary, example string) int {
 	t.Helper()
 	address, file := simulate(t, example, crashSpeed)

@@ -84,7 +84,7 @@ func passingFaults() []faultKind {
 	}
 }
 
-// fromFile says whether a request is made of what cluster.yaml says.
+// fromFile reports whether a request is made of what cluster.yaml says.
 func (p place) fromFile() bool {
 	return p.method != http.MethodGet && !strings.Contains(p.path, "/actions/")
 }
@@ -251,7 +251,7 @@ func (x *trial) installer(t *testing.T, options ...install.Option) *install.Clie
 	return install.New(plane, append([]install.Option{install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir))}, options...)...)
 }
 
-// story is what a run told, for a test that failed.
+// story is what a run reported, for a test that failed.
 func story(events []model.Event) string {
 	var lines []string
 	for _, e := range events {

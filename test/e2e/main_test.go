@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// sideBySide is how many installs run at once. Most of their time goes by in
-// waiting for simulated machines, so that it is more than there are processors.
+// sideBySide is how many installs run at once. Most of their time is spent waiting for simulated machines, so that it
+// is more than there are processors.
 const sideBySide = 1 + 4/slower
 
 func TestMain(m *testing.M) {

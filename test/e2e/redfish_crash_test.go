@@ -111,7 +111,7 @@ func clean(t *testing.T, file, bmcs string) {
 	}
 }
 
-// nobodys are the media of somebody who only looks.
+// nobodys are the media of a client that only looks.
 type nobodys struct{}
 
 func (nobodys) URL(string) (string, error)            { return "http://192.0.2.254/nobodys.iso", nil }

@@ -61,8 +61,8 @@ func (r *redfish) create(ctx context.Context, binary, address, dir string, more 
 	return command
 }
 
-// TestHandsFree installs machines that are off and that nobody walks to. What
-// they boot comes from oaictl; a second run writes nothing and ejects nothing.
+// TestHandsFree installs machines that are off, with no person at them. What they boot comes from oaictl; a second run
+// writes nothing and ejects nothing.
 func TestHandsFree(t *testing.T) {
 	t.Parallel()
 	binary, dir := build(t), t.TempDir()
@@ -176,7 +176,7 @@ func deleteCluster(t *testing.T, binary, dir string, r redfish) {
 		return string(output), command.ProcessState.ExitCode()
 	}
 	const ejected, deleted = "ejected the discovery image of cp-0, cp-1, cp-2\n", "cluster redfish deleted\n"
-	// Nobody listens where images are served, now that who did has ended.
+	// No server listens where images are served, now that the process that served them has ended.
 	output, code := run("--bmc-proxy", "http://"+r.media)
 	for _, words := range []string{"; nothing was deleted", "Next: check --bmc-proxy, ", "run oaictl --service-url " + r.service + " delete cluster "} {
 		if code != 1 || !strings.Contains(output, words) || strings.Contains(output, deleted) {

@@ -33,7 +33,7 @@ type ending struct {
 	// own time passes as fast: for trouble of the wire that lasts minutes.
 	within bool
 	flags  []string
-	// says are words that a person is told in between.
+	// says are words that are printed in between.
 	says []string
 }
 
@@ -116,8 +116,8 @@ func TestScenarioEndings(t *testing.T) {
 	}
 }
 
-// TestTokenExpires lets the token of a run expire: one that can be renewed is,
-// and nobody notices; another ends the run as not authorised.
+// TestTokenExpires lets the token of a run expire: one that can be renewed is, and the run goes on; another ends the
+// run as not authorised.
 func TestTokenExpires(t *testing.T) {
 	binary := build(t)
 	for name, renewable := range map[string]bool{"token-expires": false, "token-expires-renewable": true} {
@@ -182,8 +182,7 @@ func ends(t *testing.T, command *exec.Cmd, dir, name string, says []string) {
 	}
 }
 
-// lastWords are how a run ends: the lines after the last one that tells of the
-// install itself, which begins with the time.
+// lastWords are how a run ends: the lines after the last one about the install itself, which begins with the time.
 func lastWords(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	clock := regexp.MustCompile(`^\d\d:\d\d:\d\d `)

@@ -89,7 +89,7 @@ func (w *wire) pass(proxy http.Handler, rw http.ResponseWriter, r *http.Request)
 	_, _ = io.Copy(rw, recorder.Body)
 }
 
-// counted says whether a request is one of the writes.
+// counted reports whether a request is one of the writes.
 func (w *wire) counted(r *http.Request) bool {
 	return call{method: r.Method}.writes() && (w.counts == nil || w.counts(r))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// badWorld is a hub on which an install cannot go well, and what a person is told.
+// badWorld is a hub on which an install cannot succeed, and what is reported then.
 type badWorld struct {
 	operator hubsim.Config
 	// prepare is done before the run.
@@ -91,8 +91,8 @@ func badWorlds() map[string]badWorld {
 	}
 }
 
-// TestBadWorlds ends runs that cannot go well with their word, their exit code and
-// what to do, and touches nothing that is somebody else's.
+// TestBadWorlds ends runs that cannot succeed with their word, their exit code and what to do, and touches nothing of
+// another owner.
 func TestBadWorlds(t *testing.T) {
 	for name, test := range badWorlds() {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
@@ -153,8 +153,8 @@ func (x *site) eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// TestOwnersConflict has somebody else set a field that the file says otherwise:
-// the next run names the field and the other, and overwrites nothing.
+// TestOwnersConflict lets another client set a field that the file says otherwise: the next run names the field and the
+// other client, and overwrites nothing.
 func TestOwnersConflict(t *testing.T) {
 	t.Parallel()
 	dark := scene(t, "host-never-boots")

@@ -111,7 +111,7 @@ func BenchmarkApply100Clusters(b *testing.B) {
 			b.Errorf("%d NMStateConfigs are there: %v", len(made.Items), err)
 		}
 		plane.Close()
-		for _, cluster := range specs { // emptied while the next ones are made; none is looked at again
+		for _, cluster := range specs { // emptied while the next ones are made; none is read again
 			if err := client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}); err != nil {
 				b.Error(err)
 			}

@@ -22,11 +22,9 @@ import (
 
 var errKilled = errors.New("killed")
 
-// TestKilledAtEveryWrite installs with oaictl that is killed again and again: in
-// turns before and after the first write that it makes, so that each write of an
-// install is one that was never sent, and one whose answer was never heard. What
-// comes of it is one cluster, one InfraEnv and one installation, and nobody is told
-// of a second.
+// TestKilledAtEveryWrite installs with oaictl that is killed again and again: in turns before and after the first write
+// that it makes, so that each write of an install is one that was never sent, and one whose answer was never heard. The
+// result is one cluster, one InfraEnv and one installation, and no report of a second.
 func TestKilledAtEveryWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		backend
@@ -66,8 +64,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestKilledAtEveryDeletion does so with a deletion, on a hub where nobody looks
-// after the cluster: nothing of it is left.
+// TestKilledAtEveryDeletion does so with a deletion, on a hub without controllers for the cluster: nothing of it is
+// left.
 func TestKilledAtEveryDeletion(t *testing.T) {
 	t.Parallel()
 	x := onHub().open(t, setup{cluster: fixture.Example(t, "static-network"), absent: true})

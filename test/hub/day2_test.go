@@ -101,7 +101,7 @@ func kubeconfigOf(t *testing.T, c *kubetest.Cluster) []byte {
 	return data
 }
 
-// runs is one run of a new process, in which somebody takes a member out of etcd that is asked for.
+// runs is one run of a new process. When it asks for a member to be removed from etcd, the test does that.
 func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -225,8 +225,8 @@ func TestDay2(t *testing.T) {
 	}
 }
 
-// TestInterruptedAddNode: a run that ends once a host has rebooted, and before a request of it is
-// approved, is finished by the next one; and the command that the first has told approves, too.
+// TestInterruptedAddNode: a run that ends once a host has rebooted, and before a request of it is approved, is finished
+// by the next one; and the command that the first has printed approves, too.
 func TestInterruptedAddNode(t *testing.T) {
 	for _, b := range backends() {
 		t.Run(b.name, func(t *testing.T) {

@@ -22,8 +22,7 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// particularHosts is a compact cluster, one of whose hosts has everything that a host
-// of a usual cluster can have.
+// particularHosts is a compact cluster with one host that has everything that a host of a usual cluster can have.
 func particularHosts(t testing.TB) *spec.Cluster {
 	t.Helper()
 	const all = `
@@ -48,9 +47,8 @@ func fencedHosts(t testing.TB) *spec.Cluster {
 // onMetal3 is a hub that boots the machines itself.
 func onMetal3() backend { return backend{name: "hub with metal3", hub: true, hive: true, metal3: true} }
 
-// TestHostSettings installs machines of which a file says much, on every backend, and
-// by way of BareMetalHosts: the service has been told the same of each. A second run
-// writes nothing.
+// TestHostSettings installs machines with many settings in the file, on every backend, and by way of BareMetalHosts:
+// the service has got the same for each. A second run writes nothing.
 func TestHostSettings(t *testing.T) {
 	server.Start(t) // skips where there is none
 	for name, test := range map[string]struct {
@@ -90,7 +88,7 @@ func TestHostSettings(t *testing.T) {
 	}
 }
 
-// installsAsTold installs twice, and gives what the service was told.
+// installsAsTold installs twice, and returns what the service got.
 func installsAsTold(t *testing.T, b backend, cluster *spec.Cluster) map[string]any {
 	x := b.open(t, b.boots(t, setup{cluster: cluster}))
 	dir := t.TempDir()
@@ -163,7 +161,7 @@ func parsed(value any) any {
 	return value
 }
 
-// wantSaid checks what the service was told of one host, and of the cluster.
+// wantSaid checks what was sent to the service for one host, and for the cluster.
 func wantSaid(t *testing.T, told map[string]any, said map[string]string) {
 	t.Helper()
 	settings, _ := told["cp-1"].(map[string]any)
@@ -178,7 +176,7 @@ func wantSaid(t *testing.T, told map[string]any, said map[string]string) {
 	}
 }
 
-// wereBooted checks that every machine was booted by the hub, and is let go of.
+// wereBooted checks that every machine was booted by the hub, and is released.
 func (x *site) wereBooted(t *testing.T) {
 	t.Helper()
 	machines := x.ours(t, hubapi.Resource(hubapi.KindBareMetalHost))

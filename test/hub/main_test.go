@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 )
 
-// sideBySide is how many installs run at once. Most of their time goes by in
-// waiting for simulated machines, so that it is more than there are processors.
+// sideBySide is how many installs run at once. Most of their time is spent waiting for simulated machines, so that it
+// is more than there are processors.
 const sideBySide = 12
 
 // server is the API server of all tests of this package that do not break it.

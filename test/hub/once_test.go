@@ -110,9 +110,8 @@ func object(apiVersion, kind, namespace, name string, fields map[string]any) *un
 	return u
 }
 
-// asSomebody makes an object of somebody else. While an operator registers its
-// webhooks, and on a machine that is busy, the API server may not reach them in time:
-// it is asked again then.
+// asSomebody makes an object of another owner. While an operator registers its webhooks, and on a machine that is busy,
+// the API server may not reach them in time: it is asked again then.
 func (x *site) asSomebody(t testing.TB, kind schema.GroupVersionResource, u *unstructured.Unstructured) {
 	t.Helper()
 	x.eventually(t, u.GetKind()+" of somebody else", func() bool {
@@ -129,8 +128,7 @@ func (x *site) asSomebody(t testing.TB, kind schema.GroupVersionResource, u *uns
 	})
 }
 
-// strangers puts objects of somebody else into the site's namespace, and returns
-// how to see that nobody has touched them.
+// strangers puts objects of another owner into the site's namespace, and returns a check that they were not touched.
 func (x *site) strangers(t testing.TB) (untouched func()) {
 	t.Helper()
 	agentInstall := hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall
@@ -158,7 +156,7 @@ func (x *site) strangers(t testing.TB) (untouched func()) {
 				t.Errorf("%s has written to the %s of somebody else", entry.Manager, u.GetKind())
 			}
 		}
-		// The operator fills in what it likes: who else has written is seen above.
+		// The operator fills in what it likes: the check above shows which clients have written.
 		return []any{live.Object["data"], string(live.GetUID()), live.GetDeletionTimestamp()}
 	}
 	for u, kind := range made {

@@ -20,9 +20,8 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// apart is a hub where nobody looks after a cluster, so that all that is done to one
-// is done by oaictl, or by the test: in a moment, and always the same. The cluster has
-// an object of each kind.
+// apart is a hub without controllers for a cluster, so that all that is done to one is done by oaictl, or by the test:
+// in a moment, and always the same. The cluster has an object of each kind.
 func apart(t testing.TB) *site {
 	t.Helper()
 	const mac = `match: {mac: "52:54:00:00:06:00"}`
@@ -33,9 +32,9 @@ func apart(t testing.TB) *site {
 	return onMetal3().open(t, onMetal3().boots(t, setup{cluster: cluster, absent: true}))
 }
 
-// livesApart registers a cluster and its machines, changes and deletes a host, and
-// deletes the cluster, each as a new process does: until one of them is refused. A
-// server that does not stream lists has them read before they are watched.
+// livesApart registers a cluster and its machines, changes and deletes a host, and deletes the cluster, each as a new
+// process does: until one of them is refused. With a server that does not stream lists, they are read before they are
+// watched.
 func (x *site) livesApart(t *testing.T, streams bool) error {
 	t.Helper()
 	w := func() *wire { return &wire{} }
@@ -71,7 +70,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	return nil
 }
 
-// withoutStreams has the API server be one that cannot list by watching.
+// withoutStreams makes the API server one that cannot list by watching.
 func withoutStreams() *wire {
 	return &wire{strike: func(request *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
 		if request.URL.Query().Get("sendInitialEvents") == "" {
@@ -92,7 +91,7 @@ func (x *site) hasImage(t *testing.T) {
 	}
 }
 
-// registers has a machine register, as the service does, and gives its Agent's name.
+// registers makes a machine register, as the service does, and returns its Agent's name.
 func (x *site) registers(t *testing.T) string {
 	t.Helper()
 	agent := object(hubapi.GroupAgentInstall+"/"+hubapi.VersionAgentInstall, "Agent", x.namespace, "00000000-0000-0000-0000-000000000001", map[string]any{"spec": map[string]any{
@@ -123,7 +122,7 @@ func TestWithoutOneVerb(t *testing.T) {
 					}
 					right := fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: rule.APIGroups[0], Resource: resource})
 					switch says := fmt.Sprintf("%v\n%s", err, model.NextOf(err)); {
-					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // which only tell more
+					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // they only show more
 						if err != nil {
 							t.Error(says)
 						}

@@ -89,15 +89,14 @@ func TestNamespaceIsMade(t *testing.T) {
 	}
 }
 
-// TestWithoutOneRightOfTheWholeHub takes one verb of docs/hub-role-more.yaml away: who
-// makes a namespace or a release is told which verb is missing; who deletes them, what
-// stays.
+// TestWithoutOneRightOfTheWholeHub takes one verb of docs/hub-role-more.yaml away: if a namespace or a release is to be
+// made, the error names the missing verb; if they are to be deleted, the report names what stays.
 func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	server.Start(t) // skips where there is none
 	wider := widerRole(t)
 	for right, test := range map[string]struct {
 		code model.Code // 0: registered and deleted
-		says string     // by the error, or by the notes of the deletion; NAMESPACE is the cluster's
+		says string     // in the error, or in the reports of the deletion; NAMESPACE is the cluster's
 	}{
 		"get namespaces":          {model.CodeNotFound, "there is no namespace NAMESPACE"},
 		"create namespaces":       {model.CodeAuth, "may not create namespaces in the whole hub"},
@@ -113,7 +112,7 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 			t.Parallel()
 			image := fixture.Releases()["img4.20.33-x86-64"]
 			if right == "list clusterimagesets" {
-				image = "" // a release of the file is made, and not looked for
+				image = "" // a release of the file is made, and not searched for
 			}
 			x := elsewhereOnHub(t, image)
 			verb, resource, _ := strings.Cut(right, " ")
@@ -134,9 +133,9 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 	}
 }
 
-// TestReleaseIsMade registers and deletes a cluster whose release the hub does not have, in a
-// namespace that is there: with the first role of docs/hub-role-more.yaml beside
-// docs/hub-role.yaml. Who can't see whether another cluster refers to the release leaves it.
+// TestReleaseIsMade registers and deletes a cluster whose release the hub does not have, in a namespace that is there:
+// with the first role of docs/hub-role-more.yaml beside docs/hub-role.yaml. A user who can't see whether another
+// cluster refers to the release leaves it.
 func TestReleaseIsMade(t *testing.T) {
 	server.Start(t) // skips where there is none
 	documented, wider := documentedRole(t), widerRole(t)
@@ -171,8 +170,8 @@ func seesAll() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"list"}}
 }
 
-// registersAndDeletes does what needs no waiting, on a hub where nobody looks after a
-// cluster, and deletes it if it has come so far. It gives what the deletion notes.
+// registersAndDeletes does what needs no waiting, on a hub without controllers for a cluster, and deletes it if it was
+// registered. It returns what the deletion reports.
 func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	t.Helper()
 	plane := x.plane(t)
@@ -188,7 +187,7 @@ func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	return a, notes
 }
 
-// stands says whether the hub as a whole has an object that is not being deleted.
+// stands reports whether the hub as a whole has an object that is not being deleted.
 func (x *site) stands(t testing.TB, kind schema.GroupVersionResource, name string) bool {
 	t.Helper()
 	u, err := x.client.Resource(kind).Get(t.Context(), name, metav1.GetOptions{})

@@ -34,7 +34,7 @@ func documentedRole(t testing.TB) role {
 	return r
 }
 
-// user is somebody who has a role in the site's namespace.
+// user is a user who has a role in the site's namespace.
 func (x *site) user(t testing.TB, r role) *kube.Config {
 	t.Helper()
 	name := "installer-" + x.namespace
@@ -98,8 +98,7 @@ type rights struct {
 	done map[string]bool // "patch secrets"
 }
 
-// hear notes what a call that was allowed needs: an apply is a patch, and a create as
-// well where there was nothing.
+// hear records what an allowed call needs: an apply is a patch, and a create as well where there was nothing.
 func (r *rights) hear(c install.Call) {
 	parts := strings.Split(strings.Trim(c.Path, "/"), "/")
 	parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):] // group and version

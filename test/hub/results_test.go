@@ -14,9 +14,8 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// TestResultsOfAnotherCluster that has the same name are never taken for those of
-// the cluster that is installed: they are put aside, and the folder of before is
-// known again by what is in it, with its id or without.
+// TestResultsOfAnotherCluster that has the same name are never mistaken for those of the cluster that is installed:
+// they are put aside, and the earlier folder is recognised by its content, with its id or without.
 func TestResultsOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	same(t, backends(), func(t *testing.T, b backend) trace {

@@ -38,7 +38,7 @@ type backend struct {
 	name string
 	hub  bool
 	hive bool // Hive's operator runs on the hub
-	// metal3 has the hub boot the machines.
+	// metal3 makes the hub boot the machines.
 	metal3 bool
 }
 
@@ -59,11 +59,11 @@ type site struct {
 
 	// Of a hub only.
 	server    *kubetest.Cluster
-	kube      *kube.Config // of who installs
+	kube      *kube.Config // of the installing user
 	client    dynamic.Interface
 	namespace string
 
-	heard func(install.Call) // is told of every call, too; may be nil
+	heard func(install.Call) // is called for every call, too; may be nil
 
 	fixture.Calls
 }
@@ -75,7 +75,7 @@ type setup struct {
 	speed    float64
 	server   *kubetest.Cluster // nil: the one of all tests
 	operator hubsim.Config     // Hive, Webhooks and Trouble of it
-	// joins is what becomes of machines that are added to an installed cluster.
+	// joins is what happens to machines that are added to an installed cluster.
 	joins func(context.Context, host.Joining) error
 	// absent leaves the simulated operator out.
 	absent bool
@@ -162,7 +162,7 @@ func (x *site) plane(t testing.TB) install.Backend {
 	return x.planeAs(t, x.kube)
 }
 
-// planeAs is a plane with the credentials of somebody.
+// planeAs is a plane with the credentials of a user.
 func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
 	plane, err := hubplane.New(hubplane.Config{

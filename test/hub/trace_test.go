@@ -30,10 +30,10 @@ func (j *journal) take(e model.Event) {
 // actions are the keys of what was done.
 func (j *journal) actions() []string { return fixture.Actions(j.events) }
 
-// kinds are the kinds of the actions that were done, but for particular ones.
+// kinds are the kinds of the actions that were done, except particular ones.
 func (j *journal) kinds(cluster *spec.Cluster) []string { return fixture.Kinds(j.events, cluster) }
 
-// story is what a run told, for a test that failed.
+// story is what a run reported, for a test that failed.
 func (j *journal) story() string { return fixture.Story(j.events) }
 
 // attempt is one run of oaictl.
@@ -43,7 +43,7 @@ type attempt struct {
 	err    error
 }
 
-// says is everything that a person is told of the end.
+// says is everything that a person reads about the end.
 func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
@@ -90,7 +90,7 @@ func (x *site) detaches(t testing.TB, plane install.Backend) *attempt {
 	return a
 }
 
-// saved are the results in a folder. Nobody else may read them.
+// saved are the results in a folder. No other user may read them.
 func saved(t testing.TB, dir string) []string {
 	t.Helper()
 	names, err := fixture.Saved(dir)

@@ -24,7 +24,7 @@ type wire struct {
 	strike func(request *http.Request, pass func() (*http.Response, error)) (*http.Response, error, bool)
 
 	mu      sync.Mutex
-	written map[string]int // path of an object → how many writes to it were carried out, but for those that only touch
+	written map[string]int // path of an object → how many writes to it were carried out, except those that only touch
 	touched map[string]int // the same of those that only have the service look again
 }
 
@@ -53,7 +53,7 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func writes(request *http.Request) bool { return request.Method != http.MethodGet }
 
-// touches says whether a request only has the service look at an object again.
+// touches reports whether a request only makes the service look at an object again.
 func touches(request *http.Request) bool {
 	if request.Method != http.MethodPatch || request.GetBody == nil {
 		return false

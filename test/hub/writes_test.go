@@ -14,10 +14,9 @@ import (
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
-// TestWrites counts what an install of five hosts costs: no object is written more
-// than twice, and beside what begins the watches hardly anything is asked. A service
-// that stands still for half a minute of its own time is touched, which a busy machine
-// is enough for, and is no write of what is installed; it hardly ever comes to it.
+// TestWrites counts what an install of five hosts costs: no object is written more than twice, and beside what begins
+// the watches hardly anything is asked. A service that stands still for half a minute of its own time is touched. A
+// busy machine is enough for that, and a touch does not count as a write; it hardly ever happens.
 func TestWrites(t *testing.T) {
 	for _, b := range []backend{onHub(), bare()} {
 		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
@@ -53,7 +52,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// TestStalledServiceIsTouched has a touch be none of the writes that are counted.
+// TestStalledServiceIsTouched: a touch is not one of the writes that are counted.
 func TestStalledServiceIsTouched(t *testing.T) {
 	t.Parallel()
 	x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), operator: hubsim.Config{Trouble: hubsim.Trouble{UnsyncedAgents: true}}})
@@ -69,8 +68,8 @@ func TestStalledServiceIsTouched(t *testing.T) {
 	}
 }
 
-// TestQuietHub waits for machines that never boot. While nothing changes nothing
-// is written, and nothing is asked: the watches alone tell.
+// TestQuietHub waits for machines that never boot. While nothing changes nothing is written, and nothing is read: only
+// the watches report changes.
 func TestQuietHub(t *testing.T) {
 	t.Parallel()
 	dark := &scenario.Scenario{Name: "dark", Hosts: []scenario.Rule{{Do: scenario.DoNeverBoot}}}

@@ -73,7 +73,7 @@ func watches(t *testing.T, d *desk) {
 	}
 }
 
-// noSecret holds what was told to nothing that only the user's files hold.
+// noSecret checks that what was printed has nothing that only the user's files hold.
 func noSecret(t *testing.T, d *desk, told string) {
 	t.Helper()
 	if !strings.Contains(told, "PATCH /api") || !strings.Contains(told, " → 20") {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedRole installs, looks at and deletes a cluster with no more than what
-// docs/hub-role.yaml allows, in a namespace that somebody else has made.
+// TestDocumentedRole installs, looks at and deletes a cluster with no more than what docs/hub-role.yaml allows, in a
+// namespace that an administrator has made.
 func TestDocumentedRole(t *testing.T) {
 	admin := newDesk(t)
 	admin.must(t, imageSet, "apply", "-f", "-")
@@ -29,7 +29,7 @@ func TestDocumentedRole(t *testing.T) {
 	user.oai(t, 0, "logs", "allowed", "-n", namespace)
 	user.oai(t, 0, "delete", "cluster", "allowed", "-n", namespace, "--yes")
 
-	// Outside of it, what is missing is named, and who is to be asked for what.
+	// Outside of it, the error names what is missing, and which right has to be granted.
 	got := user.oai(t, 4, "get", "clusters")
 	for _, want := range []string{"may not list clusterdeployments.hive.openshift.io", "give --namespace"} {
 		if !strings.Contains(got.errors, want) {

@@ -1,8 +1,8 @@
 //go:build e2e
 
-// Package pages runs the commands of the pages of docs, as a person types them who follows a page: in its order, with the
-// program that is built, and on what the simulator plays. Each command of oaictl is broken off once before it is given
-// again.
+// Package pages runs the commands of the pages of docs, as a person who follows a page types them: in its order, with
+// the program that is built, and on what the simulator plays. Each command of oaictl is interrupted once before it is
+// given again.
 package pages
 
 import (

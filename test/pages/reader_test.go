@@ -26,7 +26,7 @@ type reader struct {
 	setup []string
 	// running are the commands that go on until they are stopped.
 	running []*running
-	// breaks counts the commands that were broken off.
+	// breaks counts the interrupted commands.
 	breaks int
 }
 

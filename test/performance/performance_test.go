@@ -106,8 +106,7 @@ func BenchmarkWatch500(b *testing.B) {
 	for b.Loop() {
 		address := serve(b, binary)
 		start(b, binary, "simulator", "hosts", "--service-url", address, "--infra-env", "crowd", "--count", fmt.Sprint(hosts))
-		// What is wanted is one machine more than there is, so that nothing is
-		// installed while they are watched.
+		// One machine more is wanted than there is, so that nothing is installed while they are watched.
 		used := run(b, timedOut, binary, "create", "cluster", "-f", file, "--service-url", address, "--dir", b.TempDir(),
 			"--progress", "json", "--poll-interval", "5s", "--timeout", watched.String())
 		share := used.cpu.Seconds() / used.wall.Seconds()

@@ -74,8 +74,7 @@ type seenHost struct {
 	InfraEnvID string `json:"infra_env_id"`
 }
 
-// plainScript installs a cluster the way that somebody does who knows that nothing will
-// go wrong.
+// plainScript installs a cluster as a script would that expects no failure.
 func plainScript(ctx context.Context, address, file string) error {
 	cluster, err := spec.Load(ctx, file, spec.Env{ReadFile: os.ReadFile})
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 // cleanUpTime is how long it may take to delete what a test has made.
 const cleanUpTime = 2 * time.Minute
 
-// cleanUp deletes at the test's end what it has made on a service that is given,
-// whatever has become of it: what bears the name that only this test knows, and nothing
-// else. It is asked for before the machines boot, so that they are off by then.
+// cleanUp deletes at the test's end what it has made on a service that is given, even if the test has failed: what has
+// the name that only this test knows, and nothing else. It is called before the machines boot, so that they are off by
+// then.
 func (x *site) cleanUp(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -88,8 +88,7 @@ func hubKinds() []schema.GroupVersionResource {
 	}
 }
 
-// removeFromHub takes one step towards a hub without the cluster's namespace, which
-// nobody else has.
+// removeFromHub takes one step towards a hub without the cluster's namespace, which no other test uses.
 func (x *site) removeFromHub(ctx context.Context) (left bool, err error) {
 	for _, kind := range hubKinds() {
 		objects := x.client.Resource(kind).Namespace(x.namespace)

@@ -26,7 +26,7 @@ func (x *site) command(t testing.TB, arguments ...string) (code int, said string
 	return code, out.String()
 }
 
-// does runs a verb that has to do what it is told to.
+// does runs a verb that has to succeed.
 func (x *site) does(t testing.TB, arguments ...string) {
 	t.Helper()
 	if code, said := x.command(t, arguments...); code != 0 {

@@ -22,7 +22,7 @@ func (x *site) needs(t testing.TB, cluster *spec.Cluster) {
 		return
 	}
 	version := cluster.Spec.OpenShift.Version
-	if !x.hub { // whose versions are its ClusterImageSets
+	if !x.hub { // the versions of a hub are its ClusterImageSets
 		var versions map[string]any
 		x.wire.get(t, "/v2/openshift-versions", &versions)
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(versions)), func(v string) bool { return v == version || strings.HasPrefix(v, version+".") }) {

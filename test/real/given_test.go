@@ -36,7 +36,7 @@ type given struct {
 	monitor    time.Duration
 }
 
-// stockMonitor is how often a service looks at its clusters unless told otherwise.
+// stockMonitor is how often a service checks its clusters by default.
 const stockMonitor = 10 * time.Second
 
 // fromEnvironment reads what is given.
@@ -91,8 +91,8 @@ func fromEnvironment() (given, error) {
 	return g, nil
 }
 
-// answers says whether the service is there, is one, and takes who asks. Nothing is made
-// before that is known.
+// answers reports whether the service is there, is an assisted-service, and accepts the user. Nothing is made before
+// that is known.
 func (g given) answers(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, answerWithin)
 	defer stop()

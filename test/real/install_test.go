@@ -47,9 +47,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallLate does so with machines that boot when the service has looked at the
-// empty cluster again and again. Of the simulated service, which is not asked to prove
-// the same of each, a few.
+// TestInstallLate does so with machines that boot after the service has checked the empty cluster again and again. With
+// the simulated service there are only a few of them, since it need not prove the same for each.
 func TestInstallLate(t *testing.T) {
 	simulated := map[string][]string{"rest": {"compact", "static-network", "arbiter"}, "hub": {"compact"}}
 	for name, file := range topologies(t) {

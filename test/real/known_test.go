@@ -50,8 +50,7 @@ func TestKnownDifferences(t *testing.T) {
 	}
 }
 
-// hyperthreadedControlPlane is a cluster of which only the control plane uses
-// hyperthreading.
+// hyperthreadedControlPlane is a cluster in which only the control plane uses hyperthreading.
 func hyperthreadedControlPlane(t testing.TB) *spec.Cluster {
 	t.Helper()
 	return fixture.Example(t, "sno", "  hosts:  ", "  hyperthreading: [control-plane]\n  hosts:  ")

@@ -83,9 +83,9 @@ func now() <-chan struct{} {
 // lateness is six passes of the service's monitor over a cluster without machines.
 const latePasses = 6
 
-// late is for machines that boot when the service has looked at the empty cluster again
-// and again, from the time that there is an image: what it empties, or derives from
-// machines, it has emptied by then. Events of the run go to the returned function.
+// late is for machines that boot after the service has checked the empty cluster again and again, from the time that
+// there is an image: what it empties, or derives from machines, it has emptied by then. Events of the run go to the
+// returned function.
 func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(model.Event)) {
 	t.Helper()
 	boot := make(chan struct{})

@@ -1,8 +1,7 @@
 //go:build e2e
 
-// Package real holds oaictl to its promises against a service that runs: one that the
-// environment names (docs/conformance.md), else the simulated one, whose time goes by
-// faster. The machines are the simulator's in both cases.
+// Package real checks oaictl's promises against a service that runs: one that the environment names
+// (docs/conformance.md), else the simulated one, with a faster clock. The machines are the simulator's in both cases.
 package real
 
 import (
@@ -21,8 +20,8 @@ import (
 // server is the API server that the simulated operator of a hub works on.
 var server kubetest.Shared
 
-// How many installs run at once: most of their time goes by in waiting for machines. A
-// service that is given has others to serve as well.
+// How many installs run at once: most of their time is spent waiting for machines. A given service has other users,
+// too.
 const (
 	sideBySide      = 8
 	sideBySideGiven = 6
@@ -70,8 +69,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestHostedServiceIsRefused has the suite keep away from services that are not the
-// user's own.
+// TestHostedServiceIsRefused: the suite keeps away from services that are not the user's own.
 func TestHostedServiceIsRefused(t *testing.T) {
 	begins(t)
 	for address, refused := range map[string]bool{

@@ -34,14 +34,14 @@ func begins(t *testing.T) {
 	t.Parallel()
 }
 
-// runs notes that so many more tests run.
+// runs records that so many more tests run.
 func (o *offers) runs(more int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ran += more
 }
 
-// offer notes that a test has a part.
+// offer records that a test has a part.
 func (o *offers) offer(t *testing.T, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,8 +81,7 @@ func tests() []string {
 	return strings.Fields(string(list))
 }
 
-// TestPatternThatFitsNothing has a run that was asked for and tests nothing fail, and say
-// what there is to ask for.
+// TestPatternThatFitsNothing: a run with a pattern that matches no test fails, and says which tests there are.
 func TestPatternThatFitsNothing(t *testing.T) {
 	begins(t)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

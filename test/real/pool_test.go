@@ -38,7 +38,7 @@ func TestPoolOfHosts(t *testing.T) {
 	x.cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: poolName}
 	x.provisions(t)
 	if !x.simulated() {
-		x.cleanUp(t) // while the operator of bare metal still lets go of its hosts
+		x.cleanUp(t) // while the bare metal operator still releases its hosts
 	}
 	x.makePool(t)
 	x.untilFree(t, len(x.cluster.Spec.Hosts))

@@ -21,7 +21,7 @@ type attempt struct {
 	err    error
 }
 
-// says is everything that a person is told of the end, and what happened before.
+// says is everything that a person reads about the end, and what happened before.
 func (a *attempt) says() string {
 	if a.err == nil {
 		return string(a.result.Verdict) + "\n" + fixture.Story(a.events)
@@ -108,8 +108,8 @@ func (r *runs) writesNothing(t testing.TB) {
 	}
 }
 
-// What an install may cost, in requests: a minute of it, whatever the number of hosts,
-// and the whole of it besides. On a hub the watches tell, and hardly anything is asked.
+// What an install may cost, in requests: per minute, for any number of hosts, and for the whole of it besides. On a hub
+// the watches report changes, and hardly any request is made.
 const (
 	perMinute       = 12
 	perInstall      = 150

@@ -122,8 +122,7 @@ func (w wire) named(ctx context.Context, path, name string) ([]thing, error) {
 	return out, nil
 }
 
-// named is what the service has of the cluster, or, where it tells nobody, what the hub
-// has of it.
+// named is what the service has of the cluster, or, where the service refuses the request, what the hub has of it.
 func (x *site) named(ctx context.Context, path string) ([]thing, error) {
 	list, err := x.wire.named(ctx, path, x.cluster.Metadata.Name)
 	if !x.hub || !errors.Is(err, errRefused) {

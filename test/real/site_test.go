@@ -79,7 +79,7 @@ func overREST(t testing.TB) backend {
 // as it is.
 func bare() backend { return backend{name: "hub without Hive", hub: true} }
 
-// simulated says whether the service is the simulator's.
+// simulated reports whether the service is the simulator's.
 func (b backend) simulated() bool { return b.service == "" }
 
 // site is a service of one backend, and one cluster that is to be installed there.
@@ -100,8 +100,8 @@ type site struct {
 	fixture.Calls
 }
 
-// open prepares a cluster of a name that nobody has, on a service: the given one, or a
-// simulated one of the test's own. Whatever becomes of it, it is deleted in the end.
+// open prepares a cluster with a name that no other has, on a service: the given one, or a simulated one of the test's
+// own. In any case it is deleted in the end.
 func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Scenario) *site {
 	t.Helper()
 	cluster.Metadata.Name += "-" + suffix(t)
@@ -135,7 +135,7 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 	return x
 }
 
-// suffix is what makes a name one that nobody has.
+// suffix is what makes a name unique.
 func suffix(t testing.TB) string {
 	t.Helper()
 	var random [3]byte
@@ -275,8 +275,8 @@ func (x *site) plane(t testing.TB) remote {
 	return plane
 }
 
-// patience is how long a run may take, and how long it waits for a person: on the clock
-// of who runs it, which goes by slowly where the service is real.
+// patience is how long a run may take, and how long it waits for a person: on the clock of the caller, which is slow
+// where the service is real.
 func (x *site) patience() install.Option {
 	if x.simulated() {
 		return install.WithTimeouts(6*time.Hour, 40*time.Minute)

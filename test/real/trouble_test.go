@@ -102,8 +102,8 @@ func (x *site) leftAlone(t testing.TB, mac string) {
 	}
 }
 
-// TestDegraded installs a cluster of which an operator fails that it can do without. A hub
-// installs no operators with a cluster.
+// TestDegraded installs a cluster in which an operator fails that the cluster can do without. A hub installs no
+// operators with a cluster.
 func TestDegraded(t *testing.T) {
 	begins(t)
 	fails := &scenario.Scenario{Name: "operator-fails", Hosts: []scenario.Rule{{Do: scenario.DoOperatorsTimeout, Args: scenario.Args{"operators": []string{"nmstate"}}}}}

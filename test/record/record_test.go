@@ -1,8 +1,8 @@
 //go:build e2e
 
-// Package record records what the built oaictl asks of services and API servers, writes and prints, for whole installs
-// and for what needs no service, and holds a later program against it. It sees the program from outside alone: its
-// commands, its requests, and the audit logs of the API servers.
+// Package record records what the built oaictl requests from services and API servers, writes and prints, for whole
+// installs and for what needs no service, and compares a later program with that. It sees the program from outside
+// alone: its commands, its requests, and the audit logs of the API servers.
 //
 //	go test -tags e2e ./test/record -args -compare   runs everything once, and compares it with testdata
 //	go test -tags e2e ./test/record -args -record    runs everything once, and merges it into testdata
@@ -94,7 +94,7 @@ func cases() []recorded {
 	return slices.Concat(files(), installs(), troubles(), media(), providers())
 }
 
-// TestRecordings holds the program against what was recorded.
+// TestRecordings compares the program with what was recorded.
 func TestRecordings(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,8 +135,8 @@ const (
 	sometimes = "~ "
 )
 
-// isClosed reports whether a line is of a kind of which only those may be seen that were seen before: an object that is
-// written, something that is read, an event. Of what was written, and printed, only what is always the same is kept.
+// isClosed reports whether a line is of a kind for which only recorded lines may occur: an object that is written,
+// something that is read, an event. Of what was written, and printed, only what is always the same is kept.
 func isClosed(line string) bool {
 	kind, _, _ := strings.Cut(line, " ")
 	return slices.Contains([]string{"object", "read", "event"}, kind)
@@ -256,7 +256,7 @@ func prepare(dir string) error {
 	} else if text, err := exec.Command("go", "build", "-o", built, "github.com/oaictl/oaictl/cmd/oaictl").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, text)
 	}
-	// What plays the other side has another name, by which its requests are told apart.
+	// The program that plays the other side has another name, which distinguishes its requests.
 	return os.Symlink(built, filepath.Join(dir, player))
 }
 

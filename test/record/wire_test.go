@@ -25,7 +25,7 @@ import (
 type traffic struct {
 	ids     *ids
 	mu      sync.Mutex
-	pending []request // noted at the end, when the names of all ids are known
+	pending []request // recorded at the end, when the names of all ids are known
 }
 
 type request struct {
@@ -62,7 +62,7 @@ func (x *traffic) note(r *recording) {
 		count int
 		lines []string
 	}
-	alike := map[string][]sequence{} // the writes to each of the objects that have one name but for its random part
+	alike := map[string][]sequence{} // the writes to each of the objects that have one name except for its random part
 	for object, list := range writes {
 		object = x.ids.tidy(object)
 		var lines []string
@@ -92,7 +92,7 @@ func (x *traffic) note(r *recording) {
 	}
 }
 
-// proxy is the address of a proxy before a service, which notes what passes.
+// proxy is the address of a proxy before a service, which records what passes.
 func (x *traffic) proxy(t *testing.T, service string) string {
 	t.Helper()
 	target, err := url.Parse(service)

@@ -119,7 +119,7 @@ func Golden(t *testing.T, update bool, name, got string) {
 	}
 }
 
-// All are the examples and [Clusters], but for those that are installed already.
+// All are the examples and [Clusters], except those that are installed already.
 func All(t *testing.T) map[string]func() *spec.Cluster {
 	t.Helper()
 	all := map[string]func() *spec.Cluster{}

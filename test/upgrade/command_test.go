@@ -91,7 +91,7 @@ func (c testCase) give(ctx context.Context, verb, url, dir string) (string, int)
 	default:
 		arguments = append(arguments, "-f", cluster, "--dir", dir, "--poll-interval", "50ms", "--progress", "plain")
 	}
-	if verb == "add-node" { // whose earlier build ended there; nobody plays the cluster itself
+	if verb == "add-node" { // its earlier build ended there; the cluster itself is not played
 		arguments = append(arguments, "--until", "added")
 	}
 	var said bytes.Buffer

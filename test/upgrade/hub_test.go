@@ -101,8 +101,8 @@ func (c hubCase) resumeOnHub(t *testing.T, left hubState) {
 	}
 }
 
-// changedSince are writes of the earlier build with what the present one says besides: that
-// nodes run on when their ClusterDeployment is deleted.
+// changedSince are writes of the earlier build with what the present one adds: that nodes keep running when their
+// ClusterDeployment is deleted.
 func changedSince(writes []string) []string {
 	const preserve, next = `"preserveOnDelete":true,`, `"pullSecretRef":`
 	out := slices.Clone(writes)
@@ -161,11 +161,11 @@ func kinds() []schema.GroupVersionResource {
 	}
 }
 
-// namespacePlaceholder stands for the namespace in testdata.
+// namespacePlaceholder is in the place of the namespace in testdata.
 const namespacePlaceholder = "{namespace}"
 
-// restore makes the objects of a state in a namespace of its own. Each field belongs to
-// whom it belonged to, so that applying it anew is no conflict, and no write.
+// restore makes the objects of a state in a namespace of its own. Each field belongs to the field manager that it
+// belonged to, so that applying it again is no conflict, and no write.
 func restore(t *testing.T, left hubState) *apiServer {
 	t.Helper()
 	h := newAPIServer(t)
@@ -228,7 +228,7 @@ func (h *apiServer) make(t *testing.T, object *unstructured.Unstructured) string
 	return string(made.GetUID())
 }
 
-// owners are who has written which fields of an object, without when.
+// owners are the field managers of the fields of an object, without times.
 func owners(object *unstructured.Unstructured) map[string]string {
 	fields := map[string]string{}
 	for _, entry := range object.GetManagedFields() {
@@ -280,7 +280,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	return written, a
 }
 
-// writes are those to an API server: as whom, and what.
+// writes are those to an API server: by which user, and what.
 type writes struct {
 	next http.RoundTripper
 	mu   sync.Mutex

@@ -18,12 +18,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// media is the folder with what an earlier build left of the images that machines boot:
-// the key of their URLs, the URLs that BMCs were told, and a cache with one image.
+// media is the folder with what an earlier build left of the images that machines boot: the key of their URLs, the URLs
+// that BMCs got, and a cache with one image.
 var media = testCase{name: "media"}
 
-// TestMediaURLsStay finds the images of machines at the URLs that their BMCs were told by
-// the earlier build: a machine that still reads goes on, and a drive is known to hold ours.
+// TestMediaURLsStay finds the images of machines at the URLs that their BMCs got from the earlier build: a machine that
+// still reads goes on, and a drive is known to hold ours.
 func TestMediaURLsStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "media.key")
 	if !*update {

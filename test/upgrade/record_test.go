@@ -52,7 +52,7 @@ func (c testCase) record(t *testing.T) {
 	c.write(t, "states.json", stops)
 }
 
-// settles stands for the state to which a service comes by itself after some requests.
+// settles is in the place of the state that a service reaches by itself after some requests.
 const settles = "?"
 
 // settle sends requests, and finds out to which state the service comes then.
@@ -106,8 +106,7 @@ func (c testCase) keep(t *testing.T, folder string, files, placeholders map[stri
 	}
 }
 
-// stopsOf are the states in which an install with these requests is left, of which the
-// first day1 install it.
+// stopsOf are the states in which an install with these requests is left; the first day1 requests install the cluster.
 func stopsOf(requests []request, day1 int) []stop {
 	var stops []stop
 	settled := state{Cluster: settles}

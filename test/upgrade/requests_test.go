@@ -45,8 +45,7 @@ func requestOf(ids map[string]string, method, path string, body []byte) request 
 	return r
 }
 
-// String is what two builds are compared by: a body is the same whatever the order of its
-// fields.
+// String is what two builds are compared by: a body is the same for any order of its fields.
 func (r request) String() string {
 	body := []byte(r.Body)
 	var content any

@@ -92,7 +92,7 @@ func (s *site) plans(t *testing.T, dir string, left stop) {
 	}
 }
 
-// installed says whether the earlier build has written results.
+// installed reports whether the earlier build has written results.
 func (left stop) installed() bool { return left.AddNodes || left.Until.Cluster == "installed" }
 
 // reach sends what the earlier build sent, and waits until the state is there.
@@ -114,7 +114,7 @@ func (s *site) reach(t *testing.T, requests []request, left stop) {
 	s.await(t, left.Name, func(now state, _ map[string]string) bool { return now.reached(left.Until) })
 }
 
-// old is the time of the results in a folder, which nothing may change.
+// old is the time of the results in a folder, and must not change.
 var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // results are those that the earlier build wrote, for the cluster of a site.
@@ -156,8 +156,8 @@ func writeOld(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// rewritten says whether a file in a folder is newer than what the earlier build left: any
-// file, or one of those names.
+// rewritten reports whether a file in a folder is newer than what the earlier build left: any file, or one of those
+// names.
 func rewritten(t *testing.T, dir string, names ...string) bool {
 	t.Helper()
 	for name := range filesIn(t, dir) {

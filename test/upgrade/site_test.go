@@ -122,7 +122,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// RoundTrip passes on what oaictl sends, and notes the writes.
+// RoundTrip passes on what oaictl sends, and records the writes.
 func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		response, err := (wire{s.service}).RoundTrip(r)
@@ -209,8 +209,7 @@ func (s state) reached(want state) bool {
 	return s.Cluster == want.Cluster && (len(want.Hosts) == 0 || slices.Equal(s.Hosts, want.Hosts))
 }
 
-// look reads the state of the service, and the ids that it has given. Each id is mapped to
-// the placeholder that stands for it in testdata.
+// look reads the state of the service, and the ids that it has given. Each id is mapped to its placeholder in testdata.
 func (s *site) look(ctx context.Context) (now state, ids map[string]string, err error) {
 	type object struct {
 		ID        string `json:"id"`

@@ -54,7 +54,7 @@ type App struct {
 
 // New makes what the commands of a run share.
 func New(id identity, io streams.Streams, env streams.Env) *App {
-	io.Err = streams.Locked(io.Err) // servers and hosts tell from goroutines of their own
+	io.Err = streams.Locked(io.Err) // servers and hosts report from goroutines of their own
 	return &App{IO: io, Env: env, Identity: id, Clock: clock.Real(), Connect: connect, StartSimulator: startSimulator}
 }
 
@@ -78,10 +78,9 @@ var mediaSteps = map[string]string{
 // MediaStep is what the units of media call a step, "" where they do not have it.
 func MediaStep(use string) string { return mediaSteps[use] }
 
-// identity is what the program was called as. The one binary answers to five
-// names: as a plugin of kubectl it speaks to a hub unless told otherwise, as
-// kubectl's completion helper it completes, as a plugin of clusterctl it is the
-// same tree, and as the client of agent-based media it has their steps only.
+// identity is what the program was called as. The one binary answers to five names: as a plugin of kubectl it uses a
+// hub by default, as kubectl's completion helper it completes, as a plugin of clusterctl it is the same tree, and as
+// the client of agent-based media it has their steps only.
 type identity struct {
 	Name    string   // how a person calls it: "kubectl oai"
 	Backend string   // the default of --backend

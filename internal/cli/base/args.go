@@ -41,7 +41,7 @@ func takesClusterName(command *cobra.Command) bool {
 	})
 }
 
-// otherWords are what people who come from other programs type for a command.
+// otherWords are words for a command that users of other programs type.
 //
 //go:embed otherwords.txt
 var otherWords string
@@ -90,7 +90,7 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	var malformed *pflag.InvalidSyntaxError
 	switch {
 	case errors.As(err, &unknown) && OnlyHolds(command) && (command.HasParent() || len(a.wordsAfter(command)) > 0):
-		return UnknownSubcommand(command, a.wordsAfter(command)) // whose flag it is
+		return UnknownSubcommand(command, a.wordsAfter(command)) // the flag belongs to that command
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return Usagef("unknown flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
@@ -208,7 +208,7 @@ func Run(run func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, _ []string) error { return run(command.Context()) }
 }
 
-// NoArguments refuses whatever is no flag. What is probably the file gets its flag.
+// NoArguments refuses everything that is no flag. What is probably the file gets its flag.
 func NoArguments(command *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return nil
@@ -249,7 +249,7 @@ func quotedAll(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// looksLikeFile tells a path from a name: no cluster and no host has one of these endings.
+// looksLikeFile reports whether an argument is a path and not a name: no cluster and no host has one of these endings.
 func looksLikeFile(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":

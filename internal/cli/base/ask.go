@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// CanAsk reports whether somebody is there to be asked.
+// CanAsk reports whether there is a user at a terminal who can be asked.
 func (a *App) CanAsk() bool { return a.IO.InTTY && a.IO.ErrTTY }
 
 // Ask asks a question that only yes answers.
@@ -23,7 +23,7 @@ func (a *App) Ask(question string) (yes bool, err error) {
 	return a.answer(<-a.ask(question))
 }
 
-// AskWithin is Ask, until ctx ends: then nobody needs the answer any more.
+// AskWithin is Ask, until ctx ends: then the answer is no longer needed.
 func (a *App) AskWithin(ctx context.Context, question string) (yes bool, err error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
@@ -57,7 +57,7 @@ func (a *App) AskText(ctx context.Context, question, usual string) (string, erro
 	}
 }
 
-// typed is a line that somebody typed.
+// typed is a line that the user typed.
 type typed struct {
 	text string
 	err  error
@@ -110,8 +110,8 @@ func (a *App) answer(line typed) (yes bool, err error) {
 	return false, nil
 }
 
-// Confirm asks whether something is to be done that cannot be undone, unless --yes says so. Where
-// nobody can be asked it is an error.
+// Confirm asks whether something is to be done that cannot be undone, unless --yes says so. Where there is no terminal
+// to ask at, it is an error.
 func (a *App) Confirm(yes bool, question string) error {
 	if yes {
 		return nil

@@ -159,7 +159,7 @@ func HostOf(url string) string {
 	return host
 }
 
-// Tracer tells of every request with -vv, and to also where that is given.
+// Tracer reports every request with -vv, and to also where that is given.
 func (a *App) Tracer(also func(rest.Exchange)) func(rest.Exchange) {
 	if a.Globals.Verbose < 2 {
 		return also

@@ -198,7 +198,7 @@ func (k *Kube) Config() (*rest.Config, error) {
 	case Is[*fs.PathError](unread):
 		fault.Err = WithoutPath(unread)
 	case unread != nil:
-		// What a file holds may be a secret, and so may what is said of its lines.
+		// What a file holds may be a secret, and so may error messages about its lines.
 		fault.Err = errors.New("it is not a kubeconfig")
 	case len(contexts) == 0:
 		fault.Op, fault.On, fault.Err = "reach the hub", "", errors.New("no kubeconfig names one")
@@ -229,7 +229,7 @@ func (k *Kube) Contexts() []string {
 	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
-// CheckFlags refuses typed flags of the other backend: whoever typed them means that one.
+// CheckFlags refuses typed flags of the other backend: a user who typed them means that one.
 func (g *Globals) CheckFlags(backend string) error {
 	foreign, other := restFlags[:], BackendREST
 	if backend == BackendREST {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The kubeconfig is looked for where kubectl looks for it, and what it holds is
-// never told.
+// The kubeconfig is searched for where kubectl searches for it, and its content is never printed.
 func TestKubeconfigOfTheHome(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".kube", "config")

@@ -33,7 +33,7 @@ func typedConnection(command *cobra.Command) []string {
 	return words
 }
 
-// asksService says whether a command of a piece of advice speaks to a service.
+// asksService reports whether a command of a piece of advice speaks to a service.
 func asksService(command string) bool {
 	verb, _, _ := strings.Cut(command, " ")
 	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node"}, verb)
@@ -120,8 +120,8 @@ func (a *App) Hinted(plan model.Plan) model.Plan {
 	return plan
 }
 
-// HintedSink completes the hints of what is shown. How to look around later is
-// said once, at the end, and not at each step of a simulation.
+// HintedSink completes the hints of what is shown. How to look around later is printed once, at the end, and not at
+// each step of a simulation.
 type HintedSink struct {
 	progress.Sink
 	Hint func(model.Advice) string

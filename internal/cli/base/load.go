@@ -276,7 +276,7 @@ func (a *App) piped(file string, env spec.Env) ([]byte, bool) {
 	data, known := a.pipes[file]
 	if !known {
 		if data, err = env.ReadFile(file); err != nil {
-			return nil, false // is told by the next who reads it
+			return nil, false // the next function that reads it reports that
 		}
 		if a.pipes == nil {
 			a.pipes = map[string][]byte{}

@@ -72,7 +72,7 @@ func SeveralArchs(err error) error {
 	return err
 }
 
-// WatchMachines serves nothing; the key in the cluster's folder tells its own images.
+// WatchMachines serves nothing; the key in the cluster's folder identifies its own images.
 func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	through, err := ProxyURL(proxy)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	return boot.Watch(MediaKeyFile(clusterDir), through, a.Clock)
 }
 
-// AccessText is a request for an image without its URL, which nobody else is to know.
+// AccessText is a request for an image without its URL, which must stay secret.
 func AccessText(a serve.Access) string {
 	host := a.Host
 	if host == "" {
@@ -130,7 +130,7 @@ func (a *App) ForgetImagesOf(ctx context.Context, c *spec.Cluster) {
 	}
 }
 
-// IsURL says whether a location is a URL rather than a path.
+// IsURL reports whether a location is a URL rather than a path.
 func IsURL(location string) bool { return strings.Contains(location, "://") }
 
 // CheckSource refuses an image's location, or a digest, that can be none.
@@ -141,7 +141,7 @@ func CheckSource(location, digest string) error {
 	return nil
 }
 
-// CheckListen refuses what is no address, so that it is not taken for one in use.
+// CheckListen refuses text that is no address, so that it is not reported as an address in use.
 func CheckListen(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {

@@ -90,8 +90,8 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	return data, "of the service", selfContained("of the service", data)
 }
 
-// selfContained refuses a kubeconfig that runs programs or reads files. One that an installation
-// has made does not, and whoever gave it may not be trusted as far.
+// selfContained refuses a kubeconfig that runs programs or reads files. One that an installation has made does neither,
+// and the source of a kubeconfig may not be trusted to run programs here.
 func selfContained(from string, data []byte) error {
 	file, err := kubeconfig.Parse(from, data)
 	if err == nil {
@@ -102,7 +102,7 @@ func selfContained(from string, data []byte) error {
 
 const largestKubeconfig = 4 << 20
 
-// Approval is who approves the requests of kubelets for certificates.
+// Approval says which approver approves the requests of kubelets for certificates.
 type Approval struct {
 	Mode  string
 	Allow []string
@@ -141,8 +141,7 @@ func (o *Approval) Into(options *model.Options) error {
 	return nil
 }
 
-// CheckAllowed refuses further addresses of nodes that are none of the named ones: they would
-// allow nothing.
+// CheckAllowed refuses further addresses of nodes that are not among the named ones: they would allow nothing.
 func CheckAllowed(options *model.Options, named []string) error {
 	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
 		if !slices.Contains(named, name) {

@@ -113,13 +113,13 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...)}
 }
 
-// Is says whether an error is of a type, or has one of it in it.
+// Is reports whether an error is of a type, or has one of it in it.
 func Is[E error](err error) bool {
 	_, is := errors.AsType[E](err)
 	return is
 }
 
-// WithoutPath is an error of a file without its name, which is told beside it.
+// WithoutPath is an error of a file without its name, which is printed beside it.
 func WithoutPath(err error) error {
 	if cause, is := errors.AsType[*fs.PathError](err); is {
 		return cause.Err
@@ -196,8 +196,8 @@ func (a *App) When(at *time.Time) string {
 	return printer.Moment(*at, a.Clock.Now(), a.IO.OutTTY)
 }
 
-// HostTable says whose a host is only where those of several clusters are listed, by the name that the service has for
-// the cluster's id. Which Machine of Cluster API one is stands there where any is one.
+// HostTable says which cluster a host belongs to only where hosts of several clusters are listed, by the name that the
+// service has for the cluster's id. The Machine of Cluster API is shown if any of the hosts belongs to one.
 func (a *App) HostTable(items []document.Host, several bool, clusters map[string]string) printer.Table {
 	everywhere, wide := a.Globals.AllNamespaces, a.Globals.Format.Is("wide")
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{

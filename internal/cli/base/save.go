@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// StdoutName stands for standard output where a file is asked for.
+// StdoutName means standard output where a file is asked for.
 const StdoutName = "-"
 
 // SaveTo writes a download to a file that its owner alone may read, whole or
@@ -95,7 +95,7 @@ func replace(path, target string, write func(io.Writer) error) (size int64, err 
 	return size, nil
 }
 
-// filling prefers the error of w to whatever write made of it.
+// filling prefers the error of w to the one that write returned for it.
 func filling(path string, w io.Writer, write func(io.Writer) error) error {
 	disk := &Sink{Path: path, W: w}
 	if err := write(disk); disk.Failed == nil {

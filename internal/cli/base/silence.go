@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// How long a server may leave requests unanswered before a person is told, at a terminal and elsewhere.
+// How long a server may leave requests unanswered before that is reported, at a terminal and elsewhere.
 const (
 	silentAtTerminal = 5 * time.Second
 	silentElsewhere  = 30 * time.Second
 )
 
-// Silence is what is told when a server does not answer, and when it answers again.
+// Silence is the report that a server does not answer, or that it answers again.
 type Silence struct {
 	Text  string
 	Again bool
 }
 
-// silence notices that a server leaves requests unanswered. That an answer is an error, or that none can
-// come, is told elsewhere: requests that are tried again in vain are one silence.
+// silence notices that a server leaves requests unanswered. That an answer is an error, or that none can come, is
+// reported elsewhere: requests that are tried again without an answer are one silence.
 type silence struct {
 	server string
 	after  time.Duration
 	tell   func(Silence)
 
-	mu      sync.Mutex // held while something is told, so that it is told in order
+	mu      sync.Mutex // held during a report, so that reports are in order
 	waiting int
 	timer   *time.Timer // runs while requests are unanswered
 	told    bool
@@ -41,7 +41,7 @@ func (a *App) silenceOf(server string) *silence {
 	return s
 }
 
-// TellSilence has silences told by tell until undo is called; otherwise they are warnings.
+// TellSilence passes silences to tell until undo is called; otherwise they are warnings.
 func (a *App) TellSilence(tell func(Silence)) (undo func()) {
 	a.hearing.Lock()
 	defer a.hearing.Unlock()
@@ -87,7 +87,7 @@ func (s *silence) begin() {
 	}
 }
 
-// end notes an answer, or that there can be none. A request that was given up leaves the silence as it is.
+// end records an answer, or that there can be none. A request that was given up leaves the silence as it is.
 func (s *silence) end(answered, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

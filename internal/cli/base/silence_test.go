@@ -31,8 +31,8 @@ func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK}, nil
 }
 
-// TestSilence tells once that a server leaves requests unanswered, soon at a terminal, and that it
-// answers again. Each request is given up after 30 seconds and tried again.
+// TestSilence reports once that a server leaves requests unanswered, soon at a terminal, and that it answers again.
+// Each request is given up after 30 seconds and tried again.
 func TestSilence(t *testing.T) {
 	const quick, slow = time.Second, 7 * time.Second
 	for name, test := range map[string]struct {

@@ -21,7 +21,7 @@ type Target struct {
 	Kind string // "cluster", or what else the verb takes
 	Name string
 	File string
-	// Cluster is the name or id of the cluster that a host is looked for in.
+	// Cluster is the name or id of the cluster in which a host is searched for.
 	Cluster string
 	// named says that --cluster is another way to write the name.
 	named bool
@@ -38,7 +38,7 @@ func (t *Target) Declare(flags *pflag.FlagSet) {
 	flags.StringVarP(&t.File, "file", "f", "", text)
 }
 
-// DeclareOfHost declares where a host is looked for.
+// DeclareOfHost declares the flag for the cluster in which a host is searched for.
 func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
 }
@@ -158,7 +158,7 @@ func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.C
 	return find(ctx, meant)
 }
 
-// OfHost is the cluster that a target's host is looked for in.
+// OfHost is the cluster in which a target's host is searched for.
 func (t Target) OfHost() Target { return Target{Name: t.Cluster, File: t.File} }
 
 // FindHost finds the host that a target names.

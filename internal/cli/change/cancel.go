@@ -69,7 +69,7 @@ func NewReset(a *base.App) *cobra.Command {
 // ending is a verb that ends an install, or what is left of one.
 type ending struct {
 	verb, done string
-	onHub      func(*install.Client, context.Context, string) error // says why not, and nobody is asked before
+	onHub      func(*install.Client, context.Context, string) error // returns why not, before the user is asked
 	end        func(*install.Client, context.Context, *install.Found) error
 	next       func(*install.Client, context.Context, *install.Found) model.Advice
 }
@@ -108,8 +108,8 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
 }
 
-// eject takes discovery images out of drives and puts the boot order back. asked says
-// whether there was a drive to look at and a way to tell whose image it holds.
+// eject takes discovery images out of drives and puts the boot order back. asked says whether there was a drive to read
+// and a key to identify the image in it.
 func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked bool, err error) {
 	keyFile := base.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)

@@ -116,8 +116,8 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	return errors.Join(o.Changed(done...), ejected)
 }
 
-// fateOfInfraEnvs names the InfraEnvs that go with a cluster, and says of the others why they stay: a
-// REST service keeps one while hosts are in its pool.
+// fateOfInfraEnvs names the InfraEnvs that are deleted with a cluster, and says of the others why they stay: a REST
+// service keeps one while hosts are in its pool.
 func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []string) {
 	for _, env := range seen.OwnInfraEnvs() {
 		pool := seen.Pool(env)
@@ -250,7 +250,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: done})
 }
 
-// nothingDeleted says of a cluster that was not there that nothing was deleted.
+// nothingDeleted adds, for a cluster that was not there, that nothing was deleted.
 func nothingDeleted(err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
 	if !is || !errors.Is(err, install.ErrNoCluster) {
@@ -261,12 +261,12 @@ func nothingDeleted(err error) error {
 	return &said
 }
 
-// deletion is what else is done about what is deleted, and told of it.
+// deletion is what else is done for a deletion, and how its steps are reported.
 func (o *changeOptions) deletion() install.DeleteOptions {
 	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Report: func(text string) { o.Say("%s", text) }}
 }
 
-// clusterDeletion is deletion of a cluster, whose objects a hub lets go of one by one.
+// clusterDeletion is deletion for a cluster; a hub releases its objects one by one.
 func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
 	if o.Globals.Backend == base.BackendHub {
 		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)

@@ -1,5 +1,5 @@
-// Package controller has `controller`: oaictl as providers of Cluster API, what is to be looked at before,
-// and what they are installed by.
+// Package controller has `controller`: oaictl as providers of Cluster API, the checks to make before, and the manifests
+// to install them by.
 package controller
 
 import (
@@ -50,7 +50,7 @@ type options struct {
 	namespaceFile   string
 }
 
-// shared are what `controller` and `controller check` are both told.
+// shared are the flags of both `controller` and `controller check`.
 type shared struct {
 	Providers []string
 	Backend   string
@@ -73,7 +73,7 @@ func newController(o *options) *cobra.Command {
 	command := &cobra.Command{
 		Use:         "controller",
 		Short:       "Run the Cluster API providers, until stopped",
-		Args:        cobra.ArbitraryArgs, // which are looked for among the commands below
+		Args:        cobra.ArbitraryArgs, // they are searched for among the commands below
 		RunE:        base.Run(o.run),
 		Annotations: map[string]string{base.RunsItself: "true"},
 	}
@@ -104,7 +104,7 @@ func newController(o *options) *cobra.Command {
 	return command
 }
 
-// declare declares the flags, of which --backend has another default here.
+// declare declares the flags; --backend has another default here.
 func (s *shared) declare(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringSliceVar(&s.Providers, "providers", providerNames(), "`LIST` of providers")
@@ -119,7 +119,7 @@ func providerNames() []string {
 	return names
 }
 
-// providers are those that are asked for, each once and in the order in which all are told.
+// providers are those that are asked for, each once and in the order in which all are listed.
 func (s *shared) providers() ([]capi.Provider, error) {
 	for _, name := range s.Providers {
 		if err := base.OneOf("--providers", name, providerNames()...); err != nil {

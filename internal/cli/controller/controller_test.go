@@ -31,7 +31,7 @@ type started struct {
 	serving    capi.Serving
 }
 
-// run runs a command line, with a management cluster that nobody asks anything.
+// run runs a command line, with a management cluster that is never called.
 func run(ctx context.Context, t *testing.T, env map[string]string, end error, args ...string) (*started, string, error) {
 	t.Helper()
 	var out, problems strings.Builder
@@ -91,7 +91,7 @@ func TestWhatIsRun(t *testing.T) {
 	})
 }
 
-// TestStops: a process that was told to stop has not failed.
+// TestStops: a process that was stopped on request has not failed.
 func TestStops(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(&install.Interrupt{Signal: "terminated", Code: model.CodeTerminated})

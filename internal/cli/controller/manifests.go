@@ -121,7 +121,7 @@ func (o *manifestsOptions) files() ([]components.File, error) {
 	return files, nil
 }
 
-// applied says whether a file is what installs the providers.
+// applied reports whether a file is what installs the providers.
 func applied(name string) bool {
 	return strings.HasSuffix(name, "-components.yaml") || strings.HasSuffix(name, "-namespaced.yaml") || strings.HasSuffix(name, "-kinds.yaml")
 }

@@ -90,8 +90,7 @@ type live struct {
 	client *http.Client
 }
 
-// readAgain is how often the files are looked at: the kubelet takes a minute or so to write a changed
-// Secret.
+// readAgain is how often the files are read: the kubelet takes a minute or so to write a changed Secret.
 const readAgain = 10 * time.Second
 
 // now is the authorisation and the client as the files are now. Where they cannot be read, what was read
@@ -149,7 +148,7 @@ func (l *live) read() error {
 // largestFile bounds a file of certificates, in bytes.
 const largestFile = 4 << 20
 
-// markOf stands for what the files of a connection hold.
+// markOf is a digest of what the files of a connection hold.
 func markOf(c base.Connection) ([sha256.Size]byte, error) {
 	sum := sha256.New()
 	for _, path := range []string{c.TokenFile, c.OfflineTokenFile, c.ClientSecretFile, c.CAFile} {
@@ -173,7 +172,7 @@ func (l *live) Header(ctx context.Context) (name, value string, err error) {
 	return source.Header(ctx)
 }
 
-// Refused is told that the service does not take a header: it may be worth another look at the files.
+// Refused is called when the service refuses a header: it may be worth reading the files again.
 func (l *live) Refused(value string) bool {
 	l.mu.Lock()
 	source := l.source
@@ -193,7 +192,7 @@ func (l *live) Next() string {
 	return source.Next()
 }
 
-// RoundTrip sends a request, to who the present certificates trust.
+// RoundTrip sends a request to a server that the present certificates trust.
 func (l *live) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, client := l.now()
 	return client.Transport.RoundTrip(r)

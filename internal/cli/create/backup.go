@@ -12,10 +12,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// backupFile is the name of the file in which is written down who has said that there is a backup.
+// backupFile is the name of the file that records which user has said that there is a backup.
 const backupFile = "etcd-backups.jsonl"
 
-// backupFor is how long a backup that somebody has spoken of is one to go by.
+// backupFor is how long a backup counts after the user has confirmed it.
 const backupFor = 24 * time.Hour
 
 // backupLine is one line of it.
@@ -26,8 +26,8 @@ type backupLine struct {
 	By        string    `json:"by"`   // "--backup-taken", or "answer"
 }
 
-// backup has somebody say that there is a backup of etcd, and writes that down. Whoever goes on with
-// a replacement is not asked again.
+// backup asks the user to confirm that there is a backup of etcd, and records that. A user who continues a replacement
+// is not asked again.
 func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 	node, id := p.removed().Node, p.found.Ref.ID
 	by := "--backup-taken"
@@ -56,7 +56,7 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 	return install.NewFiles(o.Dir).Append(ctx, p.found.Ref, backupFile, append(line, '\n'))
 }
 
-// hasBackup reports whether somebody has said so before.
+// hasBackup reports whether the user has confirmed that before.
 func (o *replaceOptions) hasBackup(ctx context.Context, p *replacement) (bool, error) {
 	data, err := install.NewFiles(o.Dir).Record(ctx, p.found.Ref, backupFile)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *replaceOptions) hasBackup(ctx context.Context, p *replacement) (bool, e
 	for text := range bytes.Lines(data) {
 		var line backupLine
 		if json.Unmarshal(text, &line) != nil {
-			continue // of somebody else
+			continue // of another node or cluster
 		}
 		if line.ClusterID == p.found.Ref.ID && strings.EqualFold(line.Node, o.old) && o.Clock.Now().Sub(line.Time) < backupFor {
 			return true, nil

@@ -27,7 +27,7 @@ type bootedMachines struct {
 	*boot.Machines
 	report func(model.Event)
 	forget func() error
-	// carried is told once what the live image carries; nil where nobody is told.
+	// carried is called once with what the live image carries; may be nil.
 	carried func(names []string)
 }
 
@@ -82,7 +82,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 			return nil, errors.Join(err, config.Listener.Close())
 		}
 	}
-	if base.IsURL(o.boot.Base) { // of a file it was told before
+	if base.IsURL(o.boot.Base) { // for a file it was reported before
 		h.carried = func(names []string) { o.WarnCarried(names, o.boot.Base) }
 	}
 	if h.Machines, err = boot.Start(ctx, config); err != nil {
@@ -91,7 +91,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	return h, nil
 }
 
-// imageDir is where base images are kept; those of a simulation go with it.
+// imageDir is where base images are kept; those of a simulation are removed with it.
 func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	if !o.Globals.Simulated {
 		dir, err = o.ImageCacheDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestMediaURL derives what BMCs are told, and asks where it would be a guess.
+// TestMediaURL derives the URL that BMCs get, and asks where it would be a guess.
 func TestMediaURL(t *testing.T) {
 	hosts := []*spec.Host{{Name: "a", BMC: &spec.BMC{Address: "10.0.0.1"}}, {Name: "b", BMC: &spec.BMC{Address: "10.0.0.2"}}}
 	routes := func(addrs ...string) func(context.Context, *spec.BMC) (netip.Addr, error) {

@@ -192,7 +192,7 @@ type runOptions struct {
 	clusterClock clock.Clock // what the cluster lives by
 	approves     bool        // the requests of kubelets for certificates
 	told         []string    // what was shown of a run that leaves, which is not said again at its end
-	// withNodes has the installed cluster itself looked at; nil: it is not.
+	// withNodes makes the client observe the installed cluster itself; nil: it does not.
 	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Option
 }
 
@@ -314,7 +314,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		defer reporting.Unlock()
 		if again := e.Reason == reasonAnswers; e.Key == keySilent {
 			if again && !silent {
-				return // it was told already
+				return // it was reported already
 			}
 			silent = !again
 		}
@@ -372,7 +372,7 @@ func (o *runOptions) approvalIn(message string) string {
 	return strings.Replace(message, leavesApproval, approvesItself, 1)
 }
 
-// How events tell that the service does not answer, and that it does again: those of a run do, too.
+// The keys of events that report that the service does not answer, and that it does again: a run uses the same ones.
 const (
 	keySilent     = "service/silent"
 	reasonSilent  = "ServiceUnreachable"

@@ -22,7 +22,7 @@ type hostFlags struct {
 	Taints                                []string
 }
 
-// hostFlag is a flag, and the field of a file of kind Nodes that it stands for.
+// hostFlag is a flag, and the field of a file of kind Nodes that it sets.
 type hostFlag struct {
 	name, field, usage string
 	into               *string
@@ -78,7 +78,7 @@ func (h *hostFlags) given() []string {
 	return names
 }
 
-// nodes are what the flags say, checked as a file is. What is wrong is told by the flags.
+// nodes are what the flags say, checked as a file is. Problems are reported by the flags.
 func (h *hostFlags) nodes(ctx context.Context, a *base.App, shared base.Foreign) (*spec.Cluster, error) {
 	host := spec.Host{
 		Name: shared.Name, Role: spec.Role(h.Role), Arch: spec.Arch(h.Arch), Hostname: h.Hostname, Labels: h.Labels, MachineConfigPool: h.Pool, ProviderID: h.ProviderID,

@@ -140,7 +140,7 @@ func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *model.W
 	if len(booted) == 0 {
 		return nil
 	}
-	// A name or a missing host stands for any address, as with net.Listen.
+	// A name or a missing host means any address, as with net.Listen.
 	at, err := netip.ParseAddrPort(cmp.Or(o.boot.MediaListen, base.MediaListen))
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)

@@ -27,7 +27,7 @@ type replaceOptions struct {
 	Yes      bool
 
 	old   string
-	auto  bool          // nobody has said the role of the new host
+	auto  bool          // the role of the new host was not given
 	whole *spec.Cluster // the file as it is
 }
 
@@ -193,8 +193,8 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	return join, nil
 }
 
-// allowed is why the node cannot be replaced as things stand: what may be in the way of its removal
-// is told before anything begins.
+// allowed is why the node cannot be replaced in the present state: what may block its removal is reported before
+// anything begins.
 func (o *replaceOptions) allowed(p *replacement) error {
 	r := p.removed()
 	if !p.isGone() && !r.Votes {
@@ -221,7 +221,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	return nil
 }
 
-// sameRole has the new host be what the old one was.
+// sameRole gives the new host the role of the old one.
 func (o *replaceOptions) sameRole(p *replacement) error {
 	host, r := &p.join.Spec.Hosts[0], p.removed()
 	is, was := host.Role == spec.Arbiter, r.Arbiter
@@ -238,7 +238,7 @@ func (o *replaceOptions) sameRole(p *replacement) error {
 	}
 }
 
-// refusal is all that is in the way.
+// refusal is the error with all blockers.
 func refusal(node string, all []model.Blocker) error {
 	fault := &model.Fault{Code: model.CodeInput, Permanent: true, Op: "replace", On: node, Next: all[0].Remedy}
 	switch all[0].Cure {

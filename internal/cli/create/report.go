@@ -60,7 +60,7 @@ func (o *runOptions) report(result install.Result, log string, desired *model.De
 	return nil
 }
 
-// wasTold says whether an event of this run has said it already.
+// wasTold reports whether an event of this run has said it already.
 func (o *runOptions) wasTold(text string) bool {
 	return slices.ContainsFunc(o.told, func(message string) bool { return strings.Contains(message, text) })
 }
@@ -154,7 +154,7 @@ func resultOf(doc document.Result) printer.Result {
 	}
 }
 
-// resumable names the very command where the library speaks of "the same command".
+// resumable names the exact command where the library speaks of "the same command".
 func (o *runOptions) resumable(failed error) error {
 	fault, is := errors.AsType[*model.Fault](failed)
 	if !is {

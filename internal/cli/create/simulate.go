@@ -52,7 +52,7 @@ func (s *simulation) declare(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&s.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
 }
 
-// check refuses what does not go with a simulation.
+// check refuses flags that cannot be used with a simulation.
 func (s *simulation) check(o *runOptions) error {
 	switch {
 	case s.Simulate && o.boot.given("service-url"):

@@ -121,7 +121,7 @@ func (o *whyOptions) show(seen *install.Found, plan model.Plan, doc document.Why
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) + o.knowsMore(seen, doc) }})
 }
 
-// knowsMore says what only the file tells. Without it, the service alone says which hosts there are to be.
+// knowsMore says what is known only from the file. Without it, the service alone says which hosts there are to be.
 func (o *whyOptions) knowsMore(seen *install.Found, doc document.Why) string {
 	if seen.Spec != nil || doc.Machine != nil {
 		return ""

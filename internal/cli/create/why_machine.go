@@ -23,8 +23,8 @@ func (o *whyOptions) machine(ctx context.Context) error {
 	return o.explainMachine(ctx, service, m)
 }
 
-// machineInstead explains the Machine of a name that no host has. Where there is none either, that there is no host is
-// said.
+// machineInstead explains the Machine of a name that no host has. If there is no Machine either, the error is that
+// there is no host.
 func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client, noHost error) error {
 	m, err := o.FindMachine(ctx, service, o.Target)
 	switch {
@@ -37,7 +37,7 @@ func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client
 	return o.explainMachine(ctx, service, m)
 }
 
-// explainMachine shows what stands in the way of a Machine, and of its host where that has come.
+// explainMachine shows what blocks a Machine, and its host if that has registered.
 func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machines.Machine) error {
 	seen, ofHost := &install.Found{}, model.Plan{}
 	if m.Host != nil {

@@ -27,10 +27,10 @@ type Node struct {
 	BareMetalHost string     `json:"bareMetalHost,omitempty"`
 	Metal         string     `json:"bareMetalHostState,omitempty"`
 	Requests      []Request  `json:"requests"`
-	// WaitsFor is what it waits for or what stands in its way.
+	// WaitsFor is what it waits for or what blocks it.
 	WaitsFor string `json:"waitsFor,omitempty"`
 	Trouble  bool   `json:"trouble,omitempty"`
-	// Stranger says that no host has this name: somebody asks for a certificate by it.
+	// Stranger says that no host has this name: a machine asks for a certificate under it.
 	Stranger bool `json:"stranger,omitempty"`
 }
 

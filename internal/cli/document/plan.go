@@ -58,7 +58,7 @@ type Wait struct {
 	Who   model.Who   `json:"who"`
 }
 
-// Blocker is something that stands in the way.
+// Blocker is something that blocks an install.
 type Blocker struct {
 	Scope       model.Scope `json:"scope"`
 	Reason      string      `json:"reason"`
@@ -159,7 +159,7 @@ type Why struct {
 	Warnings []Warning `json:"warnings"`
 }
 
-// OfWhy is the form of what stands in the way of a cluster.
+// OfWhy is the output form of what blocks a cluster.
 func OfWhy(cluster, state string, plan model.Plan) Why {
 	return Why{
 		Cluster: cluster, State: state, Blockers: Each(plan.Blockers, ofBlocker), Waits: Each(plan.Waits, ofWait),

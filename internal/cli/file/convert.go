@@ -164,7 +164,7 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 	return o.writeFiles(files)
 }
 
-// foreignWords says whether a cluster embeds other formats, which may hold anything.
+// foreignWords reports whether a cluster embeds other formats, which may hold anything.
 func foreignWords(c *spec.Cluster) bool {
 	inline := func(d *spec.Document) bool { return d != nil && d.Inline != nil }
 	s := &c.Spec

@@ -10,14 +10,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// warnOfDoubts tells what a file may say and what is seldom meant.
+// warnOfDoubts reports settings that a file may have and that are seldom meant.
 func warnOfDoubts(a *base.App, c *spec.Cluster) {
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		text, _, static := c.StaticNetwork(host)
 		state, err := nmstate.Parse("", []byte(text))
 		if !static || err != nil {
-			continue // was told
+			continue // was reported
 		}
 		for _, p := range state.Doubts() {
 			a.Warn("%s", doubtIn(c, i, p))
@@ -46,8 +46,8 @@ func doubtIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	return placed
 }
 
-// hasLogin says whether the pull secret has credentials for where a mirror lies; true
-// where the pull secret is not known here.
+// hasLogin reports whether the pull secret has credentials for where a mirror lies; true where the pull secret is not
+// known here.
 func hasLogin(c *spec.Cluster, mirror string) bool {
 	var secret struct {
 		Auths map[string]json.RawMessage `json:"auths"`

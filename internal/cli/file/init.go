@@ -102,7 +102,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	return o.Saved([]document.Download{{File: o.Output, Bytes: int64(len(text))}}, nil)
 }
 
-// free refuses early a file that is there: nothing is asked in vain.
+// free refuses early if the file is there already, so that no question is asked for nothing.
 func (o *initOptions) free() error {
 	if o.Output == base.StdoutName {
 		return nil

@@ -114,7 +114,7 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc, written(&host)) }})
 }
 
-// written says whether a host has been installed on its disk.
+// written reports whether a host has been installed on its disk.
 func written(h *model.Host) bool {
 	return h.State == model.HostInstalled || h.State == model.HostAdded || h.HasRebooted()
 }

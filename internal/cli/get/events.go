@@ -79,7 +79,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			gone, failed := of.saw("", err)
 			if gone && seen > 0 {
 				o.Say("%v", err)
-				seen = 0 // what comes under that id is another one, with events of its own
+				seen = 0 // another object now has that id, with events of its own
 			}
 			err = lasting.tolerate(ctx, o.App, failed)
 		}

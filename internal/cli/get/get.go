@@ -42,7 +42,7 @@ func (o *getOptions) declare(flags *pflag.FlagSet) {
 	o.watchOptions.declare(flags)
 }
 
-// one says whether a single cluster was asked for.
+// one reports whether a single cluster was asked for.
 func (o *getOptions) one() bool { return o.Name != "" || o.File != "" }
 
 func newGetClusters(a *base.App) *cobra.Command {

@@ -65,7 +65,7 @@ func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]do
 	return document.Each(rows, document.OfNode), nil
 }
 
-// byRole orders machines: the control plane first, those that nobody knows last, then by name.
+// byRole orders machines: the control plane first, machines that are not known last, then by name.
 func byRole(a, b install.NodeView) int {
 	rank := func(v install.NodeView) int {
 		switch {

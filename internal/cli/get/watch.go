@@ -33,13 +33,13 @@ func (w *watchOptions) declare(flags *pflag.FlagSet) {
 // listing is a list of a kind: how it is read, and how it is printed.
 type listing[T any] struct {
 	named bool // one was asked for by its name
-	asked bool // anew with each look, although the service could tell what changes
+	asked bool // asked again with each look, although the service could report changes
 	read  func(context.Context, *install.Client) ([]T, error)
 	key   func(T) string
 	name  func(T) string
 	table func([]T) printer.Table
 	gone  func(T) T
-	// standsFor says whether an item only announced another; nil where none does.
+	// standsFor reports whether an item only announced another; nil where none does.
 	standsFor func(before, now T) bool
 	shown     func(T) bool // nil for all
 	plain     func(T) T    // without what changes all the time; nil for as it is
@@ -195,14 +195,14 @@ func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 	return nil
 }
 
-// subject is found by its name once and then by its id, so that another of the same name
-// is neither taken for it nor in its way. Once it is gone, the name counts again.
+// subject is found by its name once and then by its id, so that another of the same name is not mistaken for it. Once
+// it is gone, the name counts again.
 type subject struct {
 	id   string
 	seen bool
 }
 
-// saw takes what a look came to. That there is none is an error only of the first.
+// saw takes the result of a look. An object that is not there is an error only at the first look.
 func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	switch {
 	case err == nil:

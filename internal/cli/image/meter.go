@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// meterPatience is how long work may take before anything is said of it.
+	// meterPatience is how long work may take before it is reported.
 	meterPatience = time.Second
 	// meterLive is between two pictures on a terminal, meterPlain between two lines elsewhere.
 	meterLive  = 200 * time.Millisecond
@@ -34,7 +34,7 @@ type Meter struct {
 	began time.Time
 	last  time.Time // when something was shown; zero before
 
-	troubled bool // it was told why nothing comes
+	troubled bool // it was reported why nothing comes
 }
 
 // NewMeter begins to measure; what says in words what is done.
@@ -43,7 +43,7 @@ func NewMeter(a *base.App, what string) *Meter {
 	return &Meter{App: a, what: what, live: live, began: a.Clock.Now()}
 }
 
-// Show tells of done bytes of total, which is negative where it is not known.
+// Show reports done bytes of total, which is negative where it is not known.
 func (m *Meter) Show(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func TestMeter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &base.App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
 				m := NewMeter(a, "writing x")
-				m.Show(0, 4000) // within the first second nothing is said
+				m.Show(0, 4000) // within the first second nothing is printed
 				time.Sleep(time.Second)
 				m.Show(1000, 4000)
 				time.Sleep(time.Second)

@@ -38,7 +38,7 @@ func (o *Output) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Force, "force", false, "overwrite OUT")
 }
 
-// WriteImage writes a file whole or not at all, or a stream, of which it returns nothing.
+// WriteImage writes a file whole or not at all, or a stream; for a stream it returns nothing.
 func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
 	if to.Path == base.StdoutName {
 		shown := NewMeter(a, "writing to standard output")
@@ -247,7 +247,7 @@ func NetbootFiles(n *iso.Netboot, where, rootfs string) ([]File, error) {
 		script := n.Script(Beside(where, kernelName), Beside(where, initrdName), rootfs)
 		return append(files, File{Name: scriptName, Content: []byte(script)}), nil
 	}
-	// No iPXE there that could tell where it is.
+	// There is no iPXE that could fill in its own address.
 	if where == "" {
 		return nil, base.Usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
 	}

@@ -174,7 +174,7 @@ func replacement(text string, current []string) (iso.Replacement, error) {
 			break
 		}
 	}
-	// None of it is there: KEY=OLD=NEW, as coreos-installer has it, where there are three parts.
+	// No such argument is there, and there are three parts: it is KEY=OLD=NEW, as coreos-installer has it.
 	if value, rest, three := strings.Cut(fresh, "="); three && !strings.Contains(old, "=") && !strings.Contains(rest, "=") && !slices.Contains(current, old) {
 		old, fresh = old+"="+value, rest
 	}

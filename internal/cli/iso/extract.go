@@ -112,7 +112,7 @@ func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
 	}
 	var files []image.File
 	for _, k := range keyfiles {
-		// An image may come from anybody: its names lead nowhere else.
+		// An image may come from an untrusted source: its names lead nowhere else.
 		name := path.Base(path.Clean("/" + k.Name))
 		if name == "/" {
 			continue

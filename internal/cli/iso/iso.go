@@ -1,4 +1,4 @@
-// Package iso has the commands on live images, but for the server.
+// Package iso has the commands on live images, except the server.
 package iso
 
 import (

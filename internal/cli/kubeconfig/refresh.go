@@ -71,7 +71,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	// Last comes what they are found by: a run that is broken off is gone on with.
+	// Last comes the file by which they are found: an interrupted run is continued.
 	contexts, err := o.renewContexts(ctx, files, held, now.access)
 	if err == nil && !after.Equal(before) && !o.DryRun {
 		err = o.keep(ctx, held, now)
@@ -132,8 +132,8 @@ func (o *refreshOptions) noneHeld(meant install.Target) error {
 	return base.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
 }
 
-// newer fetches what the service has, with when that ends. An error says where it is of no
-// more use than what is held.
+// newer fetches what the service has, with when that ends. It is an error if that is of no more use than the kubeconfig
+// that is there.
 func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held access, before time.Time) (offered, time.Time, error) {
 	if meant.Spec == nil && meant.Name == "" {
 		meant.Name = held.name
@@ -201,8 +201,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 	return err
 }
 
-// nodeKubeconfig is what a node of the control plane has, for whoever is root there. The
-// cluster renews it.
+// nodeKubeconfig is what a node of the control plane has, for root on that node. The cluster renews it.
 const nodeKubeconfig = "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-ext.kubeconfig"
 
 // asOld is the honest end where the service keeps what the installation made.

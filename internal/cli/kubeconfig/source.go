@@ -102,8 +102,8 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 	return access{}, &model.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
 }
 
-// leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say
-// that. One that gives no answer is taken for the one that is meant.
+// leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say that. If the cluster does
+// not answer, it is assumed to be the one that is meant.
 func (o *mergeOptions) leadsTo(ctx context.Context, found access, text []byte, meant install.Target) error {
 	wanted, domain := nameOf(meant)
 	if name, _ := found.Name(); name != "" || wanted == "" {
@@ -227,7 +227,7 @@ func (o *options) canAsk() bool {
 	return o.Globals.Backend == base.BackendHub || o.Globals.ServiceURL != ""
 }
 
-// nowhere is the fault that there is no kubeconfig, and nobody to ask for one.
+// nowhere is the fault that there is no kubeconfig, and no service to ask for one.
 func (o *options) nowhere(meant install.Target) error {
 	name, _ := nameOf(meant)
 	return &model.Fault{

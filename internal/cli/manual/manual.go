@@ -154,8 +154,7 @@ func (p *Page) also() []*Page {
 	return append(pages, p.Children...)
 }
 
-// flagText is a flag as it is typed, the word that stands for its value, what it does,
-// and a default that is worth telling.
+// flagText is a flag as it is typed, the placeholder of its value, what it does, and a default that is worth showing.
 type flagText struct{ Name, Value, Usage, Default string }
 
 // ManDefault is the default as a man page has it.

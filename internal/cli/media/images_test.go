@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestHostOfAnInstalledCluster is told how it comes in, and not to install again.
+// TestHostOfAnInstalledCluster: the message says how the host joins the cluster, and not to install again.
 func TestHostOfAnInstalledCluster(t *testing.T) {
 	cluster := &spec.Cluster{}
 	cluster.Metadata.Name = "lab"

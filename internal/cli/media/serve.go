@@ -246,8 +246,7 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
 
-// sayNoNetboot is quiet about images of long ago that have only what a CD boots: nobody
-// can mend that.
+// sayNoNetboot is silent about old images that hold only what a CD boots: that cannot be changed.
 func (o *isoServeOptions) sayNoNetboot(ctx context.Context, host string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -317,7 +316,7 @@ type fetchLog struct {
 	server *serve.Server
 
 	mu       sync.Mutex
-	reported map[string]int64 // percent of each host, as last told
+	reported map[string]int64 // percent of each host, as last reported
 }
 
 func (l *fetchLog) access(a serve.Access) {

@@ -45,7 +45,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 		host := r.media.Cluster.Spec.Hosts[n].Name
 		env, err := r.media.InfraEnv(ctx, host)
 		if err != nil {
-			continue // whoever makes its image says so
+			continue // the code that makes its image reports it
 		}
 		hosts[env.ID], clusters[env.ID] = append(hosts[env.ID], host), env.ClusterID
 	}
@@ -87,7 +87,7 @@ func (r *renewal) check(ctx context.Context, id, host string, listed []model.Inf
 // renew skips machines that have begun to read: they must not find another image halfway.
 func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
 	config := r.served[env]
-	again := config.failed // who is told of then was told already
+	again := config.failed // those that are reported then were reported already
 	config.failed = false
 	var reading []string
 	for n := range r.media.Cluster.Spec.Hosts {

@@ -1,4 +1,4 @@
-// Package nodes has the commands that look after the nodes of an installed cluster.
+// Package nodes has the commands that manage the nodes of an installed cluster.
 package nodes
 
 import (
@@ -102,7 +102,7 @@ func (o *approveOptions) run(ctx context.Context) error {
 	}
 }
 
-// goesOn is nil where --watch goes on: what passes is told.
+// goesOn is nil where --watch goes on: a passing error is reported.
 func (o *approveOptions) goesOn(ctx context.Context, err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
 	if err == nil || !o.Watch || ctx.Err() != nil || !is || fault.Permanent || fault.Code == model.CodeAuth || fault.Code == model.CodeInput {
@@ -182,7 +182,7 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	if err != nil {
 		return nil, nil, err
 	}
-	given := map[string]bool{} // a client certificate, of which a host gets one
+	given := map[string]bool{} // hosts that got a client certificate: each gets one
 	for _, v := range verdicts {
 		if v.Kind == model.RequestClient && given[v.Host] {
 			continue
@@ -222,9 +222,8 @@ func (o *approveOptions) asksFor(v model.RequestVerdict) bool {
 	return slices.Contains(o.Requests, v.Name)
 }
 
-// meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be
-// the answer to any: a request that nobody has made, or another node, or that a newer one of the
-// same kubelet took the place of.
+// meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be the answer to any: a
+// request that is not there, that is of another node, or that a newer one of the same kubelet has replaced.
 func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed) ([]model.RequestVerdict, error) {
 	hosts := map[string]bool{} // by the names that their nodes have
 	for _, id := range o.ids {
@@ -259,7 +258,7 @@ func (o *approveOptions) refusal(on string, why error, next model.Advice) error 
 	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
 }
 
-// person has a person say whether a request is approved, once.
+// person asks a person whether a request is approved, once.
 func (o *approveOptions) person(v model.RequestVerdict) (bool, error) {
 	if o.asksFor(v) {
 		return true, nil

@@ -120,7 +120,7 @@ func (o *importOptions) cluster(ctx context.Context, is node.Description, access
 	return c, nil
 }
 
-// carryOut has the service take the cluster in, and keeps its kubeconfig.
+// carryOut makes the service import the cluster, and keeps its kubeconfig.
 func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is node.Description, access []byte) error {
 	if err := o.CheckBackend(cluster); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*i
 	return service.Inspect(ctx, install.Target{Spec: cluster, Name: o.IDOnHub(cluster)})
 }
 
-// gone says that nothing is left to do.
+// gone reports that nothing is left to do.
 func (o *removeOptions) gone(plan model.Plan) error {
 	return o.Changed(document.Each(plan.Removals, func(r model.NodeRemoval) document.Changed {
 		return document.Changed{Kind: "node", Name: r.Node, ID: r.Node, Done: "gone already"}

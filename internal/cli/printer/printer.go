@@ -66,7 +66,7 @@ func parseTemplate(text string) (Format, error) {
 		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
 	}
 	given := text
-	// The parser takes a lone dot for a field without a name.
+	// The parser reads a lone dot as a field without a name.
 	text = wholeDocument().ReplaceAllString(text, "{@}")
 	if err := jsonpath.New("output").Parse(text); err != nil {
 		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)
@@ -76,10 +76,10 @@ func parseTemplate(text string) (Format, error) {
 
 var wholeDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\s*\.\s*\}`) })
 
-// Machine says whether the output is for a program rather than for a person.
+// Machine reports whether the output is for a program rather than for a person.
 func (f Format) Machine() bool { return f.kind != "table" && f.kind != "wide" }
 
-// Is says whether the format is the named one.
+// Is reports whether the format is the named one.
 func (f Format) Is(kind string) bool { return f.kind == kind }
 
 // Print writes the result.

@@ -89,7 +89,7 @@ func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
 	}
 }
 
-// thing is a type most of whose fields are left out while they are empty.
+// thing is a type with fields that are mostly left out while they are empty.
 type thing struct {
 	Name   string     `json:"name"`
 	Stage  string     `json:"stage,omitempty"`

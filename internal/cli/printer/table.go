@@ -23,7 +23,7 @@ type Column struct {
 }
 
 const (
-	screen   = 80 // columns that a table takes, but for -o wide
+	screen   = 80 // columns that a table takes, except with -o wide
 	leastCut = 10 // columns that a cut cell keeps
 	// leastProse is how narrow prose may be beside the other cells. Where there is less room, it is written below them.
 	leastProse = 24
@@ -35,7 +35,7 @@ type Table struct {
 	Columns    []Column
 	Rows       [][]string
 	NoHeadings bool
-	Empty      string // what is said in place of a table without rows
+	Empty      string // printed in place of a table without rows
 	// Least keeps rows that come later under those of before.
 	Least []int
 }

@@ -88,7 +88,7 @@ func (l *live) Event(e model.Event) {
 	l.above(e, text)
 }
 
-// keep says whether an event gets a line of its own: stages and states are in the table.
+// keep reports whether an event gets a line of its own: stages and states are in the table.
 func keep(e model.Event) bool {
 	switch e.Type {
 	case model.EventStage, model.EventProgress:

@@ -70,10 +70,10 @@ type plain struct {
 	said  int    // percent
 	last  string // the last line: the same again says nothing
 	next  string // its advice, which is not repeated below each line that has it
-	// quarters is how far the stage of each host had come when it was last told.
+	// quarters is how far the stage of each host had come when it was last reported.
 	quarters map[string]string
 	began    time.Time // the first look
-	part     []string  // hosts that were part of the cluster by then, and are not told yet
+	part     []string  // hosts that were part of the cluster by then, and are not reported yet
 }
 
 func (p *plain) Event(e model.Event) {
@@ -136,7 +136,7 @@ func (p *plain) percent(e model.Event) string {
 	return text
 }
 
-// isOld says of an event of the first look whether it only tells that a host was part of the cluster by then.
+// isOld reports whether an event of the first look only says that a host was part of the cluster by then.
 func (p *plain) isOld(e model.Event) bool {
 	if p.began.IsZero() {
 		p.began = e.Time

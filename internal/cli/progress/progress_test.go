@@ -85,7 +85,7 @@ func TestPlain(t *testing.T) {
 	golden(t, "plain.txt", out.String())
 }
 
-// TestHostsOfBefore are told on one line, with their number; what becomes of a host later is told as ever.
+// TestHostsOfBefore are reported on one line, with their number; later events of a host are reported as usual.
 func TestHostsOfBefore(t *testing.T) {
 	look := func(minute int, e model.Event) model.Event {
 		e.Time, e.Severity = noon().Add(time.Duration(minute)*time.Minute), model.SeverityInfo
@@ -119,7 +119,7 @@ func TestHostsOfBefore(t *testing.T) {
 	}
 }
 
-// TestChecksAreNoTrouble while the service comes to them for the first time.
+// TestChecksAreNoTrouble while the service evaluates them for the first time.
 func TestChecksAreNoTrouble(t *testing.T) {
 	for want, e := range map[string]model.Event{
 		"the service checks the cluster": {Type: model.EventRun, State: "Blocked", Severity: model.SeverityInfo, Message: "not ready"},
@@ -197,8 +197,8 @@ func picture() *model.View {
 	return view
 }
 
-// rack is a cluster of 43 hosts, all of which have one cause in their way, a while
-// after it was looked at. One host is only being checked.
+// rack is a cluster of 43 hosts, which are all blocked by one cause, a while after it was observed. One host is only
+// being checked.
 func rack() *model.View {
 	view := picture()
 	view.Observed.At, view.Hosts = noon().Add(-12*time.Minute), nil

@@ -11,11 +11,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// checking stands for insufficient, which every install is for a moment.
+// checking is shown for insufficient, a status that every install has for a moment.
 const checking = "Checking"
 
-// sentence is an event in words, without time and advice; "" where a person learns nothing,
-// as of the last event of a run, which the result tells.
+// sentence is an event in words, without time and advice; "" where a person learns nothing, as from the last event of a
+// run, which the result repeats.
 func sentence(e model.Event) string {
 	text := firstLine(e.Message)
 	switch e.Type {

@@ -85,7 +85,7 @@ func (l *Log) Path() string {
 	return l.path
 }
 
-// Close drops what is noted later: watches of a service may end after the run.
+// Close drops what is logged later: watches of a service may end after the run.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -96,7 +96,7 @@ func (l *Log) Close() error {
 	return l.file.Close()
 }
 
-// Event notes an event.
+// Event logs an event.
 func (l *Log) Event(e model.Event) {
 	attrs := []slog.Attr{slog.String("type", string(e.Type))}
 	for _, text := range [...]struct{ name, value string }{
@@ -124,7 +124,7 @@ func (l *Log) Event(e model.Event) {
 	l.write(e.Time, level, e.Message, attrs...)
 }
 
-// Exchange notes a request and its answer.
+// Exchange logs a request and its answer.
 func (l *Log) Exchange(e rest.Exchange) {
 	attrs := []slog.Attr{
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("status", e.Status), slog.Duration("took", e.Duration),
@@ -138,7 +138,7 @@ func (l *Log) Exchange(e rest.Exchange) {
 	l.write(time.Time{}, slog.LevelDebug, "request", attrs...)
 }
 
-// Printf notes a line.
+// Printf logs a line.
 func (l *Log) Printf(format string, args ...any) {
 	l.write(time.Time{}, slog.LevelInfo, fmt.Sprintf(format, args...))
 }
@@ -177,7 +177,7 @@ func (r *redactor) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// shortest keeps short secrets from being looked for: replacing every "a" hides the log.
+// shortest is the length from which secrets are replaced in the log: replacing every "a" would hide the log.
 const shortest = 6
 
 // pairs are the secrets and their lines, each with its stand-in; and as the text handler

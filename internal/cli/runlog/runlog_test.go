@@ -139,8 +139,8 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsFollowed: whoever may write to the folder must not have another file
-// appended to, and its mode changed.
+// TestNoLinkIsFollowed: a user who may write to the folder must not make oaictl append to another file and change its
+// mode.
 func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other")

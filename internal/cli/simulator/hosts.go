@@ -135,7 +135,7 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	var answers sync.WaitGroup
 	answers.Go(func() { stop(config.BMCs.Serve(running, listener)) })
 	if err = simulator.Boot(running, config); err == nil {
-		// Who has installed them still ejects their media, and looks again later.
+		// The client that has installed them still ejects their media, and looks again later.
 		o.Say("Every machine has come to its end; their BMCs answer until this command is stopped.")
 		<-running.Done()
 		err = context.Cause(running)

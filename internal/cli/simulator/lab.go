@@ -100,7 +100,7 @@ func (o *labOptions) run(ctx context.Context) error {
 	}
 	err = errors.Join(err, lab.Close())
 	if broken := context.Cause(running); broken != nil && ctx.Err() == nil {
-		err = broken // and what came of that
+		err = broken // and the error that followed from it
 	}
 	return o.ended(ctx, err)
 }

@@ -100,7 +100,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 	starter.fail = stop
 	err = o.around(running, starter, trouble, cluster)
 	if broken := context.Cause(running); broken != nil {
-		err = broken // and what came of that
+		err = broken // and the error that followed from it
 	}
 	stop(nil)
 	starter.running.Wait()
@@ -226,7 +226,7 @@ func providerManifests(folder string) (string, error) {
 	return folder, nil
 }
 
-// ended is an error, or that somebody has stopped the command.
+// ended is an error, or that the user has stopped the command.
 func (o *managementOptions) ended(ctx context.Context, err error) error {
 	if base.InterruptOf(ctx) != nil {
 		return base.Stopped(ctx, "simulator management", err)

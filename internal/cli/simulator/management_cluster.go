@@ -15,12 +15,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
-// What is made with --cluster: the Cluster's name, its release, and what its template needs besides.
+// What is made with --cluster: the Cluster's name, its release, and what else its template needs.
 const (
 	clusterName    = "lab"
 	clusterVersion = "4.20.32"
 
-	// pullSecretAndRelease are a pull secret for a registry that nobody asks, and the release as the hub knows it.
+	// pullSecretAndRelease are a pull secret for a registry that is never called, and the release as the hub knows it.
 	pullSecretAndRelease = `
 apiVersion: v1
 kind: Secret

@@ -123,7 +123,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 	}
 }
 
-// TestServersAreInterrupted has a server end by itself when it is told to, so that nothing is left.
+// TestServersAreInterrupted makes a server end by itself when it is asked to, so that nothing is left.
 func TestServersAreInterrupted(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	s, err := newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())
@@ -164,8 +164,8 @@ func TestSourceTreeIsFoundFromWithin(t *testing.T) {
 	}
 }
 
-// TestFoldersAreOfOneRun: a second run in the folder of one that goes on touches nothing there, and a kubeconfig that is
-// somebody's own is not taken for one that an earlier run has left.
+// TestFoldersAreOfOneRun: a second run in the folder of one that goes on touches nothing there, and a user's own
+// kubeconfig is not taken for one that an earlier run has left.
 func TestFoldersAreOfOneRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "management")
 	leave, err := occupy(dir)

@@ -36,7 +36,7 @@ type starter struct {
 
 const serveProgram = "serve" // kubetest.ServeName
 
-// startsServers is said before what takes long begins.
+// startsServers is printed before what takes long begins.
 const startsServers = "Starting API servers for what is played. Their programs are built first where they are missing, which takes some minutes."
 
 func newStarter(ctx context.Context, what, assets string, log io.Writer) (*starter, error) {

@@ -52,7 +52,7 @@ func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	return base.LoadScenario(o.Scenario)
 }
 
-// note tells what happens, to whoever asked with -v.
+// note reports what happens, if the user asked for that with -v.
 func (o *simulatorOptions) note(format string, args ...any) {
 	if o.Globals.Verbose > 0 {
 		escape.Fprintf(o.IO.Err, format+"\n", args...)

@@ -161,7 +161,7 @@ func spokeFault(kube *rest.Config, err error) *model.Fault {
 	return fault
 }
 
-// joins has machines that are added join the cluster that is played on an API server; nil without one.
+// joins makes machines that are added join the cluster that is played on an API server; nil without one.
 func (o *hostsOptions) joins(ctx context.Context, config *simulator.BootConfig) error {
 	if o.SpokeKubeconfig == "" {
 		return nil

@@ -46,7 +46,7 @@ func OS() Streams {
 	}
 }
 
-// Live says whether Err is a terminal, outside of CI, that can be drawn on in place.
+// Live reports whether Err is a terminal, outside of CI, that can be drawn on in place.
 func (s Streams) Live(env Env) bool {
 	if !s.ErrTTY || env["TERM"] == "dumb" {
 		return false

@@ -36,8 +36,7 @@ func TestLiveAndColor(t *testing.T) {
 	}
 }
 
-// A server tells of each request from the goroutine that answers it: no line is
-// lost, or torn by another.
+// A server reports each request from the goroutine that answers it: no line is lost, or torn by another.
 func TestLocked(t *testing.T) {
 	const parts, lines = 8, 200
 	var text bytes.Buffer // which bears one writer

@@ -3,9 +3,8 @@
 // static networks in them (NMStateConfig), the hosts that booted them (Agent) and
 // labels by what those hosts are (AgentClassification).
 //
-// A field that has to be there even if it is empty is written whatever it holds;
-// a list that the service always sends is left out only if it is nil. The
-// CustomResourceDefinitions that the tests use are generated from these types.
+// A field that has to be there even if it is empty is always written; a list that the service always sends is left out
+// only if it is nil. The CustomResourceDefinitions that the tests use are generated from these types.
 //
 // +groupName=agent-install.openshift.io
 // +versionName=v1beta1
@@ -229,7 +228,7 @@ type HostDisk struct {
 	IOPerf                  *DiskPerformance `json:"ioPerf,omitempty"`
 }
 
-// DiskEligibility says whether a disk can be installed on, and why not.
+// DiskEligibility reports whether a disk can be installed on, and why not.
 type DiskEligibility struct {
 	Eligible bool `json:"eligible,omitempty"`
 	// +required

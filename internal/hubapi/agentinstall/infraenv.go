@@ -60,7 +60,7 @@ type KernelArgument struct {
 	Value string `json:"value,omitempty"`
 }
 
-// AgentApproval says whether hosts have to be approved.
+// AgentApproval reports whether hosts have to be approved.
 type AgentApproval struct {
 	// +kubebuilder:default=false
 	AutoApprove bool `json:"autoApprove,omitempty"`
@@ -90,7 +90,7 @@ type BootArtifacts struct {
 	DiscoveryIgnitionURL string `json:"discoveryIgnitionURL"`
 }
 
-// InfraEnvDebugInfo are URLs for whoever looks into trouble. They hold tokens.
+// InfraEnvDebugInfo are URLs for debugging. They hold tokens.
 type InfraEnvDebugInfo struct {
 	// +optional
 	EventsURL                string `json:"eventsURL"`
@@ -111,7 +111,7 @@ type NMStateConfig struct {
 	Spec NMStateConfigSpec `json:"spec,omitzero"`
 }
 
-// NMStateConfigSpec is a network and the NICs that tell its host.
+// NMStateConfigSpec is a network and the NICs that identify its host.
 type NMStateConfigSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	Interfaces []Interface `json:"interfaces,omitempty"`

@@ -212,7 +212,7 @@ type ExternalPlatform struct {
 	CloudControllerManager string `json:"cloudControllerManager,omitempty"`
 }
 
-// LoadBalancer says whose the VIPs are.
+// LoadBalancer says which load balancer has the VIPs.
 type LoadBalancer struct {
 	Type string `json:"type,omitempty"`
 }

@@ -2,7 +2,8 @@ package metal3
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// AnnotationBareMetalHost is what Metal3's provider of Cluster API notes on a Metal3Machine: the NAMESPACE/NAME of its host.
+// AnnotationBareMetalHost is what Metal3's provider of Cluster API records on a Metal3Machine: the NAMESPACE/NAME of
+// its host.
 const AnnotationBareMetalHost = "metal3.io/BareMetalHost"
 
 // liveISO is the format of an image that is booted, and not written to disk.

@@ -1,6 +1,5 @@
-// Command serve runs an API server with the kinds of a hub, and nobody who looks
-// after them, until it is stopped: to try things out on. With --management it has the core of
-// Cluster API, too. The first time it builds the programs.
+// Command serve runs an API server with the kinds of a hub, and without their controllers, until it is stopped: to try
+// things out on. With --management it has the core of Cluster API, too. The first time it builds the programs.
 package main
 
 import (
@@ -67,7 +66,7 @@ func (o *options) gate(text string) error {
 	return err
 }
 
-// untilClosed ends with a stream of which nothing is read.
+// untilClosed is a context that ends when the stream does; nothing is read from the stream.
 func untilClosed(ctx context.Context, stream io.Reader) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {

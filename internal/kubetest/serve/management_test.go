@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestManagementForAnotherProgram runs a management cluster with the kinds of a provider, as
-// another program has it run: which reads where it is, and ends it by going.
+// TestManagementForAnotherProgram runs a management cluster with the kinds of a provider as a child of another program:
+// that reads the address, and ends it by exiting.
 func TestManagementForAnotherProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a management cluster")

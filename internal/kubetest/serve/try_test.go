@@ -61,7 +61,7 @@ func TestTryIt(t *testing.T) {
 	}
 }
 
-// TestOthersKubeconfig leaves a file alone that is somebody else's.
+// TestOthersKubeconfig leaves a file alone that belongs to the user.
 func TestOthersKubeconfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a hub")

@@ -44,8 +44,8 @@ func read(t *testing.T, folder string) map[string][]*unstructured.Unstructured {
 	return objects
 }
 
-// kinds are the kinds of the providers: their versions, of which the first is stored, and the
-// labels by which Cluster API finds contracts.
+// kinds are the kinds of the providers: their versions, with the stored one first, and the labels by which Cluster API
+// finds contracts.
 var kinds = map[schema.GroupKind]struct {
 	provider string
 	versions []string
@@ -170,8 +170,9 @@ func TestWebhooksOfEveryKind(t *testing.T) {
 	}
 }
 
-// TestOlderVersionsFillInNothing: an API server fills in the defaults of the version that an object is written by. What
-// one of them said would be a change of an object that was stored without, by whoever writes a label to it.
+// TestOlderVersionsFillInNothing: an API server fills in the defaults of the version that an object is written by. A
+// default of an older version would change an object that was stored without it, as soon as any client writes a label
+// to it.
 func TestOlderVersionsFillInNothing(t *testing.T) {
 	for name, objects := range read(t, "crd") {
 		versions, _, _ := unstructured.NestedSlice(objects[0].Object, "spec", "versions")

@@ -99,17 +99,16 @@ func carriedBy(base *iso.Base) []string {
 // baseImage is the live image that discovery images are made of, brought to this machine
 // when it is first wanted.
 type baseImage struct {
-	ctx    context.Context // ends a download that nobody waits for any more
+	ctx    context.Context // ends a download that no caller waits for any more
 	dir    string          // keeps what is downloaded
 	arch   spec.Arch       // that of the machines
 	client *http.Client
 	advice func(*BaseError) model.Advice
 	where  func(ctx context.Context) (fetch.Source, error) // says what to open or download, each time it is tried
-	// opener brings it, where that is not up to the cache in dir; the architecture is not
-	// looked at then.
+	// opener opens the live image if it does not come from the cache in dir; its architecture is not checked then.
 	opener   func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
-	progress fetch.Progress                      // told how far a download is; nil tells nobody
-	again    func(err error, wait time.Duration) // told why an attempt failed that is made again; nil tells nobody
+	progress fetch.Progress                      // gets how far a download is; may be nil
+	again    func(err error, wait time.Duration) // gets why an attempt failed that is made again; may be nil
 
 	image lazy[*liveImage]
 
@@ -217,8 +216,8 @@ func (b *baseImage) close() error {
 	return b.image.close(func(i *liveImage) error { return errors.Join(i.Base.Close(), i.file.Close()) })
 }
 
-// lazy is something that takes its time to come here, and is brought once, when
-// it is first wanted. What failed is tried again by the next who wants it.
+// lazy is something that takes time to fetch, and is fetched once, when it is first needed. What failed is tried again
+// for the next caller that needs it.
 type lazy[T any] struct {
 	mu  sync.Mutex
 	run *attempt[T] // the last attempt; nil before the first
@@ -231,8 +230,7 @@ type attempt[T any] struct {
 	err  error
 }
 
-// begin brings it, unless it is here, or on its way. Nobody who waits ends the
-// attempt by going away.
+// begin brings it, unless it is here, or on its way. A caller that stops waiting does not end the attempt.
 func (b *lazy[T]) begin(bring func() (T, error)) *attempt[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -265,7 +263,7 @@ func (r *attempt[T]) wait(ctx context.Context) (T, error) {
 }
 
 // over waits for the end of an attempt as long as ctx lasts, and reports whether there was one. An attempt that is over
-// is so whatever has become of ctx.
+// is reported even if ctx has ended.
 func (r *attempt[T]) over(ctx context.Context) bool {
 	select {
 	case <-r.done:

@@ -47,7 +47,7 @@ type discovery struct {
 	observed *model.Observed
 }
 
-// update takes an observation that somebody else has made.
+// update takes an observation that the caller has made.
 func (d *discovery) update(observed *model.Observed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

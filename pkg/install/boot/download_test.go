@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
-// TestBaseThatIsTriedAgain tells, once, why the live image does not come yet.
+// TestBaseThatIsTriedAgain reports, once, why the live image does not come yet.
 func TestBaseThatIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "base.iso")
 	if err := liveISO(path); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// ImagesConfig says whose images are made, and of what.
+// ImagesConfig says for which hosts images are made, and from what.
 type ImagesConfig struct {
 	Service Service
 	Spec    *spec.Cluster
@@ -85,8 +85,8 @@ func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
 	return all, nil
 }
 
-// Open reads the live images, and holds them against the hosts that are to boot them. It
-// names what a given one carries and no host gets.
+// Open reads the live images, and compares them with the hosts that are to boot them. It names what a given image
+// carries and no host gets.
 func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 	for n := range i.Groups {
 		group := &i.Groups[n]

@@ -54,7 +54,7 @@ func TestLazyOnce(t *testing.T) {
 	}
 }
 
-// TestLazyIsHere has what is here be so for somebody whose time is up as well.
+// TestLazyIsHere: what is here is found even by a caller with an expired context.
 func TestLazyIsHere(t *testing.T) {
 	var b lazy[string]
 	run := b.begin(func() (string, error) { return "here", nil })

@@ -1,10 +1,9 @@
 // Package boot makes the discovery image of each host of a cluster.yaml, serves it, and
 // boots the host from it through its BMC.
 //
-// [Start] serves the images of all hosts that have a BMC, and its [Machines] are the plane
-// of machines of an install.Client. [NewImages] makes images for machines that somebody
-// else boots. Each image is made of a live image, which is the service's unless another is
-// given, and of what the service has for the host at that moment.
+// [Start] serves the images of all hosts that have a BMC, and its [Machines] are the plane of machines of an
+// install.Client. [NewImages] makes images for machines that are booted by other means. Each image is made of a live
+// image, which is the service's unless another is given, and of what the service has for the host at that moment.
 package boot
 
 import (
@@ -29,11 +28,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// mediaExpire is how long images are served that nobody asks for: they hold secrets, and a
-// BMC reads for hours at most.
+// mediaExpire is how long images are served after they were last asked for: they hold secrets, and a BMC reads for
+// hours at most.
 const mediaExpire = 24 * time.Hour
 
-// Config says whose machines are booted, and how.
+// Config says which machines are booted, and how.
 type Config struct {
 	Service Service
 	// Desired is what the run shall do: with Options.AddNodes, the hosts that can only be
@@ -43,11 +42,11 @@ type Config struct {
 	// another process serves them at URL, with the same key: Elsewhere names it.
 	Listener  net.Listener
 	Elsewhere string
-	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading
-	// at the URL that they were told once: a later run needs the same.
+	// URL is where BMCs find it; empty derives it from the way to them. BMCs go on reading at the URL that they got
+	// once: a later run needs the same.
 	URL string
-	// KeyFile keeps the key that the images' URLs are made with, which nobody can guess. It
-	// is made where it is missing.
+	// KeyFile keeps the key that the images' URLs are made with, so that the URLs cannot be guessed. It is made where
+	// it is missing.
 	KeyFile string
 	Proxy   *url.URL                      // the HTTP proxy on the way to the BMCs, nil for none
 	Base    string                        // the path or URL of the live image that machines boot; empty is the service's
@@ -57,8 +56,8 @@ type Config struct {
 	// Clock is the time of the service; nil is the machine's own. Network is that of BMCs
 	// and downloads.
 	Clock, Network install.Clock
-	// Access is told of every request for an image, Events of downloads, and Stopped of a
-	// server that has ended by itself. Each may be nil.
+	// Access is called for every request for an image, Events for what happens in a download, and Stopped when a server
+	// has ended by itself. Each may be nil.
 	Access  func(serve.Access)
 	Events  func(model.Event)
 	Stopped func(error)
@@ -72,14 +71,14 @@ type Machines struct {
 	discovery *discovery
 	bases     []*baseImage
 	baseOf    map[string]*baseImage // by host
-	unserved  string                // why nobody serves the images yet, "" where somebody may
+	unserved  string                // why the images are not served yet, "" where they may be
 	stop      func() error
 }
 
 var _ install.Machines = (*Machines)(nil)
 
-// Start serves the images of the hosts that boot through their BMCs, until Close. It is nil
-// where no host does. Nothing is told to a BMC before a run says so.
+// Start serves the images of the hosts that boot through their BMCs, until Close. It is nil where no host does. No BMC
+// gets a request before a run sends it.
 func Start(ctx context.Context, config Config) (*Machines, error) {
 	m, err := start(ctx, config)
 	if m == nil && config.Listener != nil {
@@ -155,8 +154,8 @@ func (m *Machines) Carried() (names []string, known bool) {
 // aMoment is how long an observation waits for a base that may be here already.
 const aMoment = 500 * time.Millisecond
 
-// Observe looks at machines, and keeps what the service has of them. It fails where the
-// live image of the configuration is none that they can ever boot.
+// Observe observes machines, and keeps what the service has of them. It fails if the live image of the configuration is
+// one that they can never boot.
 func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
 	if err := m.refused(); err != nil {
 		return nil, err
@@ -215,7 +214,7 @@ func (m *Machines) refused() error {
 	return nil
 }
 
-// Needed says whether a host has still to boot its image, or has it in its drive.
+// Needed reports whether a host has still to boot its image, or has it in its drive.
 func (m *Machines) Needed(observed *model.Observed) bool {
 	if observed == nil {
 		return false
@@ -313,14 +312,14 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 	return media, nil
 }
 
-// downloading tells of the download of a live image, as events of the run that boots it.
-// It is told of one thing at a time.
+// downloading reports the download of a live image as events of the run that boots it. Its methods are called one at a
+// time.
 type downloading struct {
 	*Machines
 
 	began  time.Time
-	last   string // what was told of how far it is
-	failed string // why nothing came, as it was told
+	last   string // the progress that was reported last
+	failed string // why nothing came, as it was reported
 }
 
 // reportEvery is how many bytes of a download of unknown size are worth a line.
@@ -342,7 +341,7 @@ func (d *downloading) show(done, total int64) {
 	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
 }
 
-// again tells why nothing comes, where that is tried again; the same reason once.
+// again reports why nothing comes, where that is tried again; the same reason once.
 func (d *downloading) again(err error, _ time.Duration) {
 	if err.Error() == d.failed {
 		return

@@ -37,7 +37,7 @@ type makerConfig struct {
 type maker struct {
 	config makerConfig
 
-	opening chan struct{} // holds one while base or built is looked at or brought
+	opening chan struct{} // holds one element while base or built is checked or fetched
 	base    *iso.Base
 	built   *iso.Base // what minimal images are made of: the base without what its service put in
 }
@@ -90,7 +90,7 @@ func (m *maker) Prepare(ctx context.Context, host string) error {
 
 func (m *maker) promise(host string) error {
 	return m.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
-		image, _, err := m.make(ctx, host) // the server says of which host
+		image, _, err := m.make(ctx, host) // the server names the host
 		return image, err
 	}})
 }
@@ -134,7 +134,7 @@ func (m *maker) make(ctx context.Context, host string) (*extent.Image, iso.Resul
 	return base.Customize(c)
 }
 
-// notMinimal is a base of which no minimal image can be made: no look at a BMC cures that.
+// notMinimal is a base that no minimal image can be made of: a request to a BMC does not cure that.
 func notMinimal(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -155,7 +155,7 @@ func (m *maker) Netboot(ctx context.Context, host string) (*iso.Netboot, error) 
 	return base.Netboot(c)
 }
 
-// open brings the base, once. Who waits for another's attempt may give up.
+// open opens the base, once. A caller that waits for another's attempt may give up.
 func (m *maker) open(ctx context.Context) (*iso.Base, error) {
 	return m.once(ctx, &m.base, func() (*iso.Base, error) { return m.config.Base(ctx) })
 }
@@ -233,9 +233,9 @@ func (m *maker) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, error
 	return files, agrees(known, macs, files)
 }
 
-// agrees holds the static networks that the service has against the one of the file
-// that goes into a host's initrd: a machine must not come up with one network there
-// and another one after. They are the same if NetworkManager is told the same.
+// agrees compares the static networks that the service has with the one of the file that goes into a host's initrd: a
+// machine must not come up with one network there and another one after. They are the same if they make the same
+// keyfiles for NetworkManager.
 func agrees(known []model.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
 	var theirs *model.StaticNetwork
 	for n := range known {
@@ -257,8 +257,8 @@ func agrees(known []model.StaticNetwork, macs map[string]string, files []iso.Key
 	return nil
 }
 
-// compiled is what NetworkManager is told by a network in nmstate's words, and the MAC
-// addresses of its interfaces by their names.
+// compiled is the keyfiles that NetworkManager gets for a network in nmstate's words, and the MAC addresses of its
+// interfaces by their names.
 func compiled(name, text string, named []spec.NIC) (files []iso.Keyfile, macs map[string]string, err error) {
 	macs = macsOf(named)
 	state, err := nmstate.Parse(name, []byte(text))

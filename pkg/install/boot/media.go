@@ -50,16 +50,15 @@ func (e elsewhere) URL(host string) (string, error)       { return e.server.URL(
 func (e elsewhere) Fetched(string) model.Fetched          { return model.Fetched{Unknown: true} }
 func (e elsewhere) Prepare(context.Context, string) error { return nil }
 
-// mediaKey is the key of the images' URLs, which is kept in a file: a new one, made now,
-// where there is no cluster yet. What a drive still holds of one that was deleted is
-// another cluster's image, although it had the same name, and must not be taken for this
-// one's.
+// mediaKey is the key of the images' URLs, which is kept in a file: a new one, made now, where there is no cluster yet.
+// If a drive still holds an image of a deleted cluster of the same name, that image belongs to another cluster, and
+// must not be mistaken for this one's.
 func mediaKey(ctx context.Context, service Service, desired *model.Desired, path string) (key []byte, made bool, err error) {
 	c := desired.Spec
 	query := model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, Adopt: desired.Options.Adopt}
 	observed, err := service.Observe(ctx, query, nil)
-	// A service that does not answer is told of by the run. Somebody else's cluster of
-	// that name ends it before anything is inserted.
+	// The run itself reports a service that does not answer. If another owner has a cluster of that name, the run ends
+	// before anything is inserted.
 	if err == nil && observed.Stale == "" && observed.Cluster == nil && len(observed.Others) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, fmt.Errorf("forget the key of a cluster that is gone: %w", err)
@@ -70,9 +69,9 @@ func mediaKey(ctx context.Context, service Service, desired *model.Desired, path
 	return key, errors.Is(missing, fs.ErrNotExist), err
 }
 
-// Watch is a plane of machines that serves nothing: to look at machines, or to eject their
-// images. Which images are a cluster's own follows from the key in a file, which Start
-// wrote. Where there is none, none is.
+// Watch is a plane of machines that serves nothing: to look at machines, or to eject their images. Which images are a
+// cluster's own follows from the key in a file, which Start wrote. If there is no such file, no image counts as the
+// cluster's own.
 func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*machine.Plane, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
@@ -124,7 +123,7 @@ func MediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, pr
 	for _, host := range hosts {
 		addr, err := route(ctx, host.BMC)
 		if err != nil {
-			unclear.Err = err // the plane tells of this host
+			unclear.Err = err // the plane reports this host
 			continue
 		}
 		if !known[addr] {

@@ -9,9 +9,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// CheckNetworks reads the static networks of hosts that are written in nmstate's words. The
-// error is a *spec.Problems: what is wrong in a network, and, of a host whose initrd oaictl makes,
-// what it can put into none. The notes are what is ignored, and what only such an initrd cannot have.
+// CheckNetworks reads the static networks of hosts that are written in nmstate's words. The error is a *spec.Problems:
+// what is wrong in a network, and, for a host with an initrd that oaictl makes, what oaictl cannot put into any initrd.
+// The notes are what is ignored, and what only such an initrd cannot have.
 func CheckNetworks(c *spec.Cluster) (notes []spec.Problem, err error) {
 	problems := &spec.Problems{}
 	for i := range c.Spec.Hosts {
@@ -41,7 +41,7 @@ func CheckNetworks(c *spec.Cluster) (notes []spec.Problem, err error) {
 	return notes, problems
 }
 
-// makesInitrd says whether a host boots an image of oaictl's own that holds its network.
+// makesInitrd reports whether a host boots an image of oaictl's own that holds its network.
 func makesInitrd(c *spec.Cluster, h *spec.Host) bool {
 	image := c.Spec.Boot.Image
 	if h.Discovery != nil {

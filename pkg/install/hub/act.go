@@ -18,9 +18,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
-// Act writes what the action stands for: each object once at most, and none that
-// is already as it shall be. Errors are *model.Fault. The next observation
-// shows what was written.
+// Act writes the objects of the action: each object once at most, and none that is already as it shall be. Errors are
+// *model.Fault. The next observation shows what was written.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
@@ -149,7 +148,7 @@ func (a *actor) formerImageSet() string {
 	return ""
 }
 
-// ensureNamespace makes the namespace. Whoever may not read namespaces has been given one.
+// ensureNamespace makes the namespace. A user who may not read namespaces works in one that an administrator has made.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
 	live, err := a.Get(ctx, kube.Namespaces, "", want.GetName())
 	var fault *model.Fault
@@ -160,7 +159,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 		return err
 	case live == nil:
 		made := kube.Configuration(want, kube.Merge(map[string]any{}, want.Object))
-		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // whatever its name: it goes with the last that is in it
+		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // deleted with the last cluster in it
 		_, err = a.Apply(ctx, kube.Namespaces, nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:
@@ -172,8 +171,8 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 	return nil
 }
 
-// ensureImageSet makes the ClusterImageSet of the file's release image. One of
-// the same name for the same image will do, whoever made it.
+// ensureImageSet makes the ClusterImageSet of the file's release image. One of the same name for the same image is used
+// as it is, even if another client made it.
 func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructured) error {
 	live, err := a.Get(ctx, kube.ClusterImageSets, "", want.GetName())
 	if err != nil {
@@ -278,7 +277,7 @@ func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstruc
 	return nil
 }
 
-// isNeeded says whether an object of the file has to be applied for the settings that change.
+// isNeeded reports whether an object of the file has to be applied for the settings that change.
 func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
 	has := func(settings ...model.Setting) bool {
 		return slices.ContainsFunc(settings, func(s model.Setting) bool { _, there := a.action.Settings[s]; return there })

@@ -47,8 +47,9 @@ func (a *actor) startInstall(ctx context.Context) error {
 	return err
 }
 
-// preserve has the nodes run on whoever deletes their ClusterDeployment. One that an earlier
-// version made, or whose deletion was broken off, does not say so yet; what others say is theirs.
+// preserve keeps the nodes running when any client deletes their ClusterDeployment. A ClusterDeployment that an earlier
+// version made, or that has a deletion that was interrupted, does not have the field yet. A value that another field
+// manager has set is not changed.
 func (a *actor) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if deployment.GetLabels()[hubapi.LabelCluster] != a.Cluster || kube.OtherOwner(deployment, "spec", "preserveOnDelete") != "" {
 		return nil
@@ -90,8 +91,8 @@ func (a *actor) record(ctx context.Context) error {
 	})
 }
 
-// allowAddHosts has the cluster take more hosts: the service does so by itself
-// as soon as the ClusterDeployment says that it is installed.
+// allowAddHosts makes the cluster take more hosts: the service does so by itself as soon as the ClusterDeployment says
+// that it is installed.
 func (a *actor) allowAddHosts(ctx context.Context) error {
 	deployment, _, err := a.current()
 	if err != nil {
@@ -129,10 +130,10 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	return a.Remove(ctx, kube.ClusterDeployments, deployment)
 }
 
-// checkForeignObjects refuses before anything is written where an object of somebody else
-// stands in the way, be it of the cluster or of what is made after it. What is
-// watched is known. What is not is asked for here instead of before it is written; the
-// Secrets of machines, one for each, are left to their turn.
+// checkForeignObjects refuses the action before anything is written if one of the objects to be made exists already and
+// belongs to another owner, be it an object of the cluster or of a later step. Watched kinds are read from the store.
+// Other kinds are read from the API server here, not before each write; only the Secrets of machines, one for each, are
+// read when they are written.
 func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
 		k, err := kube.KindOf(want.GetKind())
@@ -170,8 +171,8 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 	return nil
 }
 
-// usedAsIs says whether an object of others is used as it is: an InfraEnv that is
-// bound to the cluster, and a BareMetalHost that boots the same machine.
+// usedAsIs reports whether an object of others is used as it is: an InfraEnv that is bound to the cluster, and a
+// BareMetalHost that boots the same machine.
 func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case hubapi.KindInfraEnv:
@@ -184,9 +185,9 @@ func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 	return false
 }
 
-// uploadManifest puts a manifest of the file into its ConfigMap, and has the
-// service look there. The others go along: the service refuses a name that stands
-// twice, as it does where a manifest has moved and is left behind.
+// uploadManifest puts a manifest of the file into its ConfigMap, and makes the service read it. The other ConfigMaps
+// are updated, too: the service refuses a name that is there twice, as when a manifest was moved and the old one is
+// left behind.
 func (a *actor) uploadManifest(ctx context.Context) error {
 	if !a.fileNames(a.action.Name) {
 		return fmt.Errorf("the file has no manifest %s", a.action.Name)
@@ -221,8 +222,7 @@ func (a *actor) fileNames(folderAndName string) bool {
 	})
 }
 
-// manifests brings our ConfigMaps to just the manifests of the file, and has the
-// service look into those.
+// manifests makes our ConfigMaps hold just the manifests of the file, and makes the service read those.
 func (a *actor) manifests(ctx context.Context) error {
 	_, live, err := a.current()
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// Whatever of the objects to be made somebody else has made already: it is found out
-// before anything is written.
+// If another client has already made one of the objects to be made, that is found out before anything is written.
 func TestNothingIsWrittenBesideOthers(t *testing.T) {
 	infraEnv := func(s *stage, spec map[string]any) *unstructured.Unstructured {
 		spec["pullSecretRef"] = map[string]any{"name": "theirs"}
@@ -97,8 +96,8 @@ func twice(texts []string) string {
 	return ""
 }
 
-// What somebody else makes between our look and our apply is theirs, and what
-// they put into the place of ours as well: nothing is merged into it.
+// An object that another client makes between our read and our apply belongs to that client, and so does one that
+// replaces ours: nothing is merged into it.
 func TestAppliesToWhatItLookedAt(t *testing.T) {
 	for name, test := range map[string]struct {
 		ours, theirs, again bool
@@ -236,8 +235,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 	}
 }
 
-// wantManifests compares ConfigMaps of manifests, and what the service is told of
-// them.
+// wantManifests compares the ConfigMaps of manifests, and which of them the AgentClusterInstall refers to.
 func (s *stage) wantManifests(want map[string][]string) {
 	s.Helper()
 	list, err := s.client(kube.ConfigMaps).List(s.Context(), metav1.ListOptions{})

@@ -108,9 +108,9 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 	return nil
 }
 
-// besideAgent has a Secret that an Agent names without a namespace stand in the
-// Agent's own. Where that is another one than the cluster's, as with a pool, the
-// Secret goes with the Agent: the cluster's deletion does not look there.
+// besideAgent puts a Secret that an Agent names without a namespace into the Agent's own namespace. If that differs
+// from the cluster's, as with a pool, the Secret is owned by the Agent and deleted with it: the cluster's deletion does
+// not look there.
 func besideAgent(secret, agent *unstructured.Unstructured) {
 	if secret.GetNamespace() == agent.GetNamespace() {
 		return
@@ -282,9 +282,9 @@ func (a *actor) bindHost(ctx context.Context) error {
 	}})
 }
 
-// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from. The
-// service would look for its node by name once the machine is there again, which may be that of
-// another machine by then: it is told not to where the node is gone.
+// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from. Once the machine is
+// there again, the service would look for its node by name, and that may be the node of another machine by then: if the
+// node is gone, an annotation makes the service skip that.
 func (a *actor) returnHost(ctx context.Context) error {
 	live, err := a.agent(ctx)
 	if err != nil {
@@ -295,7 +295,7 @@ func (a *actor) returnHost(ctx context.Context) error {
 		return err
 	}
 	if machine != nil {
-		// With an empty reference nobody could bind the Agent but through its BareMetalHost.
+		// With an empty reference, the Agent could only be bound through its BareMetalHost.
 		if _, bound := machine.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; bound {
 			if err := a.Patch(ctx, kube.BareMetalHosts, machine, annotate(hubapi.AnnotationBMACClusterReference, nil)); err != nil {
 				return err
@@ -311,9 +311,9 @@ func (a *actor) returnHost(ctx context.Context) error {
 	return a.Patch(ctx, kube.Agents, live, change)
 }
 
-// takenBack is a change of an Agent's spec that removes what was set for the cluster which its host leaves,
-// as the service forgets it: who finds the host in the pool later would take it for a wish of the pool's owner.
-// What somebody else has set stays, and so does the hostname, by which the service finds the node.
+// takenBack is a change of an Agent's spec that removes what was set for the cluster that its host leaves, as the
+// service does on its side. Otherwise a later user of the pool would take it for a setting of the pool's owner. What
+// another field manager has set stays, and so does the hostname, by which the service finds the node.
 func takenBack(agent *unstructured.Unstructured) map[string]any {
 	fields := map[string]any{}
 	for field, none := range map[string]any{"role": "", "installation_disk_id": nil, "machineConfigPool": nil} {
@@ -356,9 +356,9 @@ func annotate(name string, value any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}}
 }
 
-// checkFieldOwners refuses to write texts into an Agent's spec that somebody else has set to
-// something else. An Agent is the service's, so that it is patched and not applied, and
-// a patch asks nobody. A role that was left to the service was set by nobody.
+// checkFieldOwners refuses to write texts into an Agent's spec that another client has set to something else. An Agent
+// is created by the service, so that it is patched and not applied, and a patch reports no conflict. A role that was
+// left to the service was set by no client.
 func checkFieldOwners(live *unstructured.Unstructured, fields map[string]any) error {
 	var theirs []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {

@@ -85,8 +85,8 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 	}
 }
 
-// What a node inherits from an InfraEnv, whoever made that, is neither taken away
-// nor written as the host's own.
+// What a node inherits from an InfraEnv, even one that another client made, is neither removed nor written as the
+// host's own.
 func TestInheritedNodeLabels(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -123,9 +123,8 @@ func TestInheritedNodeLabels(t *testing.T) {
 	}
 }
 
-// A role or a name that somebody else gives a host is not taken back in silence: it is
-// named, with who set it, and stays. What the service filled in, and what oaictl wrote
-// itself, is nobody else's.
+// A role or a name that another client gives to a host is not overwritten silently: the run reports it with its field
+// manager, and it stays. What the service filled in, and what oaictl wrote itself, does not count as another client's.
 func TestContestedAgent(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -158,8 +157,8 @@ func TestContestedAgent(t *testing.T) {
 	}
 }
 
-// A reserved Agent is made what the file says and then bound; what the file does not say, and its
-// approval, stay what somebody else has set.
+// A reserved Agent is changed to what the file says and then bound; what the file does not say, and its approval, stay
+// as another client has set them.
 func TestBindReservedAgent(t *testing.T) {
 	s := newStage(t)
 	pool := server.Start(t).Namespace(t)

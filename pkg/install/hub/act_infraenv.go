@@ -80,9 +80,8 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	return made, err
 }
 
-// plan is which hosts boot the InfraEnv's image: as the file has it, given those
-// that are there. One that the file does not come to by itself is for whom the
-// action says.
+// plan is the plan of the action's InfraEnv: which hosts boot its image, by the file and the InfraEnvs that are there.
+// If the file leads to no such InfraEnv, the settings of the action decide which hosts boot it.
 func (a *actor) plan() (model.InfraEnvPlan, error) {
 	deployment := kube.ID(a.Namespace.Name, a.Cluster)
 	var have []model.InfraEnv
@@ -152,11 +151,10 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	return nil
 }
 
-// propagateLabels brings the labels that an InfraEnv passes on to its nodes to what they
-// shall be. They are not in the image, but an apply gives all that oaictl owns the
-// time of now, and the image would count as made anew ([kube.SpecChanged]): they are
-// patched. A patch asks nobody, so whose they are is looked at here, and that the
-// object is still the one that was looked at is left to the API server.
+// propagateLabels brings the labels that an InfraEnv passes on to its nodes to what they shall be. They are not in the
+// image, but an apply gives all that oaictl owns the time of now, and the image would count as made anew
+// ([kube.SpecChanged]): they are patched. A patch reports no conflict, so the owners of the fields are checked here.
+// The API server checks that the object is still the one that was read.
 func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Unstructured) error {
 	const note = hubapi.AnnotationPropagateNodeLabels
 	var theirs []string
@@ -177,7 +175,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 			labels[key] = nil
 		}
 	}
-	notes := map[string]any{note: nil} // which takes it away
+	notes := map[string]any{note: nil} // this removes it
 	if keys := want.GetAnnotations()[note]; keys != "" {
 		notes[note] = keys
 	}

@@ -113,15 +113,15 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// preserves says whether nodes run on when their ClusterDeployment is deleted.
+// preserves reports whether nodes run on when their ClusterDeployment is deleted.
 func (s *stage) preserves() bool {
 	s.Helper()
 	is, _, _ := unstructured.NestedBool(s.get(kube.ClusterDeployments, s.namespace).Object, "spec", "preserveOnDelete")
 	return is
 }
 
-// A ClusterDeployment that does not preserve its nodes does so when they are installed, unless
-// somebody else has set it.
+// A ClusterDeployment that does not preserve its nodes is changed to do so when they are installed, unless another
+// client has set the field.
 func TestStartPreserves(t *testing.T) {
 	const manager = "a person"
 	for name, test := range map[string]struct {
@@ -244,7 +244,7 @@ func TestImageSetsOfOneName(t *testing.T) {
 	}
 }
 
-// finish has the service end the install.
+// finish makes the service end the install.
 func (s *stage) finish() {
 	s.Helper()
 	for name, data := range map[string]map[string]any{
@@ -307,8 +307,8 @@ func TestUpdateEndpointCertificate(t *testing.T) {
 	}
 }
 
-// TestUpdateWithoutAProxy takes one away, which the API server takes only if a field of it
-// is left; that the service goes on with it is told.
+// TestUpdateWithoutAProxy removes a proxy, which the API server accepts only if a field of it is left; it is reported
+// that the service continues to use the proxy.
 func TestUpdateWithoutAProxy(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -404,7 +404,7 @@ func (s *stage) another(k kube.Kind, text string) {
 	}
 }
 
-// What somebody else has set is theirs.
+// Fields that another client has set are not overwritten.
 func TestConflictNamesTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind  kube.Kind
@@ -457,7 +457,7 @@ func TestConflictNamesTheOther(t *testing.T) {
 	}
 }
 
-// The start is held by whoever says so, beside oaictl itself.
+// Beside oaictl itself, any client that sets the hold can hold the start.
 func TestHold(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -536,8 +536,8 @@ func TestImageSets(t *testing.T) {
 	}
 }
 
-// Who manages the network follows from the platform, and with it changes back:
-// what the old one stood for would have the new one refused.
+// The manager of the network follows from the platform, and changes back with it: the value for the old platform would
+// make the service refuse the new one.
 func TestUserManagedFollowsThePlatform(t *testing.T) {
 	s := newStage(t)
 	without := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "    vips: {api: [192.168.127.100], ingress: [192.168.127.101]}\n", "", 1)
@@ -560,8 +560,8 @@ func TestUserManagedFollowsThePlatform(t *testing.T) {
 	}
 }
 
-// Whoever has a cluster made may put labels and annotations on its objects, beside those by which
-// oaictl finds them again. Others than these are no reason to write anything.
+// The caller of the library may put labels and annotations on the objects of a cluster, beside those by which oaictl
+// finds them again. If an object has further labels and annotations, that is no reason to write it.
 func TestLabelsOfTheCaller(t *testing.T) {
 	s := newStage(t)
 	s.desired.Options.Labels = map[string]string{"cluster.x-k8s.io/cluster-name": "outer", hubapi.LabelCluster: "mine"}

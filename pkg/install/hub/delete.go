@@ -19,15 +19,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// DeleteCluster deletes a cluster's objects, in the order in which their
-// controllers can let go of them, and waits for each to be gone: the machines,
-// the cluster itself with its AgentClusterInstall and Agents, its images and
-// networks, and what was made for it alone. A cluster whose installation has begun to
-// write disks is preserved; the machines of an installed one are taken from the bare
-// metal operator before, which would switch them off with their BareMetalHosts. What
-// carries another label or none is left; a cluster whose ClusterDeployment does so is
-// refused (MayDelete). One that is gone already is a success, and a deletion that was
-// broken off is gone on with.
+// DeleteCluster deletes a cluster's objects, in the order in which their controllers can remove their finalizers, and
+// waits for each to be gone: the machines, the cluster itself with its AgentClusterInstall and Agents, its images and
+// networks, and what was made for it alone. A cluster whose installation has begun to write disks is preserved; the
+// machines of an installed one are taken from the bare metal operator before, which would switch them off with their
+// BareMetalHosts. Objects with another label or none are left; a cluster whose ClusterDeployment has another label or
+// none is refused (MayDelete). If the cluster is gone already, that is a success, and an interrupted deletion is
+// continued.
 //
 // With ReturnToPool the cluster has served its time: the service boots the machines that
 // came from a pool into the discovery image again, for other clusters. Nothing runs on
@@ -60,8 +58,7 @@ func (p *Plane) deleter(
 	}, name, nil
 }
 
-// MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
-// belongs to it is not known then.
+// MayDelete refuses a cluster that oaictl did not make, or has released: what else belongs to it is not known then.
 func (p *Plane) MayDelete(ref model.ClusterRef) error {
 	if ref.Owned {
 		return nil
@@ -110,8 +107,8 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (model.ClusterRef,
 	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
-// labelled notes the namespaces in which objects of a kind carry a cluster's label. Of what
-// the user may not list nothing is found.
+// labelled records the namespaces in which objects of a kind carry a cluster's label. If the user may not list them,
+// none is found.
 func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster string, found map[string][]string) error {
 	objects, err := p.api.Select(ctx, k, namespace, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
 	if err != nil {
@@ -129,9 +126,9 @@ func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster st
 	return nil
 }
 
-// DeleteHost deletes an Agent. A machine whose agent still runs registers again. The
-// node of a machine that is part of a cluster runs on: the service would take it out,
-// and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
+// DeleteHost deletes an Agent. A machine whose agent still runs registers again. The node of a machine that is part of
+// a cluster keeps running: the service would remove it, and an annotation prevents that. With RemoveNode the service
+// removes it, if the cluster is not being deleted.
 func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
 	d, _, err := p.deleter(ctx, p.api.WatchHosts, infraEnvID, options)
 	if err != nil {
@@ -140,8 +137,8 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 	return d.DeleteHost(ctx, hostID, options.RemoveNode)
 }
 
-// removeHost deletes the Agent of a host whose node was taken out of the cluster already: the
-// service, told not to look for it, finds nothing else to do.
+// removeHost deletes the Agent of a host after its node was removed from the cluster: an annotation makes the service
+// not look for the node, so that it finds nothing else to do.
 func (a *actor) removeHost(ctx context.Context) error {
 	d, _, err := a.plane.deleter(ctx, a.WatchHosts, a.action.InfraEnv, install.DeleteOptions{})
 	if err != nil {
@@ -150,9 +147,8 @@ func (a *actor) removeHost(ctx context.Context) error {
 	return d.ForgetHost(ctx, a.action.Target)
 }
 
-// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
-// Agents go with it; so it is refused while hosts that take part in a cluster
-// belong to it.
+// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its Agents are deleted with it; so it is
+// refused while hosts that take part in a cluster belong to it.
 func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
 	d, name, err := p.deleter(ctx, p.api.WatchHosts, infraEnvID, options)
 	if err != nil {
@@ -173,8 +169,8 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	return d.DeleteInfraEnv(ctx, u)
 }
 
-// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
-// label and its ownership of their fields, and are whoever's takes them over.
+// ReleaseCluster releases a cluster and deletes nothing: its objects lose oaictl's label and its ownership of their
+// fields, so that another tool or a user can manage them.
 func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	d, name, err := p.deleter(ctx, p.api.Watch, clusterID, install.DeleteOptions{})
 	if err != nil {

@@ -26,8 +26,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// A deletion that was broken off behind the ClusterDeployment is brought to its
-// end by the next one.
+// A deletion that was interrupted after the ClusterDeployment is completed by the next one.
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -49,8 +48,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-// A namespace goes with the cluster only if nothing of others is in it, of whatever
-// kind.
+// A namespace is deleted with the cluster only if it holds no object of others, of any kind.
 func TestNamespaceOfOthersStays(t *testing.T) {
 	for name, theirs := range map[string]*unstructured.Unstructured{
 		"alone":          nil,
@@ -85,7 +83,7 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 	}
 }
 
-// An InfraEnv goes with the networks that were made for it, and with no others.
+// An InfraEnv is deleted with the networks that were made for it, and with no others.
 func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 	s := newStage(t)
 	s.desired.Spec = parseCluster(t, strings.Replace(fmt.Sprintf(clusterText, s.namespace), "labels: {rack: a}", "net: {ip: 192.168.127.20/24, gateway: 192.168.127.1, dns: [192.168.127.1]}", 1))
@@ -164,7 +162,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 	}
 }
 
-// What the service writes to meanwhile is let go of as it is then.
+// An object that the service changes meanwhile is released in its newest version.
 func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -194,7 +192,7 @@ func (n *noted) note(text string) {
 	n.all = append(n.all, text)
 }
 
-// with are the notes that say all of some words.
+// with are the reports that contain all of some words.
 func (n *noted) with(words ...string) (found []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -216,8 +214,8 @@ func (s *stage) finalizers(k kube.Kind, list string) {
 
 const deprovision = "hive.openshift.io/deprovision"
 
-// A cluster whose deletion hangs behind its AgentClusterInstall is listed, found by
-// name, told of by an observation, and deleted to its end by the next deletion.
+// A cluster with a deletion that waits for its AgentClusterInstall is listed, found by name, reported by an
+// observation, and deleted to its end by the next deletion.
 func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -235,7 +233,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		})
 		stop()
 	}()
-	// Where there is no garbage collector, nobody else does.
+	// Where there is no garbage collector, no other component deletes it.
 	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +277,7 @@ func (s *stage) eventually(what string, so func() bool) {
 	s.Errorf("not so after a while: %s", what)
 }
 
-// empty checks that nothing carries the cluster's label.
+// empty checks that no object carries the cluster's label.
 func (s *stage) empty() {
 	s.Helper()
 	for _, k := range append(kube.Watched(), kube.Secrets) {
@@ -333,7 +331,7 @@ func (n *noted) await(t *testing.T, words ...string) {
 	t.Errorf("no note of %q: %q", words, n.all)
 }
 
-// What was let go of, or never was oaictl's, is not deleted.
+// What was released, or never was oaictl's, is not deleted.
 func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -351,7 +349,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// What somebody has protected is there, and is not deleted.
+// A protected cluster is there, and is not deleted.
 func TestDeleteOfWhatIsProtected(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -409,7 +407,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 	}
 }
 
-// A namespace that oaictl made goes with the cluster, also where it is not named after it.
+// A namespace that oaictl made is deleted with the cluster, also where it is not named after it.
 func TestNamespaceOfAnotherName(t *testing.T) {
 	s := newStage(t)
 	name := s.namespace
@@ -426,7 +424,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	}
 }
 
-// labelNamespace has the namespace be one that was made for the cluster.
+// labelNamespace labels the namespace as one that was made for the cluster.
 func (s *stage) labelNamespace() {
 	s.Helper()
 	label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
@@ -491,7 +489,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A finalizer that stays is explained by whose it is.
+// A finalizer that stays is reported with the controller that owns it.
 func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
 	s.plane.api.Clock = clock.Scaled(1200)
@@ -530,7 +528,7 @@ func TestRelease(t *testing.T) {
 	}
 	s.until("foreign", func(o *model.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })
 
-	// Whoever names it may take it over again.
+	// A user who names it may take it over again.
 	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
 	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
 		t.Errorf("adopting does %v", done)

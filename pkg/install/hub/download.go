@@ -141,7 +141,7 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 func withNetworks(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || address == "" {
-		return address // whoever asks for it says what is wrong
+		return address // the caller reports what is wrong
 	}
 	query := parsed.Query()
 	query.Set("discovery_iso_type", "full-iso")
@@ -149,9 +149,8 @@ func withNetworks(address string) string {
 	return parsed.String()
 }
 
-// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, with the
-// static networks whatever the InfraEnv's own image is, ipxe-script or
-// static-network-config.
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, always with the static networks, even if the
+// InfraEnv's own image is the minimal one, ipxe-script or static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
 	env, err := p.infraEnv(ctx, infraEnvID)
 	if err != nil {

@@ -23,7 +23,7 @@ type enrolled struct {
 }
 
 // enrolledMachines are the BareMetalHosts of a namespace. There may be many: of each only a few fields are read, and
-// only once after a change; clusters that none was made for share the list.
+// only once after a change; clusters without any of them share the list.
 func (p *Plane) enrolledMachines(at *kube.Namespace, cluster string) []model.Enrolled {
 	store := at.Store(kube.BareMetalHosts)
 	changes := store.Changes() // before they are read: what comes in between is read again
@@ -68,9 +68,9 @@ func enrolledOf(u *unstructured.Unstructured) model.Enrolled {
 	return e
 }
 
-// withImageTrouble adds to machines that have still to boot what is wrong with their
-// PreprovisioningImages, from which the Bare Metal Operator boots them: it says of such a
-// machine only that it waits. Who may not read these objects, or has none, goes without.
+// withImageTrouble adds to machines that have still to boot what is wrong with their PreprovisioningImages, from which
+// the Bare Metal Operator boots them: it says of such a machine only that it waits. If the user may not read these
+// objects, or there are none, nothing is added.
 func (p *look) withImageTrouble(ctx context.Context, namespace string, machines []model.Enrolled, envs []model.InfraEnv) []model.Enrolled {
 	out := machines
 	for i := range machines {

@@ -24,8 +24,8 @@ import (
 type imageSetRecord struct {
 	name    string
 	release string    // pull spec of the release image
-	version string    // "4.20.33", "" where neither tag nor name tells
-	arch    spec.Arch // "" where neither tag nor name tells
+	version string    // "4.20.33", "" where neither tag nor name has it
+	arch    spec.Arch // "" where neither tag nor name has it
 	missing time.Time // when there was none of that name, zero if there is one
 }
 
@@ -112,9 +112,8 @@ func (p *Plane) CheckRelease(ctx context.Context, c *spec.Cluster) error {
 	return err
 }
 
-// chooseImageSet is the name of the ClusterImageSet that a cluster is to be
-// installed from: the one that the file names, else "" where the file names a
-// release image, of which one is made, else the newest of the file's version and
+// chooseImageSet is the name of the ClusterImageSet that a cluster is to be installed from: the one that the file
+// names; else "" if the file names a release image, since one is made for it; else the newest of the file's version and
 // architecture.
 func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, error) {
 	o := c.Spec.OpenShift
@@ -179,9 +178,9 @@ func satisfies(have, want string) bool {
 	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))
 }
 
-// compareVersions orders versions by their precedence (Semantic Versioning 2.0.0
-// §11), but every release comes after all that is none: nobody who asks for 4.20
-// is given a candidate while there is a release. What is no version comes first.
+// compareVersions orders versions by their precedence (Semantic Versioning 2.0.0 §11), but every release comes after
+// every pre-release: a user who asks for 4.20 is not given a candidate while there is a release. Texts that are no
+// versions come first.
 func compareVersions(a, b string) int {
 	x, errX := semver.NewVersion(a)
 	y, errY := semver.NewVersion(b)

@@ -23,9 +23,9 @@ func TestCompareVersions(t *testing.T) {
 	}
 }
 
-// A release is told by its tag, or by its name where that is a digest, and is taken
-// only for the architecture that the file asks for. One that the file does not ask for
-// is better than none where it asks for none.
+// The version of a release is read from its tag, or from its name if the image has a digest, and a release is used only
+// for the architecture that the file asks for. If the file asks for no release, an image set for another release is
+// better than none.
 func TestArchitectureOfReleases(t *testing.T) {
 	const digest = "quay.io/ocp/release@sha256:1111"
 	sets := map[string]imageSetRecord{}
@@ -79,7 +79,7 @@ func TestVersionsOfReleases(t *testing.T) {
 	}
 }
 
-// Where there is none at all, none of them can be named.
+// Where there is none at all, the error can name none.
 func TestNoImageSet(t *testing.T) {
 	for there, want := range map[string]bool{"": false, "img4.19.1": true} {
 		f := noImageSet(spec.OpenShift{Version: "4.20", Arch: spec.ARM}, strings.Fields(there))

@@ -16,11 +16,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// ErrNoClusterAPI is in the error of who asks for the Machines of a hub that has none.
+// ErrNoClusterAPI is in the error if the Machines of a hub are asked for that has none.
 var ErrNoClusterAPI = errors.New("it does not serve machines.cluster.x-k8s.io: it is no management cluster of Cluster API")
 
 // Machines are the Machines of Cluster API that the user may see, by cluster and name, with their hosts. No observation
-// reads them: they are for who asks what keeps one from becoming a node.
+// reads them: they are for callers that ask what keeps one from becoming a node.
 func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
 	read := &survey{api: p.api, found: map[machines.Ref]map[string]*unstructured.Unstructured{}}
 	all, err := read.list(ctx, machines.Group, machines.KindMachine)
@@ -129,7 +129,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 	for i, namespace := range namespaces {
 		found, err := p.api.ListIn(ctx, namespace, kube.Agents)
 		if i > 0 && kube.NotAllowed(err) {
-			continue // of somebody else's namespace
+			continue // the namespace belongs to another user
 		}
 		if err != nil {
 			return nil, err

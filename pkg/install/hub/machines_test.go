@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// An Agent that belongs to a BareMetalHost is told what it shall be there.
+// An Agent that belongs to a BareMetalHost gets its settings through annotations there.
 func TestAgentOfABareMetalHost(t *testing.T) {
 	s := newStage(t)
 	s.settle()
@@ -63,7 +63,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, notes[key], want)
 		}
 	}
-	// The controller adds labels, and never takes one away.
+	// The controller adds labels, and never removes one.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
 	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	}
 }
 
-// A BareMetalHost of somebody else's is taken for the machine that it is, and
-// never for another one of its name.
+// A BareMetalHost of another owner counts as the machine that it describes, and never as another machine of the same
+// name.
 func TestMachinesOfOthers(t *testing.T) {
 	s := newStage(t)
 	s.desired.Spec = metal3Hosts(t, s.namespace, "cp-0", "cp-1", "cp-2", "w-0")

@@ -64,7 +64,7 @@ func (p *look) watchHosts(ctx context.Context, namespace string) (*kube.Namespac
 	return p.told(p.api.WatchHosts(ctx, namespace))
 }
 
-// told has changes of a namespace give the signal.
+// told makes changes of a namespace give the signal.
 func (p *look) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
 	if err == nil {
 		at.Signals(p.signal)
@@ -85,8 +85,7 @@ func (p *Plane) signalOf(cluster string) *kube.Signal {
 	return signal
 }
 
-// Changed is of install.Notifier: the watches tell. Before the first observation of a cluster
-// all is new.
+// Changed is of install.Notifier: the watches report changes. Before the first observation of a cluster all is new.
 func (p *Plane) Changed(query model.Query) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Plane) target(query model.Query) (namespace, name string) {
 	return p.api.NamespaceOf(query.Name), query.Name
 }
 
-// choose takes the ClusterDeployment that is meant; others of the same name are noted.
+// choose takes the ClusterDeployment that is meant; others of the same name are recorded.
 func (p *Plane) choose(at *kube.Namespace, query model.Query, name string, observed *model.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
 	for _, u := range at.Store(kube.ClusterDeployments).All() {
@@ -121,7 +120,7 @@ func (p *Plane) choose(at *kube.Namespace, query model.Query, name string, obser
 		case wanted && meant == nil && (at.InstallOf(u) != nil || u.GetDeletionTimestamp() != nil):
 			meant = u
 		case ref.Owned && at.InstallOf(u) == nil:
-			// half made, by a run that was broken off: it is made whole
+			// half made, by an interrupted run: it is completed
 		default:
 			observed.Others = append(observed.Others, ref)
 		}
@@ -242,7 +241,7 @@ type infraEnvAt struct {
 	env model.InfraEnv
 }
 
-// reservedAgent is an Agent that is reserved for a host of the file, whatever pool it is of.
+// reservedAgent is an Agent that is reserved for a host of the file, in any pool.
 type reservedAgent struct {
 	at   *kube.Namespace
 	name string
@@ -263,9 +262,9 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 	return all, nil
 }
 
-// hostsOf reads the Agents of some InfraEnvs, and those that are reserved: those of the cluster
-// and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
-// are its hosts whatever pool they came from.
+// hostsOf reads the Agents of some InfraEnvs, and those that are reserved. Agents that are bound to the cluster or to
+// none are its hosts; the rest is recorded as elsewhere. Agents that are bound to the cluster in its own namespace are
+// its hosts, no matter which pool they came from.
 func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *model.Observed) error {
 	seen, read := map[string]bool{}, memory.hosts.round()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
@@ -317,8 +316,7 @@ func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, c
 	return nil
 }
 
-// leftBy is the id of the cluster that an Agent is leaving, as far as its node was not seen to; "" for
-// none.
+// leftBy is the id of the cluster that an Agent is leaving, while its node is still to be removed; "" for none.
 func leftBy(agent *unstructured.Unstructured) string {
 	info, _, _ := unstructured.NestedStringMap(agent.Object, "status", "deprovision_info")
 	if len(info) == 0 || info["cluster_name"] == "" {

@@ -82,9 +82,9 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	return cluster, nil
 }
 
-// addSpecValidation has what the service does not take of the objects stand in the way as
-// a check does. Until that is cured the cluster gets no further, whatever the
-// service calls it: it goes by what it took before.
+// addSpecValidation adds a failing validation for what the service refuses in the objects. Until that is cured the
+// cluster gets no further, no matter which state the service reports: it works with the settings that it accepted
+// before.
 func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, conditions []hubapi.Condition, observed *model.Observed) {
 	id := kube.ClusterOf(made)
 	text, blocked := refused(made, conditions, observed.At)
@@ -103,8 +103,8 @@ func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, 
 	}
 }
 
-// unattendedSince is when the oldest of the cluster's objects was made that no controller has
-// looked at: each gets conditions at the first look. Zero where all have some.
+// unattendedSince is when the oldest of the cluster's objects without conditions was made: each gets conditions when a
+// controller first handles it. Zero where all have some.
 func (p *Plane) unattendedSince(at *kube.Namespace, made *unstructured.Unstructured, conditions []hubapi.Condition) time.Time {
 	var since time.Time
 	note := func(u *unstructured.Unstructured) {
@@ -148,7 +148,7 @@ func setInstallTimes(cluster *model.Cluster, cd *hive.ClusterDeployment, aci *hi
 	}
 }
 
-// manifestsOf are the manifests in our ConfigMaps that the service is told of.
+// manifestsOf are the manifests in those of our ConfigMaps that the AgentClusterInstall refers to.
 func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]string {
 	out := map[string]string{}
 	refs := aci.Spec.ManifestsConfigMapRefs
@@ -191,9 +191,9 @@ func unholdAdvice(deployment, made *unstructured.Unstructured) model.Advice {
 		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 
-// stalledSince is since when the service takes Agents for not synced although
-// all of the cluster's are, zero where it does not. Machines of a pool that nobody
-// uses say nothing of that, and an Agent may stand in the namespace of its pool.
+// stalledSince is the time since when the service reports Agents as not synced although all Agents of the cluster are;
+// zero where it does not. Unused machines of a pool do not matter for that, and an Agent may be in the namespace of its
+// pool.
 func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall, cluster string, hosts []model.Host) time.Time {
 	c := find(aci.Status.Conditions, hubapi.ConditionRequirementsMet)
 	if kube.DebugOf(aci).State != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents {
@@ -224,8 +224,8 @@ func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall,
 	return since
 }
 
-// hiveRuns says whether Hive's operator looks after a ClusterDeployment: it sets
-// conditions and a finalizer soon after it is made.
+// hiveRuns reports whether Hive's operator handles a ClusterDeployment: it sets conditions and a finalizer soon after
+// it is made.
 func hiveRuns(deployment *unstructured.Unstructured, cd *hive.ClusterDeployment) bool {
 	for _, finalizer := range deployment.GetFinalizers() {
 		if strings.HasPrefix(finalizer, hubapi.GroupHive+"/") {
@@ -289,8 +289,8 @@ func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []model.Host) {
 	}
 }
 
-// clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
-// webhook or a controller fills in is among them too: only what the file says is compared.
+// clusterSettings are what an AgentClusterInstall and what it refers to hold. Fields that a webhook or a controller
+// fills in are among them, too: only what the file says is compared.
 func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (model.Settings, error) {
 	s := hubobjects.InstallTable().Settings(live.Object)
 	text(s, model.SettingVersion, image.version)

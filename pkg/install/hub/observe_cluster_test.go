@@ -57,8 +57,8 @@ func TestRefusedObjectsBlock(t *testing.T) {
 	}
 }
 
-// TestRefusedObjectWhoseConditionIsRenewed: the service may date a refusal anew with each look;
-// what was written long ago is refused nevertheless, and told at once.
+// TestRefusedObjectWhoseConditionIsRenewed: the service may date a refusal anew at each reconcile; what was written
+// long ago is refused nevertheless, and reported at once.
 func TestRefusedObjectWhoseConditionIsRenewed(t *testing.T) {
 	c := conditionOf("SpecSynced", "False", "InputError") // just now
 	for age, want := range map[time.Duration]bool{time.Minute: true, 5 * time.Second: false} {
@@ -78,8 +78,8 @@ func TestRefusedObjectWhoseConditionIsRenewed(t *testing.T) {
 	}
 }
 
-// TestUnattended: where no controller of the hub runs, objects get no conditions, which is told
-// ten minutes after they were made.
+// TestUnattended: where no controller of the hub runs, objects get no conditions, which is reported ten minutes after
+// they were made.
 func TestUnattended(t *testing.T) {
 	for age, want := range map[time.Duration]bool{11 * time.Minute: true, time.Minute: false} {
 		p, at := filledPlane(t, "lab")

@@ -43,8 +43,8 @@ func deployed(namespace, name string) []*unstructured.Unstructured {
 	return all
 }
 
-// A cluster's objects tell of themselves once they are other than was observed, and so does what
-// belongs to nobody; those of other clusters, and what was seen already, do not.
+// A change is reported when an object of the cluster differs from what was observed, and when an object that belongs to
+// no cluster does. Objects of other clusters, and what was seen already, are not reported.
 func TestChangedIsTold(t *testing.T) {
 	version := 10
 	newer := func(u *unstructured.Unstructured) *unstructured.Unstructured {

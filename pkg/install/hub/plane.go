@@ -25,8 +25,8 @@ type Config struct {
 	// named after the cluster.
 	Namespace string
 	Clock     install.Clock // the machine's own if nil
-	// Log is told of every call of the API server; what it is told holds no
-	// secret. It may be called from several goroutines at once.
+	// Log is called for every call of the API server; its argument holds no secret. It may be called from several
+	// goroutines at once.
 	Log func(install.Call)
 	// HTTPClient reads what the service itself hands out by URL: logs, events,
 	// images. Nil for one that trusts the system's certificates.
@@ -70,7 +70,6 @@ func New(config Config) (*Plane, error) {
 // Close ends all watches. Nothing is asked of the plane after it.
 func (p *Plane) Close() { p.api.Close() }
 
-// Follow has lists read what watches bring, from the next list on: for who lists
-// again and again. The first list of a kind begins to watch it, and waits until
-// all of it is there; no later one asks the API server for anything.
+// Follow has lists read what watches bring, from the next list on: for callers that list again and again. The first
+// list of a kind begins to watch it, and waits until all of it is there; no later one asks the API server for anything.
 func (p *Plane) Follow() { p.api.Follow() }

@@ -75,8 +75,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Who may look into one namespace alone finds what an id says is there, once and
-// again; a name is looked for in all.
+// A user who may read one namespace alone finds the cluster of an id there, also the second time; a name is searched
+// for in all namespaces.
 func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 	s := newStage(t)
 	if err := s.tryRegister(); err != nil {
@@ -231,7 +231,7 @@ func TestStall(t *testing.T) {
 func TestStallOfAPool(t *testing.T) {
 	synced, unsynced := conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("SpecSynced", "False", "InputError")
 	for name, test := range map[string]struct {
-		ours, spare, elsewhere map[string]any // condition of the cluster's Agent in a pool, of one of nobody's, and of one of another cluster
+		ours, spare, elsewhere map[string]any // condition of an Agent in a pool that is bound to the cluster, to none, to another
 		reason, state          string         // UnsyncedAgents and ready unless given
 		stalls                 bool
 	}{
@@ -318,8 +318,8 @@ func pooled(namespace, name string, spec map[string]any) *unstructured.Unstructu
 	return u
 }
 
-// Agents that are reserved are brought along from whatever pool, with what is known of them, and
-// no others of it; neither is its InfraEnv. Their changes are told.
+// Reserved Agents are observed from any pool, with what is known of them; the other Agents and the InfraEnv of that
+// pool are not. Changes of reserved Agents are reported.
 func TestReservedAgents(t *testing.T) {
 	p, at := filledPlane(t, "ns")
 	pool := watchedNamespace(t, p.api, "pool")
@@ -364,8 +364,8 @@ func TestReservedAgents(t *testing.T) {
 	}
 }
 
-// Who has hosts from a pool in the namespace of others may look at the hosts there and at what these booted, and at
-// nothing else of it.
+// A user with hosts from a pool in another namespace may read the hosts there and what these booted, and nothing else
+// of it.
 func TestPoolOfOthers(t *testing.T) {
 	s := newStage(t)
 	c := server.Start(t)

@@ -26,9 +26,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// stageOf is how far a host is. For one that is added to a cluster, the service asks that cluster
-// before it says so in the status, and leaves it as it was where it does not get there: then what it
-// has noted of the host itself, in an annotation, is newer.
+// stageOf is how far a host is. For a host that is added to a cluster, the service asks that cluster before it writes
+// the stage into the status, and leaves the status as it was if it does not reach the cluster: then what it has
+// recorded of the host itself, in an annotation, is newer.
 func stageOf(u *unstructured.Unstructured, status *agentinstall.AgentStatus) string {
 	said, noted := status.Progress.CurrentStage, u.GetAnnotations()[hubapi.AnnotationCurrentStage]
 	stages := status.Progress.ProgressStages
@@ -62,7 +62,7 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 	if status.Progress.CurrentStage == "Rebooting" { // and it is dated
 		host.Rebooted = host.Progress.Since
 	}
-	switch bound := host.ClusterID != ""; { // it was asked for, and the service is still to see to it
+	switch bound := host.ClusterID != ""; { // it was asked for, and the service has still to do it
 	case bound && host.State == model.HostUnbound:
 		host.State = model.HostBinding
 	case !bound && (host.State == model.HostInstalled || host.State == model.HostAdded):
@@ -84,7 +84,7 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(u, status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specValidation(text, standing))
-		if standing && host.State == model.HostReady { // for the service, with what it was told before
+		if standing && host.State == model.HostReady { // for the service, with the settings that it had before
 			host.State, host.StatusInfo = model.HostBlocked, text
 		}
 	}
@@ -134,8 +134,8 @@ func validationsOf(wire hubapi.Validations) []model.Validation {
 	return out
 }
 
-// specValidation is what the service does not take of an object, as a check: it
-// stands in the way as one does. Only one that has stood for a while fails.
+// specValidation is what the service refuses in an object, as a validation: it blocks the install as one does. It fails
+// only after it has been there for a while.
 func specValidation(text string, standing bool) model.Validation {
 	check := model.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {

@@ -113,8 +113,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": model.Digest([]byte("a: b\n")), "manifests/60-y.yaml": model.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
-	// Each setting of the file is one that the hub says something of, and is told
-	// apart from another value.
+	// Each setting of the file is one that the hub has a field for, and differs from another value.
 	blank := &model.Observed{At: o.At, Others: nil}
 	register := install.Decide(&model.Desired{Spec: c}, blank, model.Memory{}, o.At).Actions[0]
 	for key, value := range register.Settings {
@@ -222,8 +221,7 @@ func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) model.Plan {
 	return plan
 }
 
-// Whatever an example says, a process that did not make its objects takes them
-// for what they shall be.
+// For every example, a process that did not make its objects reads the same settings from them.
 func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
 	examples, err := filepath.Glob("../../../examples/*/cluster.yaml")
 	if err != nil || len(examples) == 0 {
@@ -250,7 +248,7 @@ func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
 	}
 }
 
-// Roles that mean the same machines are the same, in whatever words.
+// Roles that mean the same machines are equal, even if they are written in other words.
 func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 	for _, roles := range []string{"all", "none", "[control-plane, worker]", "[worker]", "[control-plane, worker, arbiter]"} {
 		t.Run(roles, func(t *testing.T) {
@@ -305,7 +303,7 @@ func TestTimeServersOfAPool(t *testing.T) {
 	}
 }
 
-// Every row that the service has of an InfraEnv's image, and what is said of it.
+// Every row that the service has of an InfraEnv's image, and what is reported for it.
 func TestImageOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		status              metav1.ConditionStatus

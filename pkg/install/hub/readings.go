@@ -52,14 +52,14 @@ func (r *round[T]) read(u *unstructured.Unstructured, version string, read func(
 	return said, err
 }
 
-// end has the next round go by this one.
+// end makes the next round start from this one.
 func (r *round[T]) end() {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
 	r.of.last = r.now
 }
 
-// readHost is an Agent as a host at a moment. What is said of checks is the same for most hosts, and kept once.
+// readHost is an Agent as a host at a moment. The texts of checks are the same for most hosts, and kept once.
 func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Unstructured, now time.Time) (model.Host, error) {
 	return hosts.read(u, u.GetResourceVersion(), func() (model.Host, bool, error) {
 		host, err := ReadAgent(u, now)

@@ -115,7 +115,7 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 		if text := fmt.Sprint(map[model.Setting]model.Value(got.Settings)); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
 			t.Errorf("%s: %s", step.name, text)
 		}
-		got.Settings[model.SettingVersion] = "4.20" // which is nobody else's
+		got.Settings[model.SettingVersion] = "4.20" // the settings belong to this reading alone
 		if again, err := readInfraEnv(memory.envs.round(), step.env, step.configs, "lab"); err != nil || again.Settings[model.SettingVersion] != "" {
 			t.Errorf("%s: what was read has changed: %v, %v", step.name, again.Settings, err)
 		}

@@ -179,7 +179,7 @@ func (s *stage) client(k kube.Kind) dynamic.ResourceInterface {
 	return s.admin.Resource(k.Resource()).Namespace(s.namespace)
 }
 
-// status has the service write the status of an object.
+// status makes the service write the status of an object.
 func (s *stage) status(k kube.Kind, name string, status map[string]any) {
 	s.Helper()
 	u := s.get(k, name)
@@ -189,7 +189,7 @@ func (s *stage) status(k kube.Kind, name string, status map[string]any) {
 	}
 }
 
-// says has the service say a state of the cluster.
+// says makes the service report a state of the cluster.
 func (s *stage) says(state string, conditions ...any) {
 	s.Helper()
 	if len(conditions) == 0 {
@@ -204,7 +204,7 @@ func (s *stage) says(state string, conditions ...any) {
 	})
 }
 
-// imageReady has the service make the image.
+// imageReady makes the service make the image.
 func (s *stage) imageReady() {
 	s.Helper()
 	s.status(kube.InfraEnvs, s.namespace, map[string]any{
@@ -213,7 +213,7 @@ func (s *stage) imageReady() {
 	})
 }
 
-// boots has a machine register.
+// boots makes a machine register.
 func (s *stage) boots(number int) string {
 	s.Helper()
 	name := fmt.Sprintf("00000000-0000-0000-0000-%012d", number)
@@ -228,7 +228,7 @@ func (s *stage) boots(number int) string {
 	return name
 }
 
-// agent has the service say a state of a host.
+// agent makes the service report a state of a host.
 func (s *stage) agent(name string, number int, state string, conditions ...any) {
 	s.Helper()
 	s.status(kube.Agents, name, map[string]any{

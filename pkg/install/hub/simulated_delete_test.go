@@ -50,7 +50,7 @@ const (
 	takenOut  = "is taken out of"
 )
 
-// poolStage is a hub with a cluster, not installed yet, whose machine comes from a pool.
+// poolStage is a hub with a cluster that is not installed yet, and with a machine of a pool for it.
 func poolStage(t *testing.T) (*stage, *model.Desired, *told) {
 	t.Helper()
 	cluster, log := exampleOf(t, "sno"), &told{}
@@ -113,8 +113,8 @@ func (s *stage) agentSpec(t *testing.T) map[string]any {
 	return fields
 }
 
-// A cluster that runs is deleted without its machines being booted into the discovery
-// image, whatever InfraEnv they come from; on request they go back to their pool.
+// A running cluster is deleted without booting its machines into the discovery image, no matter which InfraEnv they
+// come from; on request they go back to their pool.
 func TestDeleteClusterOfPoolMachines(t *testing.T) {
 	for name, test := range map[string]struct {
 		options install.DeleteOptions
@@ -148,7 +148,7 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 	}
 }
 
-// The nodes of a cluster run on whoever deletes its ClusterDeployment.
+// The nodes of a cluster keep running when another client deletes its ClusterDeployment.
 func TestDeletedByOthers(t *testing.T) {
 	s, desired, log := poolStage(t)
 	if result, _ := s.run(t, desired, nil); result.Verdict != model.VerdictInstalled {
@@ -186,8 +186,8 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	}
 }
 
-// An InfraEnv that was made for the cluster goes with it: its machines run on, and there
-// is no pool to which they could return.
+// An InfraEnv that was made for the cluster is deleted with it: its machines keep running, and there is no pool to
+// which they could return.
 func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		t.Run(string(bind), func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	}
 }
 
-// The node of a host runs on when its Agent is deleted, unless it is to go; why it does
-// not go is told.
+// The node of a host keeps running when its Agent is deleted, unless it is to be removed; if it is not removed, the
+// reason is reported.
 func TestDeleteHostOfARunningCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		options install.DeleteOptions
@@ -295,8 +295,8 @@ func (s *stage) waitForState(t *testing.T, state string) {
 	t.Fatalf("the cluster was never %s", state)
 }
 
-// A host goes back to the pool that it came from, and the service boots it. It is found by the name
-// of its cluster alone, whose pool nobody names.
+// A host goes back to the pool that it came from, and the service boots it. It is found by the name of its cluster
+// alone: the query names no pool.
 func TestReturnHost(t *testing.T) {
 	s, desired, log := poolStage(t)
 	if result, _ := s.run(t, desired, nil); result.Verdict != model.VerdictInstalled {
@@ -339,7 +339,7 @@ func TestReturnHost(t *testing.T) {
 	if got := s.agentSpec(t); got["role"] != "" || fmt.Sprint(got["nodeLabels"]) != "map[rack:r1]" {
 		t.Errorf("left in its Agent is %v", got)
 	}
-	// It is shown as long as the cluster's node is to be left, and as none of its hosts.
+	// It is shown as long as the cluster's node is to be left alone, and not as one of the cluster's hosts.
 	if h := observed.Hosts[0]; !h.Unbound() || h.State != model.HostReleasing {
 		t.Errorf("it is %+v", h)
 	}

@@ -119,8 +119,8 @@ func bootedByHub(t *testing.T) *spec.Cluster {
 	return cluster
 }
 
-// Machines that boot an InfraEnv that somebody else has bound to the cluster are not
-// told which cluster is theirs: the hub refuses that, and does not look after them.
+// Machines that boot an InfraEnv that another client has bound to the cluster do not get a reference to the cluster:
+// the hub refuses that reference, and would not manage them.
 func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	cluster := bootedByHub(t)
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
@@ -233,8 +233,8 @@ spec:
   - {name: node, role: control-plane, match: {mac: "52:54:00:00:00:00"}, labels: {rack: a}}
 `
 
-// TestWhatOnlyAHubKnows is written, takes effect, is read back so that a second run
-// writes nothing, and goes with the cluster.
+// TestWhatOnlyAHubKnows is written, takes effect, is read back so that a second run writes nothing, and is deleted with
+// the cluster.
 func TestWhatOnlyAHubKnows(t *testing.T) {
 	cluster := load(t, oneNode)
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
@@ -395,8 +395,9 @@ func TestAddTheHostOfAnInfraEnv(t *testing.T) {
 	}
 }
 
-// A cluster is installed with a host of a pool that somebody has approved and reserved, beside one that has its image to itself and one that shares the cluster's. Nothing is
-// written to the rest of the pool, and a second run writes nothing.
+// A cluster is installed with a host of a pool that was approved and reserved by hand, beside one that has its image to
+// itself and one that shares the cluster's. Nothing is written to the rest of the pool, and a second run writes
+// nothing.
 func TestInstallWithAReservedAgent(t *testing.T) {
 	const reserved, left = "52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702"
 	cluster := exampleOf(t, "compact")

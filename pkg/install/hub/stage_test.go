@@ -111,8 +111,7 @@ func (s *stage) called(call install.Call) {
 	}
 }
 
-// listener notes what a run did and saw; with HUB_TRACE in the environment it
-// tells all of it.
+// listener records what a run did and saw; with HUB_TRACE in the environment it prints all of it.
 func (s *stage) listener(t *testing.T) func(model.Event) {
 	return func(e model.Event) {
 		if e.Type == model.EventAction && e.State == "done" {

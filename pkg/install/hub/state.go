@@ -56,10 +56,9 @@ func stateOf(made *hive.AgentClusterInstall, imported bool) model.ClusterState {
 	return state
 }
 
-// refused is what the service does not take of an object, "" if nothing. It
-// stands once only a change of the input helps: a fault of the service itself is
-// tried again, and one of what was written just now may pass. When the input was
-// written tells that, and not the date of the condition, which the service may renew.
+// refused is what the service refuses in an object, "" if nothing. It is standing once only a change of the input
+// helps: a fault of the service itself is tried again, and one about what was written just now may pass. That is
+// decided by when the input was written, and not by the date of the condition, which the service may renew.
 func refused(u *unstructured.Unstructured, conditions []hubapi.Condition, now time.Time) (text string, standing bool) {
 	c := find(conditions, hubapi.ConditionSpecSynced)
 	if !c.isFalse() {
@@ -123,7 +122,7 @@ func (c condition) isTrue() bool     { return c.Status == metav1.ConditionTrue }
 func (c condition) isFalse() bool    { return c.Status == metav1.ConditionFalse }
 func (c condition) since() time.Time { return c.LastTransitionTime.Time }
 
-// metadataComplete says whether all is there by which Hive takes a cluster for installed.
+// metadataComplete reports whether all is there by which Hive takes a cluster for installed.
 func metadataComplete(m *hive.ClusterMetadata) bool {
 	return hasPassword(m) && m.ClusterID != "" && m.InfraID != "" && m.AdminKubeconfigSecretRef.Name != ""
 }
@@ -199,7 +198,7 @@ func (c *clusterMemory) update(o *model.Observed) {
 		}
 	}
 	if c.state == model.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
-		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
+		c.failed = append(c.failed, o.At) // the condition is about files, and names no hosts
 	}
 	for i := range o.Hosts {
 		switch h := &o.Hosts[i]; h.Status {

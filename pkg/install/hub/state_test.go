@@ -71,7 +71,7 @@ func TestStateOfCluster(t *testing.T) {
 		"error":                               {state: "error", conditions: failed, want: model.ClusterFailed},
 		"cancelled":                           {state: "cancelled", conditions: cancelled, want: model.ClusterCancelled},
 		"a state that is new":                 {state: "pondering", conditions: before, want: model.ClusterUnknown},
-		// An end that only the state says is none yet.
+		// An end that only the state reports is not an end yet.
 		"installed before its conditions": {state: "installed", conditions: during, want: model.ClusterFinalizing},
 		"error before its conditions":     {state: "error", conditions: during, want: model.ClusterInstalling},
 		"failed after its state":          {state: "installing", conditions: failed, want: model.ClusterFailed},

@@ -343,7 +343,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
 }
 
-// Manifests lists the manifests in our ConfigMaps. A hub shows none of the service's own.
+// Manifests lists the manifests in our ConfigMaps. A hub does not show the service's own manifests.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	if system {
 		return nil, notOnHub("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")

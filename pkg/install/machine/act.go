@@ -16,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// act carries out one action on a machine that was just looked at. What is so
-// already is left as it is: a person, or a BMC that is slow to show things, may
-// have been faster.
+// act carries out one action on a machine that was just observed. What is so already is left as it is: a person may
+// have done it, or the BMC may have been slow to show it.
 func (s *opened) act(kind model.Kind) error {
 	now := s.state()
 	switch kind {
@@ -116,7 +115,7 @@ func (i insertBody) body(image string, patch bool) map[string]any {
 	return body
 }
 
-// notUnderstood says whether a BMC refused how it was asked, not what.
+// notUnderstood reports whether a BMC refused how it was asked, not what.
 func notUnderstood(err error) bool {
 	var status *common.Error
 	return errors.As(err, &status) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status.HTTPReturnedStatusCode)
@@ -158,8 +157,8 @@ func (s *opened) eject() error {
 	return s.explain(s.write(http.MethodPatch, s.drive.Path, map[string]any{"Image": nil, "Inserted": false}))
 }
 
-// bootOnce has the next boot be from the drive. iLO has a switch of its own for
-// that; where it is refused, the usual one does.
+// bootOnce makes the next boot come from the drive. iLO has a switch of its own for that; where it is refused, the
+// usual one is used.
 func (s *opened) bootOnce(already bool) error {
 	if already {
 		return nil
@@ -237,7 +236,7 @@ func (s *opened) reset(ways ...redfish.ResetType) error {
 	err := s.finish(s.system.Reset(way))
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
-		return nil // it may have been done: what is shown next tells, and a second time may undo it
+		return nil // it may have been done: the next observation shows it, and a second time may undo it
 	}
 	return s.explain(err)
 }
@@ -273,7 +272,7 @@ func (s *opened) find(at address, t target) (err error) {
 	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
 		return err
 	}
-	if t.drive != "" { // where it was the last time; if it moved, it is looked for
+	if t.drive != "" { // where it was the last time; if it moved, it is searched for
 		if s.drive, err = s.readDrive(t.drive); err == nil {
 			return nil
 		}

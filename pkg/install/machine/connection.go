@@ -125,8 +125,8 @@ func (c *connection) findSessions(ctx context.Context) (path string, err error) 
 	return root.Links.Sessions.String(), nil
 }
 
-// login says who we are. A BMC that takes no session for whatever reason may take
-// the password; only one that takes neither says that it is wrong.
+// login authenticates to the BMC. If a BMC creates no session for any reason, the password may still work; the password
+// is wrong only if the BMC accepts neither.
 func (c *connection) login(ctx context.Context, sessions string) error {
 	opened, full := false, false
 	if sessions != "" {
@@ -197,8 +197,8 @@ func (c *connection) read(path string, into any) error {
 	return nil
 }
 
-// write sends a change or calls an action, and follows the Task that carries it out. An
-// answer with a body is thrown away: the next look shows what came of it.
+// write sends a change or calls an action, and follows the Task that carries it out. The body of an answer is thrown
+// away: the next look shows the result.
 func (c *connection) write(method, path string, body any) error {
 	send := c.Post
 	if method == http.MethodPatch {
@@ -247,7 +247,7 @@ type users struct {
 type account struct{ endpoint, name, password string }
 
 type user struct {
-	turn    chan struct{} // holds one while somebody logs in
+	turn    chan struct{} // holds one element while a login is under way
 	refused error
 }
 
@@ -287,9 +287,8 @@ func (u *user) login(ctx context.Context, try func() error) error {
 // refusedUser is the answer of a BMC that takes a user and password in no way.
 type refusedUser struct{ error }
 
-// wire is what each request to a BMC goes through. It alone knows who we are, and
-// says it to the BMC of the file and to nobody else: a link or a redirect that leads
-// to another host, scheme or port is not followed.
+// wire is what each request to a BMC goes through. It alone has the credentials, and sends them only to the BMC of the
+// file: a link or a redirect that leads to another host, scheme or port is not followed.
 type wire struct {
 	connection *connection
 	transport  *http.Transport

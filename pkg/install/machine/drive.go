@@ -44,8 +44,8 @@ func (d *drive) holds() string {
 	return cmp.Or(d.Image, d.ImageName)
 }
 
-// isOwnImage says whether the drive holds the image of a URL. Some BMCs keep the
-// last part of it only, which is enough: nobody else can guess that.
+// isOwnImage reports whether the drive holds the image of a URL. Some BMCs keep only the last part of the URL, which is
+// enough: that part cannot be guessed.
 func isOwnImage(held, ours string) bool {
 	if held == "" || ours == "" {
 		return false
@@ -63,7 +63,7 @@ func lastPart(text string) string {
 	return ""
 }
 
-// nextReset says whether iLO will boot from the drive at the next reset.
+// nextReset reports whether iLO will boot from the drive at the next reset.
 func (d *drive) nextReset() (set, known bool) {
 	if d.OEM.Hpe == nil || d.OEM.Hpe.BootOnNextServerReset == nil {
 		return false, false
@@ -115,9 +115,8 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 	return best, nil
 }
 
-// better says whether a drive is to be taken rather than another: one with an
-// action for it; one that somebody's image is in, since of two images the
-// machine might boot the other; the maker's best.
+// better reports whether a drive is to be taken rather than another: first one with an action for it; then one with an
+// image in it, even another owner's, since of two images the machine might boot the other; then the maker's best.
 func better(s *system, a, b *drive) bool {
 	bit := func(is bool) int {
 		if is {
@@ -195,8 +194,8 @@ func (c *connection) findISOConfig(s *system) (*drive, error) {
 	return nil, nil
 }
 
-// mountISO has the board read an image. What is set stays set where the mount is
-// refused, and is taken back then: it is all that the next look sees.
+// mountISO makes the board read an image. If the mount is refused, the board keeps the configuration, and it is removed
+// then: it is all that the next look would see.
 func (c *connection) mountISO(config *isoConfig, image string) error {
 	u, err := url.Parse(image)
 	if err != nil {

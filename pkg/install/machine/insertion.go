@@ -74,7 +74,7 @@ func (p *Plane) insert(ctx context.Context, desired *model.Desired, host string)
 	return nil
 }
 
-// run carries an insertion out, and notes how it ended where no Act waits for that any more.
+// run carries an insertion out, and records how it ended if no Act waits for that any more.
 func (p *Plane) run(i *insertion, desired *model.Desired, host string) {
 	err := p.carryOut(i, desired, host)
 	closed := errors.Is(context.Cause(i.ctx), errClosed)
@@ -88,7 +88,7 @@ func (p *Plane) run(i *insertion, desired *model.Desired, host string) {
 	}
 }
 
-// begin notes an insertion, unless there is one under way.
+// begin records an insertion, unless there is one under way.
 func (p *Plane) begin(ctx context.Context, host string) *insertion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Plane) begin(ctx context.Context, host string) *insertion {
 	return begun
 }
 
-// carryOut inserts a host's image: what is in the drive by now is looked at first.
+// carryOut inserts a host's image: it first reads what is in the drive by now.
 func (p *Plane) carryOut(i *insertion, desired *model.Desired, host string) error {
 	ctx := i.ctx
 	defer i.stop(nil)
@@ -121,7 +121,7 @@ func (p *Plane) carryOut(i *insertion, desired *model.Desired, host string) erro
 	return err
 }
 
-// lose ends an insertion that nothing comes of any more.
+// lose ends an insertion that makes no progress any more.
 func (p *Plane) lose(ctx context.Context, stop context.CancelCauseFunc, host string) {
 	began, last := p.network.Now(), p.media.Fetched(host)
 	sent, fetched := began, false

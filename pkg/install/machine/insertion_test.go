@@ -15,12 +15,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// hand is a clock on which somebody sleeps until it is moved.
+// hand is a clock that only a test moves: a caller sleeps on it until then.
 type hand struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	now    time.Time
-	until  map[*time.Time]bool // of those who sleep
+	until  map[*time.Time]bool // of the callers that sleep
 }
 
 func newHand() *hand {
@@ -49,7 +49,7 @@ func (h *hand) Sleep(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// asleep is how many will still sleep when those who are due have woken; mu is held.
+// asleep is how many callers will still sleep when those that are due have woken; mu is held.
 func (h *hand) asleep() (n int) {
 	for until := range h.until {
 		if h.now.Before(*until) {
@@ -59,8 +59,8 @@ func (h *hand) asleep() (n int) {
 	return n
 }
 
-// pass moves the clock once so many sleep on it. It does not move while there are
-// fewer, where nobody comes any more: what a test waits for has happened then.
+// pass moves the clock once so many callers sleep on it. While there are fewer, it waits up to a second for more: what
+// a test waits for has happened then.
 func (h *hand) pass(asleep int, d time.Duration) {
 	late := time.Now().Add(time.Second)
 	defer time.AfterFunc(time.Until(late), h.change.Broadcast).Stop()
@@ -139,8 +139,8 @@ func (m *slowMedia) Fetched(string) model.Fetched {
 
 const tick = 5 * time.Second
 
-// slowLab is a lab whose BMCs take their time to read the image. It has told the one
-// of sushy-tools, which answers when it has all of it, to insert it.
+// slowLab is a lab whose BMCs take their time to read the image. The BMC of sushy-tools, which answers when it has all
+// of the image, was asked to insert it.
 func slowLab(t *testing.T) (*lab, *slowMedia, *hand) {
 	t.Helper()
 	l, m, network := newLab(t, "", nil), newSlowMedia(t), newHand()
@@ -149,7 +149,7 @@ func slowLab(t *testing.T) (*lab, *slowMedia, *hand) {
 	acted := make(chan error)
 	go func() { acted <- insertInto(t, l) }()
 	<-m.asked
-	network.pass(2, tick) // who acts, and who watches
+	network.pass(2, tick) // the caller that acts, and the one that watches
 	if err := <-acted; err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +170,8 @@ func (l *lab) ends(t *testing.T, moves func()) {
 	}
 }
 
-// TestSlowInsertion waits for a BMC that answers when it has read the whole image, and
-// does not tell it a second time meanwhile.
+// TestSlowInsertion waits for a BMC that answers when it has read the whole image, and does not send the request a
+// second time meanwhile.
 func TestSlowInsertion(t *testing.T) {
 	l, m, network := slowLab(t)
 	for range 2 * 12 { // two minutes, and bytes all the time
@@ -191,8 +191,8 @@ func TestSlowInsertion(t *testing.T) {
 	}
 }
 
-// TestInsertionWithoutEnd gives up a quarter of an hour after nothing was read, or a
-// minute after the last byte, says so, and looks before it tells the BMC again.
+// TestInsertionWithoutEnd gives up a quarter of an hour after nothing was read, or a minute after the last byte,
+// reports that, and reads the drive before it sends the request again.
 func TestInsertionWithoutEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		read   bool
@@ -270,8 +270,7 @@ func TestInsertionWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestReadByAnother does not tell a BMC to insert what it reads already, since a run
-// before this one has told it.
+// TestReadByAnother does not ask a BMC to insert what it reads already, since an earlier run has asked for it.
 func TestReadByAnother(t *testing.T) {
 	l, m := newLab(t, "", nil), newSlowMedia(t)
 	l.Plane = machine.New(machine.Config{Media: m, Clock: l.clock, Proxy: l.proxy})

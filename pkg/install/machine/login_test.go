@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// door is what stands before a BMC: it counts who comes, and lets in by Basic only.
+// door is what stands before a BMC: it counts the requests, and lets in by Basic only.
 type door struct {
 	session int // status of a session POST
 	basic   string
@@ -97,8 +97,8 @@ func TestWrongPasswordOnce(t *testing.T) {
 	}
 }
 
-// TestSentElsewhere takes user and password nowhere but to the BMC: not where a
-// redirect or a link of it leads, be it only another port or scheme.
+// TestSentElsewhere takes user and password nowhere but to the BMC: not where a redirect or a link of it leads, even if
+// that is only another port or scheme.
 func TestSentElsewhere(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,9 +1,7 @@
-// Package machine is the plane of machines: it looks at their management
-// controllers (BMCs) over Redfish, puts the discovery image into their virtual
-// drives, has them boot from it once, and switches them on.
+// Package machine is the plane of machines: it reads their management controllers (BMCs) over Redfish, puts the
+// discovery image into their virtual drives, makes them boot from it once, and switches them on.
 //
-// What is asked of a BMC is asked once and not waited for: the next observation shows
-// what came of it.
+// A request is sent to a BMC once, and the result is not waited for: the next observation shows it.
 package machine
 
 import (
@@ -34,8 +32,7 @@ const (
 
 // Media gives each host the image that it boots.
 type Media interface {
-	// URL is where a host's BMC finds the host's image: always the same for the
-	// same host, and known to nobody else.
+	// URL is where a host's BMC finds the host's image: always the same for the same host, and known to no other BMC.
 	URL(host string) (string, error)
 	// Fetched is how far it has been read.
 	Fetched(host string) model.Fetched
@@ -63,8 +60,8 @@ type Plane struct {
 
 	mu            sync.Mutex
 	last          map[string]reading
-	bootRequested map[string]bool        // whose BMC took a boot from the drive, until they are on
-	switched      map[string]model.Power // what they were told to be, until that shows
+	bootRequested map[string]bool        // the hosts with a BMC that accepted a boot from the drive, until they are on
+	switched      map[string]model.Power // the power state that was requested, until it shows
 	insertions    map[string]*insertion
 	pending       map[string]pending // what a BMC goes on with
 	failed        map[string]failure // what a BMC could not finish, until it is done
@@ -133,9 +130,9 @@ func (p *Plane) Observe(ctx context.Context, desired *model.Desired, _ *model.Ob
 	return states, nil
 }
 
-// observe is one machine: from memory if that is new enough, but for what the
-// media server counts. A BMC that inserts an image is left alone: what it says of its
-// drive meanwhile means nothing, and some answer to one client at a time.
+// observe is the state of one machine: from memory if that is new enough, except for what the media server counts. A
+// BMC that inserts an image is left alone: what it says of its drive meanwhile means nothing, and some answer to one
+// client at a time.
 func (p *Plane) observe(ctx context.Context, desired *model.Desired, host string) model.MachineState {
 	if p.inserting(host) {
 		return p.withFailure(host, model.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)})
@@ -178,7 +175,7 @@ func (p *Plane) withFailure(host string, state model.MachineState) model.Machine
 	return state
 }
 
-// isDone says whether a machine is as an action wants it. Another program may have made it so.
+// isDone reports whether a machine is as an action wants it. Another program may have made it so.
 func isDone(kind model.Kind, state model.MachineState) bool {
 	switch kind {
 	case model.InsertMedia:
@@ -252,7 +249,7 @@ func (p *Plane) tasks(host string, s *opened, state *model.MachineState) {
 	}
 }
 
-// settle notes how a request ended that a BMC had accepted.
+// settle records how a request ended that a BMC had accepted.
 func (p *Plane) settle(host string, kind model.Kind, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -265,7 +262,7 @@ func (p *Plane) settle(host string, kind model.Kind, err error) {
 	}
 }
 
-// awaits says whether a machine does not show yet how it was switched.
+// awaits reports whether a machine does not show yet how it was switched.
 func (p *Plane) awaits(host string, shown model.Power) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,9 +272,9 @@ func (p *Plane) awaits(host string, shown model.Power) bool {
 	return p.switched[host] != ""
 }
 
-// accepted is a machine's state, where a boot from the drive that its BMC took is
-// taken for set if only the target shows: Enabled proves nothing, as there are BMCs
-// that show the same whatever was asked. What the machine does proves it.
+// accepted is a machine's state. Where the BMC took a boot from the drive, the boot counts as set even if only the
+// target shows it: the value Enabled proves nothing, as there are BMCs that show the same after any request. Only what
+// the machine does proves it.
 func (p *Plane) accepted(host string, s *opened) model.MachineState {
 	state := s.state()
 	p.mu.Lock()
@@ -348,7 +345,7 @@ func (p *Plane) target(desired *model.Desired, host string) (target, error) {
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, _ *model.Observed, action model.Action) error {
 	host := action.Name
 	p.mu.Lock()
-	delete(p.last, host) // whatever comes of it
+	delete(p.last, host) // the reading is out of date, even if the action fails
 	p.mu.Unlock()
 	var err error
 	if action.Kind == model.InsertMedia {

@@ -147,7 +147,7 @@ func TestBoot(t *testing.T) {
 			want("at first", model.MachineState{Power: model.PowerIsOff})
 			l.do(t, host, model.InsertMedia)
 			want("with the image", model.MachineState{Power: model.PowerIsOff, OurMedia: true})
-			l.do(t, host, model.InsertMedia) // by somebody faster: no harm
+			l.do(t, host, model.InsertMedia) // another process was faster: no harm
 			l.do(t, host, model.SetBootOnce)
 			want("to boot from it", model.MachineState{Power: model.PowerIsOff, OurMedia: true, BootOnce: true})
 			l.do(t, host, model.PowerOn)
@@ -177,8 +177,8 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// TestForeignMedia replaces an image that somebody else has left, and does not
-// take it out where only ours is to go.
+// TestForeignMedia replaces an image that another process has left, and does not eject it where only ours is to be
+// ejected.
 func TestForeignMedia(t *testing.T) {
 	l := newLab(t, "", nil)
 	for _, flavour := range bmc.Flavours() {
@@ -199,7 +199,7 @@ func TestForeignMedia(t *testing.T) {
 			t.Errorf("%s: ours is not in the drive: %+v", host, got)
 		}
 		l.do(t, host, model.SetBootOnce)
-		for _, want := range [][]string{{host}, nil} { // the second time there is none
+		for _, want := range [][]string{{host}, nil} { // the second time there is nothing to do
 			if ejected, err := l.Eject(t.Context(), l.desired, host); err != nil || !slices.Equal(ejected, want) {
 				t.Errorf("%s: ejected %q, not %q: %v", host, ejected, want, err)
 			}

@@ -87,18 +87,18 @@ func (s *system) bootTarget() string {
 	return s.vendor.targets[0]
 }
 
-// targetsDrive says whether the boot override, if it stands, is to a CD drive.
+// targetsDrive reports whether the boot override, if it stands, is to a CD drive.
 func (s *system) targetsDrive() bool {
 	return slices.Contains(s.vendor.targets, string(s.Boot.BootSourceOverrideTarget))
 }
 
-// bootsOnce says whether the next boot, and only that, is from a CD drive.
+// bootsOnce reports whether the next boot, and only that, is from a CD drive.
 func (s *system) bootsOnce() bool {
 	return s.targetsDrive() && s.Boot.BootSourceOverrideEnabled == redfish.OnceBootSourceOverrideEnabled
 }
 
-// bootStays says whether all boots are from a CD drive until that is taken back.
-// There are BMCs that know nothing else.
+// bootStays reports whether all boots are from a CD drive until that is taken back. There are BMCs that know nothing
+// else.
 func (s *system) bootStays() bool {
 	return s.targetsDrive() && s.Boot.BootSourceOverrideEnabled == redfish.ContinuousBootSourceOverrideEnabled
 }
@@ -108,7 +108,7 @@ func (s *system) bootStays() bool {
 // before it.
 type vendor struct {
 	name  string
-	marks []string // words of which one stands in what the BMC says of its maker
+	marks []string // words: one of them is in what the BMC says of its maker
 	// drives are the beginnings of the ids of virtual drives that take an image
 	// from a URL, best first. Others come after them.
 	drives []string

@@ -49,7 +49,7 @@ func TestSupermicroISOConfig(t *testing.T) {
 	}
 }
 
-// TestILONextReset uses iLO's own switch for one boot, and takes it back.
+// TestILONextReset uses iLO's own switch for one boot, and resets it.
 func TestILONextReset(t *testing.T) {
 	s := newShelf("HPE", map[string]map[string]any{"2": {
 		"MediaTypes": []string{"CD", "DVD"}, "Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": false}},
@@ -124,7 +124,7 @@ func TestOverrideModes(t *testing.T) {
 	}
 }
 
-// TestSeveralSystems wants to be told which system is meant.
+// TestSeveralSystems requires that the file says which system is meant.
 func TestSeveralSystems(t *testing.T) {
 	s := newShelf("", map[string]map[string]any{"Cd": {}})
 	s.docs["/redfish/v1/Systems"] = map[string]any{"Members@odata.count": 2, "Members": []any{link("/redfish/v1/Systems/1"), link("/redfish/v1/Systems/2")}}

@@ -42,13 +42,13 @@ type task struct {
 	}
 }
 
-// ended says whether a Task goes on no more.
+// ended reports whether a Task goes on no more.
 func (t *task) ended() bool {
 	return t.failed() || slices.Contains([]string{"Completed", "Service"}, t.State)
 }
 
-// failed says whether a Task came to nothing. There are BMCs that call an exception a
-// mere warning, so that the state decides before the status.
+// failed reports whether a Task came to nothing. There are BMCs that call an exception a mere warning, so that the
+// state decides before the status.
 func (t *task) failed() bool {
 	return slices.Contains([]string{"Exception", "Killed", "Cancelled", "Interrupted"}, t.State) || t.State == "Completed" && t.Status == "Critical"
 }
@@ -94,9 +94,8 @@ func (c *connection) follow(at string, within time.Duration) error {
 	}
 }
 
-// look says whether a Task has ended, with its error, and when the BMC wants to be asked
-// again if not. A Task
-// that the BMC shows no more has ended: what came of it is seen at the machine.
+// look reports whether a Task has ended, with its error, and when the BMC wants to be asked again if not. A Task that
+// the BMC shows no more has ended: the machine shows the result.
 func (c *connection) look(at string) (ended bool, pause time.Duration, err error) {
 	status, header, answer, err := c.send(c.ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -134,7 +133,7 @@ func pauseOf(header http.Header) time.Duration {
 	return min(max(time.Duration(seconds)*time.Second, taskTick), insertTick)
 }
 
-// accepts notes the Task that an answer links to. What is read of the answer is put back.
+// accepts records the Task that an answer links to. What is read of the answer is put back.
 func (c *connection) accepts(response *http.Response) error {
 	c.accepted = ""
 	if response.StatusCode != http.StatusAccepted || response.Request.Method == http.MethodGet {
@@ -189,8 +188,8 @@ func (s *opened) insertions() ([]task, error) {
 	return found, nil
 }
 
-// inserts says whether a Task is an insertion of our image into the drive. A Task that
-// does not show what was asked for is one if it shows where.
+// inserts reports whether a Task is an insertion of our image into the drive. A Task that does not show what was asked
+// for is one if it shows where.
 func (s *opened) inserts(t *task) bool {
 	var asked struct{ Image string }
 	if json.Unmarshal([]byte(t.Payload.Body), &asked) == nil && asked.Image != "" {

@@ -65,7 +65,7 @@ func (k *tasker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ends has the last Task end.
+// ends ends the last Task.
 func (k *tasker) ends(state string, messages ...any) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,12 +79,12 @@ func (k *tasker) times(path string) int {
 	return k.told[path]
 }
 
-// acts has the plane act, and its network's time pass until it returns.
+// acts makes the plane act, and lets its network's time pass until it returns.
 func acts(t *testing.T, l *lab, network *hand, kind model.Kind) error {
 	t.Helper()
-	asleep := 1 // those who follow the Task
+	asleep := 1 // the caller that follows the Task
 	if kind == model.InsertMedia {
-		asleep = 3 // and the action, and the one who watches the download
+		asleep = 3 // and the action, and the caller that watches the download
 	}
 	acted := make(chan error, 1)
 	go func() { acted <- l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: "a"}) }()

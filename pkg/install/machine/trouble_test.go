@@ -16,8 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestTrouble holds what is said of BMCs that do not do what they should: of one
-// machine, in words, and without the password.
+// TestTrouble checks the errors for BMCs that do not do what they should: each is about one machine, in words, and
+// without the password.
 func TestTrouble(t *testing.T) {
 	all := func(do string) string { return "  - {at: {after: 0s}, do: " + do + "}\n" }
 	wrong := func(b *spec.BMC) { b.Credentials = spec.CredentialsOf("root", spec.NewSecret("hunter2")) }

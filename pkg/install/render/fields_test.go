@@ -228,7 +228,7 @@ func TestEveryPlaceIsFilled(t *testing.T) {
 	}
 }
 
-// filled says whether there is a value at a path, whose last key may hold dots.
+// filled reports whether there is a value at a path, whose last key may hold dots.
 func filled(in any, path string) bool {
 	object, ok := in.(map[string]any)
 	if !ok {

@@ -47,9 +47,8 @@ type Options struct {
 	// InfraEnvs say which hosts boot which image; nil for what
 	// install.InfraEnvPlans makes of the file alone.
 	InfraEnvs []model.InfraEnvPlan
-	// Bound says that the InfraEnv which the hosts boot is bound to the cluster.
-	// BareMetalHosts do not name the cluster then: the service refuses those that
-	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
+	// Bound says that the InfraEnv which the hosts boot is bound to the cluster. BareMetalHosts do not name the cluster
+	// then: the service refuses those that do. Otherwise an InfraEnv that spec.infraEnv.ref names counts as a pool.
 	Bound bool
 	// Labels and Annotations are put on every object in the namespace, beside oaictl's own.
 	Labels, Annotations map[string]string
@@ -90,8 +89,7 @@ type InfraEnv struct {
 	InfraEnv *unstructured.Unstructured
 }
 
-// Host are what a single host needs. An Agent is made by the service, so
-// it is none of them.
+// Host are what a single host needs. An Agent is made by the service, so it is not among them.
 type Host struct {
 	// Name of the host in the file.
 	Name string
@@ -103,10 +101,9 @@ type Host struct {
 	BareMetalHost *unstructured.Unstructured
 }
 
-// Hub makes the objects that describe a cluster to a hub. Whatever the file says
-// and a hub has no place for is an error, a *spec.Problems that names each field
-// with its place. What oaictl itself acts by (how hosts are recognised, which
-// may be installed) needs no place and is not refused.
+// Hub makes the objects that describe a cluster to a hub. A setting of the file that a hub has no field for is an
+// error, a *spec.Problems that names each such field with its place in the file. Settings that only oaictl itself uses
+// (how hosts are recognised, which may be installed) need no field on the hub and are not refused.
 func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 	if !o.Later {
 		c = c.AtInstall()
@@ -245,7 +242,7 @@ func (h *maker) refuseAll() {
 	h.noteHints()
 }
 
-// noteHints tells of hints that stand in no object. The Agent that has the disk is made by the service.
+// noteHints adds a note about hints that are in no object. The Agent that has the disk is made by the service.
 func (h *maker) noteHints() {
 	var hosts []string
 	for _, host := range hubobjects.SortedHosts(h.Cluster) {

@@ -37,8 +37,7 @@ func TestHubIsOfNoOrder(t *testing.T) {
 	}
 }
 
-// TestNoSecretUnasked: without being asked for them, no secret stands in the
-// objects, and each that has to be there is told.
+// TestNoSecretUnasked: unless they are asked for, no secret is in the objects, and each that has to be there is named.
 func TestNoSecretUnasked(t *testing.T) {
 	text := strings.Replace(sample.EveryField(), "user:pass@", "", 1)
 	for _, c := range []*spec.Cluster{sample.Parse(t, text), sample.Parse(t, sample.EveryOtherField)} {
@@ -225,8 +224,7 @@ func TestMetal3Address(t *testing.T) {
 	}
 }
 
-// TestManyManifests: what is too much for one ConfigMap goes into several, each
-// of which fits, and nothing is left out.
+// TestManyManifests: what is too much for one ConfigMap goes into several. Each of them fits, and nothing is left out.
 func TestManyManifests(t *testing.T) {
 	folder := t.TempDir()
 	for i := range 9 {

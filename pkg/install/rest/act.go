@@ -18,10 +18,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Act sends the one request that the action stands for; where a host's settings
-// need further requests, those too, in order. Errors are *model.Fault. After
-// an Ambiguous one the service may have done what was asked: the next
-// observation reads it, whatever came of the request.
+// Act sends the one request that carries out the action; where a host's settings need further requests, those too, in
+// order. Errors are *model.Fault. After an Ambiguous one the service may have done what was asked: the next observation
+// reads the result.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
@@ -83,7 +82,7 @@ func (p *Plane) actOf(kind model.Kind) actFunc {
 	return nil
 }
 
-// touched has the watches read what an action made stale.
+// touched makes the watches read again what an action has changed.
 func (p *Plane) touched(desired *model.Desired, action model.Action) {
 	parts := []part{clusterRecord}
 	switch action.Kind {
@@ -125,9 +124,8 @@ func (p *Plane) registerCluster(ctx context.Context, desired *model.Desired, act
 	return err
 }
 
-// register sends what makes an object, and is the object's id. An answer without one
-// is none of the service's, and another would be none either: if it did make the object,
-// the next look finds that.
+// register sends what makes an object, and returns the object's id. An answer without an id is not the service's, and a
+// second request would get the same: if the first did make the object, the next look finds it.
 func (p *Plane) register(ctx context.Context, r transport.Request) (string, error) {
 	var made struct {
 		ID string `json:"id"`

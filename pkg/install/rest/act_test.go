@@ -26,8 +26,7 @@ func sentOf(calls []call) []sent {
 	return out
 }
 
-// Every action is the requests that it should be, and has the next look read
-// what was written.
+// Every action sends the requests that it should, and makes the next look read what was written.
 func TestActions(t *testing.T) {
 	const (
 		cluster = "/v2/clusters/" + clusterID

@@ -246,7 +246,7 @@ func TestTokenServiceAddress(t *testing.T) {
 	}
 }
 
-// What a debug log is told holds no secret.
+// A debug log gets no secret.
 func TestTraceHoldsNoSecret(t *testing.T) {
 	f := newFake(t)
 	f.on("GET /v2/events", with(200, "[]"))
@@ -266,8 +266,8 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// TestTokensGoToNoOtherOrigin: whoever answers for the token service with a redirect
-// does not get the offline token sent somewhere else.
+// TestTokensGoToNoOtherOrigin: if a server answers in the place of the token service with a redirect, the offline token
+// is not sent to the other address.
 func TestTokensGoToNoOtherOrigin(t *testing.T) {
 	f, elsewhere := newFake(t), newSSO(t, 900)
 	secure := httptest.NewTLSServer(http.RedirectHandler("http://"+strings.TrimPrefix(elsewhere.URL, "http://")+"/token", http.StatusTemporaryRedirect))

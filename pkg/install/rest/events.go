@@ -71,7 +71,7 @@ type eventLog struct {
 	silent        bool // the service does not say how many events there are
 	received      int
 	pools         map[string]int         // events seen of InfraEnvs that are bound to no cluster
-	preparations  []install.ServiceEvent // the events that tell how preparations went, oldest first
+	preparations  []install.ServiceEvent // the events that show how preparations went, oldest first
 	recalled      bool                   // those from before are among them, however old
 	probed        time.Time
 	due           bool      // the cluster's state can't be understood without the events before it
@@ -215,8 +215,8 @@ func (w *watch) happened(e install.ServiceEvent) {
 // uuid is an id for a parameter of the generated client.
 func uuid(id string) strfmt.UUID { return strfmt.UUID(id) }
 
-// The events that tell how preparations of an install went, and the beginnings of
-// the texts of those that have a state in them.
+// The events that show how preparations of an install went, and the beginnings of the texts of those that have a state
+// in them.
 const (
 	eventClusterStatus     = "cluster_status_updated"
 	eventHostStatus        = "host_status_updated"
@@ -230,7 +230,7 @@ const (
 	mostPreparationNews = 200
 )
 
-// concernsPreparation says whether an event belongs to the story of the preparations.
+// concernsPreparation reports whether an event belongs to the story of the preparations.
 func concernsPreparation(e *install.ServiceEvent) bool {
 	switch e.Name {
 	case eventPreparationFailed, eventCancelled, eventReset:
@@ -243,7 +243,7 @@ func concernsPreparation(e *install.ServiceEvent) bool {
 	return false
 }
 
-// remember keeps the events that tell of preparations, each once, in their order.
+// remember keeps the events about preparations, each once, in their order.
 func (l *eventLog) remember(events ...install.ServiceEvent) {
 	for _, e := range events {
 		same := func(old install.ServiceEvent) bool { return old.Time.Equal(e.Time) && old.Message == e.Message }
@@ -264,9 +264,8 @@ type attempts struct {
 	counted   bool // the latest one is among the failed
 }
 
-// preparationsOf reads the story out of events in their order. A preparation has
-// failed when the cluster is back from it and nobody has cancelled it: of most
-// failures the service says no more than that.
+// preparationsOf reads the attempts to prepare out of events in their order. A preparation has failed when the cluster
+// is back from it and no user has cancelled it: for most failures there is no other event.
 func preparationsOf(events []install.ServiceEvent) attempts {
 	var a attempts
 	for _, e := range events {
@@ -348,7 +347,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// attempted says whether a cluster that can be installed was, or is being, prepared.
+// attempted reports whether a cluster that can be installed was, or is being, prepared.
 func attempted(c *model.Cluster) bool {
 	switch c.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:

@@ -23,7 +23,7 @@ const (
 	mostTries = 4
 )
 
-// fakeClock passes as fast as somebody sleeps on it.
+// fakeClock passes as fast as its callers sleep.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -59,7 +59,7 @@ type call struct {
 
 func (c call) String() string { return c.method + " " + c.path }
 
-// fake is an assisted-service that answers as it is told.
+// fake is an assisted-service that answers as a test sets it.
 type fake struct {
 	*httptest.Server
 	clock   *fakeClock

@@ -74,8 +74,8 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 	}
 }
 
-// TestForeignAnswersAfterSilence: only answers in a row that are not the service's count. A service that has been silent for
-// long, and in whose place a proxy answers while it starts, ends no run.
+// TestForeignAnswersAfterSilence: only answers in a row that are not the service's count. A service that was silent for
+// long, and that a proxy answers for while it starts, ends no run.
 func TestForeignAnswersAfterSilence(t *testing.T) {
 	path := "GET /v2/clusters/" + clusterID
 	w := newWorld(t, 1)

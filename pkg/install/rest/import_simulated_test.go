@@ -30,10 +30,9 @@ spec:
   - {name: w-1, role: worker, match: {mac: "52:54:00:00:01:01"}}
 `
 
-// TestAddNodesToAnImportedCluster: one record is made of a cluster that something
-// else installed, though the first run is broken off before it could be marked, and
-// its hosts are added; a further run writes nothing. An owner who is known by a mark
-// alone takes no record that another process left without one.
+// TestAddNodesToAnImportedCluster: one record is made of a cluster that another tool installed, though the first run is
+// interrupted before it could be marked, and its hosts are added; a further run writes nothing. An owner who is known
+// by a mark alone takes no record that another process left without one.
 func TestAddNodesToAnImportedCluster(t *testing.T) {
 	for name, options := range map[string]model.Options{
 		"by its name": {AddNodes: true},

@@ -29,8 +29,7 @@ func sizeOf(networks []model.StaticNetwork) int {
 	return p.Compressed() + policyRoom
 }
 
-// networksOf are the static networks of clusters whose hosts are alike but for
-// their addresses.
+// networksOf are the static networks of clusters whose hosts are alike except for their addresses.
 func networksOf(t *testing.T, n int, network string) []model.StaticNetwork {
 	t.Helper()
 	var file strings.Builder

@@ -72,8 +72,8 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	})
 }
 
-// isOrphan says whether an InfraEnv is of no use any more: its cluster was deleted, and
-// it has no hosts. A service does not delete it with the cluster, and binds it to no other.
+// isOrphan reports whether an InfraEnv is of no use any more: its cluster was deleted, and it has no hosts. A service
+// does not delete it with the cluster, and binds it to no other.
 func (p *Plane) isOrphan(ctx context.Context, env *model.InfraEnv) (bool, error) {
 	switch _, err := p.getCluster(ctx, env.ClusterID); {
 	case transport.Gone(err):
@@ -120,9 +120,8 @@ type imageDate struct {
 	made    time.Time // zero: the service does not say
 }
 
-// dateImages finds out when the images became what they are. An InfraEnv's
-// updated_at also moves when somebody only asks for a fresh URL of the image;
-// the event log tells the two apart. It is asked where it matters: a host
+// dateImages finds out when the images became what they are. An InfraEnv's updated_at also moves when a client only
+// asks for a fresh URL of the image; the event log shows which of the two it was. It is asked where it matters: a host
 // registered before updated_at, and is not installed yet.
 func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 	if w.cluster == nil || w.running() {
@@ -153,7 +152,7 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 
 func (w *watch) questionable(env *model.InfraEnv) bool {
 	if !env.Owned {
-		return false // somebody else sees to it
+		return false // its owner has to see to it
 	}
 	for id := range w.hosts {
 		if h := w.hosts[id]; h.InfraEnvID == env.ID && !h.Registered.IsZero() && h.Registered.Before(env.Image.Created) {

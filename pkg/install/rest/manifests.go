@@ -123,8 +123,8 @@ func (p *Plane) uploaded(query model.Query, id, name, sum string) {
 // Import names a cluster that was installed elsewhere, so that hosts can be
 // added to it: import-cluster-params.
 type Import struct {
-	// Name of the record. The service takes the name and base domain that APIName
-	// tells over it, where that looks like api.NAME.DOMAIN.
+	// Name of the record. If APIName looks like api.NAME.DOMAIN, the service takes name and base domain from there
+	// instead.
 	Name    string
 	APIName string // the DNS name or address of the cluster's API
 	// OpenShiftID is what the cluster calls itself: ClusterVersion
@@ -147,8 +147,8 @@ func (p *Plane) importAs(ctx context.Context, i Import) (string, error) {
 	})
 }
 
-// importCluster makes a record of the installed cluster of the file. What goes with
-// it is sent once the record is there: the request takes no more.
+// importCluster makes a record of the installed cluster of the file. Its other settings are sent once the record is
+// there: the request does not take them.
 func (p *Plane) importCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	c := desired.Spec
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {

@@ -30,9 +30,8 @@ const (
 	poolRefresh    = 3 * time.Minute  // where pools are asked for: their events say it
 	besidePools    = 15 * time.Second // the cluster's events, while nothing happens
 
-	// reserve is how much of the budget is kept for what must not come late:
-	// while an install runs, only what was not looked at for a while is read
-	// from the rest.
+	// reserve is how much of the budget is kept for what must not come late: while an install runs, only what was not
+	// read for a while is read from the rest.
 	reserve    = 30
 	staleAfter = 10 * time.Second
 	// perHost spaces the reading of all hosts by their number: 500 hosts are
@@ -146,8 +145,8 @@ func (p *Plane) readDue(ctx context.Context, w *watch, least urgency, content bo
 	return nil
 }
 
-// affordable says whether something that was last read at that time, and is to
-// be read so far apart, may be read for an event.
+// affordable reports whether something that was last read at that time, and is to be read so far apart, may be read for
+// an event.
 func (w *watch) affordable(last time.Time, space time.Duration) bool {
 	now := w.now()
 	if now.Sub(last) < space {
@@ -159,8 +158,7 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 	return w.may(1, now)
 }
 
-// may says whether n requests may be sent now. How often is looked is up to whoever
-// has said it.
+// may reports whether n requests may be sent now. If the caller sets the interval of looks, there is no limit.
 func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.Has(n, now) }
 
 func (w *watch) running() bool {
@@ -195,7 +193,7 @@ func (w *watch) probeDue() bool {
 	return since >= every && w.may(1, now)
 }
 
-// clusterProbeDue says whether the cluster's events are due beside those of pools.
+// clusterProbeDue reports whether the cluster's events are due beside those of pools.
 func (w *watch) clusterProbeDue() bool {
 	now := w.now()
 	return !w.hasPool() || w.polled || w.log.due || now.Sub(w.changed) < soonTime || now.Sub(w.log.clusterProbed) >= besidePools
@@ -222,12 +220,12 @@ func (w *watch) refreshDue() {
 	}
 }
 
-// hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
+// hasPool reports whether hosts may come from an InfraEnv that is bound to no cluster.
 func (w *watch) hasPool() bool { return len(w.pools()) > 0 }
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
 
-// askIgnored says whether the look that begins wants to know which may fail.
+// askIgnored reports whether the look that begins wants to know which may fail.
 func (w *watch) askIgnored(asks bool) {
 	if asks && !w.asksIgnored {
 		w.request(overdue, ignoredChecks)
@@ -235,8 +233,8 @@ func (w *watch) askIgnored(asks bool) {
 	w.asksIgnored = asks
 }
 
-// readIgnored reads which validations may fail, where somebody asks for it: the
-// cluster does not show it. Who may not read it may not set it either.
+// readIgnored reads which validations may fail, where the query asks for it: the cluster does not show it. A user who
+// may not read it may not set it either.
 func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	if !w.asksIgnored {
 		return nil

@@ -128,8 +128,7 @@ func paths(calls []call) []string {
 	return out
 }
 
-// While nothing happens, whatever the number of hosts and however often is
-// looked, at most twelve requests a minute leave.
+// While nothing happens, at most twelve requests a minute are sent, for any number of hosts and any interval of looks.
 func TestIdleBudget(t *testing.T) {
 	for _, hosts := range []int{1, 5, 500} {
 		for _, every := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
@@ -229,7 +228,7 @@ func TestReadyIsSeenAtOnce(t *testing.T) {
 		_ = w.clock.Sleep(t.Context(), time.Second)
 	}
 	w.change("host_status_updated", 4, func() {})
-	for range 10 { // an idle probe comes by, and what follows is looked at closely
+	for range 10 { // an idle probe comes by, and what follows is observed closely
 		_ = w.clock.Sleep(t.Context(), time.Second)
 		observe(t, p, lab())
 	}
@@ -333,8 +332,8 @@ func TestInventoriesOfNewHosts(t *testing.T) {
 	}
 }
 
-// The list of a cluster's hosts leaves out a name that nobody gave, every other
-// answer shows the machine's own. Whichever was read last, the name is the same.
+// The list of a cluster's hosts leaves out a hostname that was not set by a user; every other answer shows the
+// machine's own. The name is the same, no matter which answer was read last.
 func TestNameByMachine(t *testing.T) {
 	w := newWorld(t, 1)
 	delete(w.hosts[0], "requested_hostname")
@@ -363,8 +362,7 @@ func TestNameByMachine(t *testing.T) {
 	}
 }
 
-// Whose a cluster is: the oldest that oaictl made, never an untagged one but by
-// its id.
+// Which cluster belongs to oaictl: the oldest that oaictl made, and an untagged one only by its id.
 func TestOwnership(t *testing.T) {
 	const (
 		second = "33333333-3333-3333-3333-333333333333"

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestHostsWithInfraEnvsOfTheirOwn installs a cluster of whose hosts two are known by their
-// InfraEnvs, and adds a third such host. Each comes from its own, and is told from the others.
+// TestHostsWithInfraEnvsOfTheirOwn installs a cluster, in which two hosts are known by their InfraEnvs, and adds a
+// third such host. Each comes from its own InfraEnv, and is kept apart from the others.
 func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 	cluster := loadExample(t, "compact")
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {

@@ -6,10 +6,9 @@
 // services reject fields that they do not know, and reads answers with fields that
 // it does not know itself.
 //
-// Requests go through the generated client's parameters, models and transport.
-// internal/transport deals, for all of them alike, with authorisation, retries, the
-// two shapes of error that the service has, and answers that are none.
-// internal/objects says which fields of the service hold which setting.
+// Requests go through the generated client's parameters, models and transport. internal/transport deals, for all of
+// them alike, with authorisation, retries, the two shapes of error that the service has, and answers that are not the
+// service's. internal/objects says which fields of the service hold which setting.
 //
 // Polling is cheap: an observation asks the service's event log whether
 // anything happened and reads again only what an event or an own write
@@ -115,8 +114,8 @@ type TokenSource interface {
 	// Header is the header that authorises a request; an empty name: none is needed. An error is a model.Fault, with
 	// model.CodeAuth where the credentials are wrong.
 	Header(ctx context.Context) (name, value string, err error)
-	// Refused notes that the service answered 401 to a value of Header. It reports whether the request is worth repeating
-	// with a new one.
+	// Refused records that the service answered 401 to a value of Header. It reports whether the request is worth
+	// repeating with a new one.
 	Refused(value string) bool
 	// Next is what a person can do about a refusal.
 	Next() string
@@ -139,7 +138,7 @@ type Exchanger struct {
 	// policy is replaced: a token goes to no other origin.
 	Client *http.Client
 	Clock  install.Clock // the machine's own if nil
-	CAFile string        // what Client was told to trust, for errors
+	CAFile string        // the file that Client trusts, for errors
 }
 
 // Authorise makes a token source of what the user gave. The clock and the
@@ -148,10 +147,9 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: exchange.Client, Clock: clock.Of(exchange.Clock), CAFile: exchange.CAFile})
 }
 
-// HTTPClient is a client that trusts the system's certificates and those of
-// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
-// to wherever content may lie, but for those from https to http. A file that cannot
-// be read or holds no certificate is an error with CodeUsage.
+// HTTPClient is a client that trusts the system's certificates and those of caFile (PEM, "" for none), or every
+// certificate if insecure. It follows redirects to wherever content may lie, except those from https to http. A file
+// that cannot be read or holds no certificate is an error with CodeUsage.
 func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	return transport.HTTPClient(caFile, insecure)
 }

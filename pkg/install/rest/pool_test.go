@@ -86,8 +86,8 @@ func TestPoolOfSeveralClusters(t *testing.T) {
 	}
 }
 
-// What happens to a pool between two looks shows in the next one, also between the
-// first two, and whoever said how often is looked learns at each look.
+// What happens to a pool between two looks shows in the next one, also between the first two. A caller that sets the
+// interval of looks learns it at each look.
 func TestPoolChangesBetweenLooks(t *testing.T) {
 	w := newWorld(t, 0)
 	w.infraEnv = []map[string]any{infraEnvJSON(map[string]any{"cluster_id": "", "name": "rack-7"})}
@@ -118,7 +118,7 @@ func TestPoolChangesBetweenLooks(t *testing.T) {
 	}
 }
 
-// Somebody who has said how often is looked learns at each look what has happened.
+// A caller that sets the interval of looks learns at each look what has happened.
 func TestPollIntervalIsKept(t *testing.T) {
 	w := newWorld(t, 3)
 	p, query := w.plane(t, func(c *Config) { c.PollsPerMinute = 1 }), lab()
@@ -160,7 +160,7 @@ func TestRequestsOfAPoll(t *testing.T) {
 			_ = w.clock.Sleep(t.Context(), query.Poll)
 			observe(t, p, query)
 		}
-		const refresh = 2 // cluster and hosts, which are read now and then whatever happens
+		const refresh = 2 // cluster and hosts, which are read now and then in any case
 		if calls := w.took(); len(calls) > test.most+refresh {
 			t.Errorf("%s: %d requests in twenty polls: %v", name, len(calls), paths(calls))
 		}

@@ -28,8 +28,8 @@ func (w *world) pass(t *testing.T, span time.Duration) {
 	}
 }
 
-// A cluster that is back from a preparation has failed to prepare, unless it was
-// cancelled; the hosts that could not are known with what is said of them.
+// A cluster that is back from a preparation has failed to prepare, unless it was cancelled; the hosts that could not
+// prepare are known with the messages about them.
 func TestPreparationFailures(t *testing.T) {
 	const why = "Failed to fetch container images needed for installation from quay.io/x"
 	for name, test := range map[string]struct {
@@ -95,8 +95,7 @@ func TestPreparationFailures(t *testing.T) {
 			w.events[len(w.events)-1]["severity"] = "error"
 		}},
 	} {
-		// Seen as it happens, by one who comes later, and by one who comes when
-		// hosts have filled the log.
+		// Seen as it happens, by a later run, and by a run that starts when hosts have filled the log.
 		for when, early := range map[string]bool{"watched": true, "afterwards": false, "long afterwards": false} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				w := newWorld(t, 1)
@@ -126,7 +125,7 @@ func TestPreparationFailures(t *testing.T) {
 	}
 }
 
-// The past is looked for once, and only where an install was asked for.
+// The past events are read once, and only where an install was asked for.
 func TestPreparationsAreRecalledOnce(t *testing.T) {
 	for _, begun := range []bool{true, false} {
 		w := newWorld(t, 1)

@@ -96,8 +96,8 @@ func (p *Plane) choose(ctx context.Context, w *watch, query model.Query, found [
 	return nil
 }
 
-// proven is the index of the record that carries the mark of the owner who asks, -1 for none. Of several it is the
-// one whose id is noted, else the oldest.
+// proven is the index of the record that carries the mark of the owner who asks, -1 for none. Of several it is the one
+// whose id the query names, else the oldest.
 func proven(query model.Query, same []model.ClusterRef) int {
 	noted := slices.IndexFunc(same, func(c model.ClusterRef) bool { return query.Proves(c) && c.ID == query.Adopt })
 	if noted >= 0 {
@@ -106,10 +106,9 @@ func proven(query model.Query, same []model.ClusterRef) int {
 	return slices.IndexFunc(same, query.Proves)
 }
 
-// unmarked is the index of the record of an imported cluster that nobody has marked
-// and that is empty, -1 for none: an import takes no mark with it, so that a run
-// that was broken off in between leaves one. With an exact query it has to be one that
-// this process imported for the same mark: what the record says proves nothing.
+// unmarked is the index of the record of an imported cluster that has no mark and is empty, -1 for none: an import
+// takes no mark with it, so that a run that was interrupted in between leaves such a record. With an exact query it has
+// to be one that this process imported for the same mark: what the record says proves nothing.
 func (p *Plane) unmarked(ctx context.Context, query model.Query, same []model.ClusterRef, found []objects.Cluster) (int, error) {
 	for i, ref := range same {
 		imported := slices.ContainsFunc(found, func(c objects.Cluster) bool {
@@ -152,7 +151,7 @@ func (p *Plane) listClusters(ctx context.Context, op, on string) ([]objects.Clus
 	}, wholeCluster)
 }
 
-// wholeCluster says whether a record in a list has what every cluster has.
+// wholeCluster reports whether a record in a list has what every cluster has.
 func wholeCluster(wire *objects.Cluster) (objects.Cluster, bool) {
 	return *wire, wire.ID != nil && wire.Status != nil
 }
@@ -317,7 +316,7 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	}
 	w.keepHosts(read, func(h *model.Host) bool { return h.ClusterID == w.id })
 	for _, id := range ids {
-		delete(w.inventory, id) // whoever has none now is asked again at the next change
+		delete(w.inventory, id) // a host that still has none is read again at the next change
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (w *watch) hostChanged(old, read *model.Host) {
 	w.records.seen(latest(read), w.now(), before)
 }
 
-// eventsSeen learns from events, in their order, the last of which was not there before.
+// eventsSeen learns from events, in their order; the last of them was not there before.
 func (w *watch) eventsSeen(events []install.ServiceEvent, before time.Time) {
 	if n := len(events); n > 0 {
 		w.records.seen(events[n-1].Time, w.now(), before)

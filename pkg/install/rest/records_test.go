@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRecordClock finds out how far records are dated ahead of answers, as far as they tell.
+// TestRecordClock finds out how far records are dated ahead of answers, as far as the answers show it.
 func TestRecordClock(t *testing.T) {
 	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	type answer struct{ date, at, before time.Duration } // of the record, and of this answer and the one before

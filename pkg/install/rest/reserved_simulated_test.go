@@ -15,9 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestInstallWithAReservedHost installs a cluster with a host of a pool, beside one that has its image
-// to itself, and adds another one of the pool. Nothing is done to the pool itself, nor to the host that
-// nobody has reserved.
+// TestInstallWithAReservedHost installs a cluster with a host of a pool, beside one that has its image to itself, and
+// adds another one of the pool. Nothing is done to the pool itself, nor to the host that is not reserved.
 func TestInstallWithAReservedHost(t *testing.T) {
 	ids := []string{"52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702", "52540000-0000-4000-8000-000000000703"}
 	cluster := loadExample(t, "compact")

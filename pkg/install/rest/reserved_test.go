@@ -10,7 +10,7 @@ import (
 
 const rackID = "33333333-3333-3333-3333-333333333333"
 
-// rack has a pool beside the cluster's own InfraEnv, with hosts of nobody, of the cluster and of
+// rack has a pool beside the cluster's own InfraEnv, with hosts that are bound to no cluster, to this cluster and to
 // another one.
 func rack(t *testing.T) (*world, []map[string]any) {
 	t.Helper()

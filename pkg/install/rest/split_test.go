@@ -19,9 +19,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// manyHosts is a cluster of n hosts with static addresses and domains of which no two
-// are alike, so that a few hundred hosts fill an image, and with Ignition of its own,
-// of which the service looks whether images have room for it.
+// manyHosts is a cluster of n hosts with static addresses and domains that all differ, so that a few hundred hosts fill
+// an image, and with Ignition of its own: the service checks whether images have room for it.
 func manyHosts(t *testing.T, n int) *spec.Cluster {
 	t.Helper()
 	var file strings.Builder

@@ -145,7 +145,7 @@ func notHere(op, on, why string) error {
 	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
 }
 
-// MayDelete refuses none: the service deletes whatever the user may change.
+// MayDelete refuses none: the service deletes every cluster that the user may change.
 func (p *Plane) MayDelete(model.ClusterRef) error { return nil }
 
 // ClusterLeft finds nothing: a service deletes a cluster at once, or not.
@@ -254,9 +254,8 @@ func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, ou
 // initrd of the image that it makes itself.
 const fullISO = "full-iso"
 
-// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, with the
-// static networks whatever the InfraEnv's own image is, ipxe-script or
-// static-network-config.
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, always with the static networks, even if the
+// InfraEnv's own image is the minimal one, ipxe-script or static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
 	conn, out := p.conn.Downloading("download "+file+" of InfraEnv", infraEnvID, out, largestFile)
 	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)

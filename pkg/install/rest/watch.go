@@ -39,11 +39,11 @@ const (
 // watch is what is known of one cluster. Observations of it come one after
 // the other; writes only say what they made stale.
 type watch struct {
-	slot   chan struct{} // who holds it observes
+	slot   chan struct{} // the holder observes
 	budget *transport.Budget
 	time   *transport.ServiceClock // of the answers
 
-	// What follows belongs to whoever holds the slot.
+	// The fields below belong to the holder of the slot.
 	id          string
 	run         string   // the mark of the run that asks
 	exact       bool     // the cluster is known by that alone
@@ -63,7 +63,7 @@ type watch struct {
 	names       map[string]string       // of the service's clusters, by id
 	inventory   map[string]bool         // hosts whose inventory has to be read again
 	staged      map[string]bool         // hosts whose stages were asked for
-	polled      bool                    // somebody has said how often is looked
+	polled      bool                    // the caller has set the interval of looks
 	soon        bool                    // something is about to change
 	manifests   map[string]string
 	ignored     model.Value // which validations may fail, "" where that is not known
@@ -115,7 +115,7 @@ func watchKey(query model.Query) string {
 
 const forgetAfter = time.Hour
 
-// watchOf is the watch for a query, and drops those that nobody asks for.
+// watchOf is the watch for a query, and drops those that are no longer asked for.
 func (p *Plane) watchOf(query model.Query) *watch {
 	key := watchKey(query)
 	p.mu.Lock()
@@ -298,7 +298,7 @@ func (w *watch) keepHosts(read []model.Host, among func(*model.Host) bool) {
 	}
 }
 
-// keepHost merges one host: answers without inventory do not take it away.
+// keepHost merges one host: an answer without inventory does not remove the known one.
 func (w *watch) keepHost(read model.Host) {
 	old, known := w.hosts[read.ID]
 	if known {
@@ -310,9 +310,8 @@ func (w *watch) keepHost(read model.Host) {
 	case read.Inventory.Known:
 		delete(w.inventory, read.ID)
 	default:
-		// What was known still tells which machine it is. A host that registers
-		// again has no inventory with the service, though, and a setting that
-		// goes by the old one would be refused.
+		// The old record still identifies the machine. A host that registers again has no inventory with the service,
+		// though, and a setting that depends on the old one would be refused.
 		if known {
 			read.Inventory = old.Inventory
 			read.Inventory.Known = old.Inventory.Known && read.State != model.HostDiscovering
@@ -331,9 +330,8 @@ func (w *watch) keepHost(read model.Host) {
 	w.hosts[read.ID] = nameByMachine(read)
 }
 
-// nameByMachine gives a host that was given no name the one that its machine
-// reports: the service goes by it, and shows it in every answer but the list of
-// a cluster's hosts.
+// nameByMachine gives a host without a name the one that its machine reports: the service uses it, and shows it in
+// every answer but the list of a cluster's hosts.
 func nameByMachine(h model.Host) model.Host {
 	if _, named := h.Settings[model.SettingHostname]; !named && h.Inventory.Hostname != "" {
 		h.Settings[model.SettingHostname] = model.ValueOf(h.Inventory.Hostname)
@@ -366,7 +364,7 @@ func (w *watch) boundElsewhere() []model.HostElsewhere {
 	return out
 }
 
-// settled says whether a host in this state has sent its inventory.
+// settled reports whether a host in this state has sent its inventory.
 func settled(state model.HostState) bool {
 	switch state {
 	case model.HostDiscovering, model.HostDisconnected, model.HostBinding, model.HostReleasing, model.HostResetting, model.HostUnbound:

@@ -29,7 +29,7 @@ func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// all runs every check, whatever the others find.
+// all runs every check, even if others have found problems.
 func (k *checker) all() {
 	k.words()
 	switch {
@@ -79,7 +79,7 @@ func (k *checker) words() {
 	})
 }
 
-// mayBeWord rules out what is none of the words that fields may have, without looking any closer: structs,
+// mayBeWord rules out values that cannot be one of the words that fields may have, without a closer check: structs,
 // which would be copied, and plain texts are most of a file.
 func mayBeWord(v reflect.Value) bool {
 	switch v.Kind() {

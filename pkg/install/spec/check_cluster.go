@@ -33,7 +33,7 @@ func (k *checker) identity() {
 	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "%q is a tag by which oaictl knows its own clusters", "leave it out")
 }
 
-// isUsersTag reports whether a tag is none of those that oaictl writes.
+// isUsersTag reports whether a tag is not one of those that oaictl writes.
 func isUsersTag(tag string) bool { return tag != "oaictl" && !strings.HasPrefix(tag, "oaictl_run_") }
 
 func (k *checker) clusterName() {
@@ -80,7 +80,7 @@ func (c *Cluster) version() (major, minor int, known bool) {
 	return major, minor, errMajor == nil && errMinor == nil
 }
 
-// olderThan says whether it is known to be older than 4.minor.
+// olderThan reports whether it is known to be older than 4.minor.
 func (c *Cluster) olderThan(minor int) bool {
 	major, is, known := c.version()
 	return known && major == 4 && is < minor

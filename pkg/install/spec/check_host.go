@@ -15,7 +15,7 @@ var (
 	scsiAddress = regexp.MustCompile(`^\d+:\d+:\d+:\d+$`)
 )
 
-// forbiddenHostnames are those of machines that nobody named; the service refuses them.
+// forbiddenHostnames are those of machines that were given no name; the service refuses them.
 var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 
 func (k *checker) hosts() {
@@ -215,7 +215,7 @@ func (k *checker) hostLabel(i int) string {
 	return fmt.Sprintf("spec.hosts[%d]", i)
 }
 
-// ownerLabel is what to call a host that has what another has too, be it the name.
+// ownerLabel is the text for a host that has a value that another host has, too, even if that value is the name.
 func (k *checker) ownerLabel(owner, other int) string {
 	if label := k.hostLabel(owner); label != k.hostLabel(other) {
 		return label

@@ -75,7 +75,7 @@ func (c Classification) Name() string {
 	}, c.Label+"-"+c.Value), "-")
 }
 
-// HubBoots says whether a hub boots a host of the cluster, through a BareMetalHost.
+// HubBoots reports whether a hub boots a host of the cluster, through a BareMetalHost.
 func (c *Cluster) HubBoots(h *Host) bool {
 	return c.Spec.Boot.Method == BootMetal3 && h.BMC != nil && h.Match.Agent == ""
 }
@@ -113,8 +113,8 @@ func (k *checker) discoveryImage() {
 	}
 }
 
-// imported refuses what says how a cluster is installed: this one is already, and it
-// would be taken for done.
+// imported refuses settings about how a cluster is installed: this one is installed already, and such a setting would
+// seem to have been applied.
 func (k *checker) imported() {
 	c := k.cluster
 	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
@@ -126,7 +126,7 @@ func (k *checker) imported() {
 	} {
 		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
 	}
-	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // who builds it in code may add some later
+	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // a caller that builds it in code may add some later
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
 	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")

@@ -237,8 +237,7 @@ func (k *checker) vips() {
 	}
 }
 
-// vipsFit says whether virtual addresses go with the platform, so that they are
-// checked.
+// vipsFit reports whether virtual addresses are allowed on the platform, so that they are checked.
 func (k *checker) vipsFit(v VIPs) bool {
 	c := k.cluster
 	given := len(v.API)+len(v.Ingress) > 0
@@ -285,7 +284,7 @@ func (k *checker) machineNetworks() []netip.Prefix {
 }
 
 // innerNetworks are those that only pods and services have addresses of, as far as they can be read: what is wrong with
-// the others is told where they stand.
+// the others is reported at their own fields.
 func (k *checker) innerNetworks() []values.NamedNetwork {
 	n := k.cluster.Spec.Network
 	var list []values.NamedNetwork
@@ -314,7 +313,7 @@ func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)), "use an unused address of the machine network")
 		return
 	}
-	if len(machine) == 0 { // otherwise networks that overlap are told
+	if len(machine) == 0 { // otherwise networks that overlap are reported
 		for _, taken := range k.innerNetworks() {
 			k.ReportIf(taken.Prefix.Contains(address.ip), address.field,
 				fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix), "use an unused address of the network that the machines are in")

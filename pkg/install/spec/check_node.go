@@ -26,8 +26,8 @@ func (k *checker) taints(i int, taints []Taint) {
 	}
 }
 
-// nodeAddresses checks addresses that nodes may have beside those of their networks.
-// used are those that belong to somebody, by whom.
+// nodeAddresses checks addresses that nodes may have beside those of their networks. used maps each address that is
+// taken to what has it.
 func (k *checker) nodeAddresses(used map[netip.Addr]string) {
 	for i := range k.cluster.Spec.Hosts {
 		own := "the address of " + k.hostLabel(i)

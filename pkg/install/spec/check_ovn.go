@@ -19,7 +19,7 @@ const (
 
 // ovnNetwork is a network that OVN-Kubernetes uses inside of the cluster.
 type ovnNetwork struct {
-	keys    []string // below ovnKubernetesConfig, each of which moves it
+	keys    []string // below ovnKubernetesConfig; each of them moves it
 	network string   // where nothing moves it
 }
 
@@ -40,7 +40,7 @@ func (c *Cluster) ovnNetworks() []ovnNetwork {
 	return append(list, ovnNetwork{[]string{"gatewayConfig.ipv4.internalMasqueradeSubnet"}, masquerade4}, ovnNetwork{[]string{"gatewayConfig.ipv6.internalMasqueradeSubnet"}, masquerade6})
 }
 
-// usesOVN says whether the network plug-in is OVN-Kubernetes.
+// usesOVN reports whether the network plug-in is OVN-Kubernetes.
 func (c *Cluster) usesOVN() bool {
 	return c.Spec.Network.Type == ovnKubernetes || c.Spec.Network.Type == "" && !c.olderThan(minorOVN)
 }
@@ -56,7 +56,7 @@ func (k *checker) overlapsOVN(networks []values.NamedNetwork) {
 		prefix, field := netip.MustParsePrefix(own.network), ""
 		for _, setting := range settings {
 			if text := setting.networkOf(own.keys); text != "" {
-				prefix, _ = netip.ParsePrefix(text) // what is none overlaps nothing, and is the operator's to refuse
+				prefix, _ = netip.ParsePrefix(text) // an invalid one overlaps nothing, and the operator has to refuse it
 				field = setting.field
 			}
 		}

@@ -126,8 +126,7 @@ type Required struct {
 	Within Duration `yaml:"within,omitempty"`
 }
 
-// Platform is the infrastructure that a cluster integrates with. A plain word
-// stands for its type.
+// Platform is the infrastructure that a cluster integrates with. A plain word is its type.
 type Platform struct {
 	// Kind of infrastructure.
 	Type PlatformType `yaml:"type,omitempty" json:"type,omitempty"`
@@ -135,8 +134,7 @@ type Platform struct {
 	External *ExternalPlatform `yaml:"external,omitempty" json:"external,omitempty"`
 }
 
-// onOracleCloud says whether the platform is Oracle's cloud, which starts machines
-// from the minimal image only.
+// onOracleCloud reports whether the platform is Oracle's cloud, which starts machines from the minimal image only.
 func (p *Platform) onOracleCloud() bool {
 	return p.Type == External && p.External != nil && p.External.Name == "oci"
 }
@@ -156,7 +154,8 @@ type Proxy struct {
 	HTTP ProxyURL `yaml:"http,omitempty"`
 	// Proxy for https:// addresses.
 	HTTPS ProxyURL `yaml:"https,omitempty"`
-	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas. Its former key, no, is taken as well; tools for YAML 1.1 make false of that.
+	// Host names, .domains, addresses and networks that are reached without the proxy. A list, or text with commas. Its
+	// former key, no, is taken as well; tools for YAML 1.1 make false of that.
 	No StringList `yaml:"noProxy,omitempty" former:"no"`
 }
 
@@ -212,8 +211,7 @@ type Mirror struct {
 	Insecure bool `yaml:"insecure,omitempty"`
 }
 
-// ManifestSource is an extra manifest, or a folder of them. A plain string
-// stands for its path.
+// ManifestSource is an extra manifest, or a folder of them. A plain string is its path.
 type ManifestSource struct {
 	// File, or folder whose *.yaml, *.yml and *.json files are taken.
 	Path string `yaml:"path,omitempty"`
@@ -233,7 +231,7 @@ type Operator struct {
 	Properties map[string]any `yaml:"properties,omitempty" json:"properties,omitzero"`
 }
 
-// Bundle is a set of operators. A plain word stands for its id.
+// Bundle is a set of operators. A plain word is its id.
 type Bundle struct {
 	// Id of the bundle, for example virtualization or openshift-ai.
 	ID string `yaml:"id" json:"id"`
@@ -249,7 +247,8 @@ type Discovery struct {
 	Ignition *Document `yaml:"ignition,omitempty"`
 	// How long a booted host waits for its network before it is discovered, for example 30s.
 	NetworkDelay Duration `yaml:"networkDelay,omitempty"`
-	// OpenShift version whose live system is booted, for machines of a pool (infraEnv.bind: late) and for those that are added to an installed cluster. Default is the cluster's own.
+	// OpenShift version whose live system is booted, for machines of a pool (infraEnv.bind: late) and for those that
+	// are added to an installed cluster. Default is the cluster's own.
 	OSVersion string `yaml:"osVersion,omitempty"`
 }
 
@@ -332,8 +331,8 @@ type Metal3 struct {
 	AgentLabels map[string]string `yaml:"agentLabels,omitempty"`
 }
 
-// Import is a cluster that is installed already, by whatever: hosts are added to
-// it. The file then says nothing of how a cluster is installed.
+// Import is a cluster that was installed by other means: hosts are added to it. The file then says nothing of how a
+// cluster is installed.
 type Import struct {
 	// The kubeconfig of its administrator, by which a hub reaches it. A REST service takes none.
 	Kubeconfig Source `yaml:"kubeconfig,omitempty"`
@@ -341,8 +340,7 @@ type Import struct {
 	ClusterID string `yaml:"clusterID,omitempty"`
 }
 
-// Imported says whether the cluster is installed already, by something else, and the
-// service has to be told of it.
+// Imported reports whether the cluster was installed by other means, and the service has to import it.
 func (c *Cluster) Imported() bool { return c.Spec.Import != nil }
 
 // IPXEScript is what a hub's iPXE script boots.

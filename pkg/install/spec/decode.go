@@ -206,7 +206,7 @@ func (d *decoder) plainMap(n *yamltree.Node, field string) map[string]any {
 	return plain
 }
 
-// fieldByKey is the field with a key, be it its former one, and the key that it has now.
+// fieldByKey is the field with a key, which may be its former one, and the key that it has now.
 func fieldByKey(v reflect.Value, key string) (value reflect.Value, now string, ok bool) {
 	for field, value := range v.Fields() {
 		if name := fieldKey(field); name != "" && (name == key || field.Tag.Get("former") == key) {

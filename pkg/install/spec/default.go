@@ -117,8 +117,8 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-// FencedBy is the host's fencing, with what it leaves out taken from its BMC, and its address
-// in the form that clusters take, where that can be told; nil for none.
+// FencedBy is the host's fencing, with what it leaves out taken from its BMC, and its address in the form that clusters
+// take, if there is one; nil for none.
 func (h *Host) FencedBy() *Fencing {
 	if h.Fencing == nil {
 		return nil
@@ -199,7 +199,7 @@ func (c *Cluster) RequiredWorkers() int {
 	return valueOf(cmp.Or(c.Spec.Topology.Required.Workers, c.Spec.Topology.Workers))
 }
 
-// SingleNode says whether the cluster is one machine when it is installed.
+// SingleNode reports whether the cluster is one machine when it is installed.
 func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.OnlyAdds() }
 
 // valueOf is what a pointer leads to, and the zero value for nil.

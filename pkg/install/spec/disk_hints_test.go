@@ -10,7 +10,7 @@ import (
 func TestRefusedByService(t *testing.T) {
 	for name, test := range map[string]struct {
 		hints DiskHints
-		want  []string // name of the hint, and a part of what is said of it
+		want  []string // name of the hint, and a part of the message about it
 	}{
 		"none":            {},
 		"known":           {hints: DiskHints{DeviceName: "/dev/disk/by-path/pci-1", WWN: "0x5001b448b1a00002", Model: "x", MinSizeGigabytes: 1}},

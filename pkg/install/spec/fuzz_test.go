@@ -13,8 +13,8 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Whatever stands in a file of any kind, Parse ends with a cluster or with problems that
-// have a place, and Load with a cluster only where that is the file's kind.
+// For every file of any kind, Parse ends with a cluster or with problems that have a place, and Load with a cluster
+// only where that is the file's kind.
 func FuzzLoad(f *testing.F) {
 	many, err := os.ReadFile("testdata/many-problems.yaml")
 	if err != nil {
@@ -52,8 +52,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The short form makes nmstate that can be read back and says the same
-// interfaces, whatever was put into it.
+// The short form makes nmstate that can be read back and that describes the same interfaces, for any input.
 func FuzzStaticNetwork(f *testing.F) {
 	f.Add("192.168.10.9/24", "fd10::9/64", "192.168.10.1", "eno1", 100, 9000, true)
 	f.Add("dhcp", "auto", "x", "yes: \"\n", -1, 0, false)

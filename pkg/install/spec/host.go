@@ -10,7 +10,8 @@ type Host struct {
 	Match Match `yaml:"match,omitempty"`
 	// What the InfraEnv that serves the host alone (match.infraEnv) has in place of the cluster's.
 	Discovery *HostDiscovery `yaml:"discovery,omitempty"`
-	// Hostname to set. Default is the name, but for a host of a pool (match.agent), which keeps its own; the empty text leaves the machine the one it has.
+	// Hostname to set. Default is the name, except for a host of a pool (match.agent), which keeps its own; the empty text
+	// leaves the machine the one it has.
 	Hostname string `yaml:"hostname,omitempty"`
 	// CPU architecture, where the cluster's is multi.
 	Arch Arch `yaml:"arch,omitempty"`
@@ -24,9 +25,11 @@ type Host struct {
 	Labels map[string]string `yaml:"labels,omitempty"`
 	// Taints of the node.
 	Taints []Taint `yaml:"taints,omitempty"`
-	// Addresses that the node may have beside those of its inventory and network, for example after they moved to br-ex; its serving certificate is approved for them.
+	// Addresses that the node may have beside those of its inventory and network, for example after they moved to
+	// br-ex; its serving certificate is approved for them.
 	Addresses []string `yaml:"addresses,omitempty"`
-	// Provider id of the node, for Cluster API; set once, a node that has another one is left alone and told.
+	// Provider id of the node, for Cluster API; set once, a node that has another one is left alone, and that is
+	// reported.
 	ProviderID string `yaml:"providerID,omitempty"`
 	// Machine config pool that the node joins, if not that of its role.
 	MachineConfigPool string `yaml:"machineConfigPool,omitempty"`
@@ -46,7 +49,8 @@ type Taint struct {
 	Key string `yaml:"key" json:"key"`
 	// Value of the taint.
 	Value string `yaml:"value,omitempty" json:"value,omitempty"`
-	// What becomes of pods that do not tolerate it. With NoSchedule no more of them come, with PreferNoSchedule only where there is no room elsewhere; with NoExecute those that are there have to go, too.
+	// What becomes of pods that do not tolerate it. With NoSchedule no more of them come, with PreferNoSchedule only
+	// where there is no room elsewhere; with NoExecute those that are there have to go, too.
 	Effect TaintEffect `yaml:"effect" json:"effect"`
 }
 
@@ -64,7 +68,10 @@ type Match struct {
 	BMC string `yaml:"bmc,omitempty"`
 	// Name of an InfraEnv that serves this host alone: the host is the one machine that registers from its image. It is made under this name.
 	InfraEnv string `yaml:"infraEnv,omitempty"`
-	// Host of a pool that is reserved for this one, as POOL/HOST: the namespace and the name of its Agent on a hub; with a REST service the name or id of its InfraEnv and its own id. It is bound to the cluster, and keeps what somebody else has set on it and this file does not say. On a hub somebody else has to approve it.
+	// Host of a pool that is reserved for this one, as POOL/HOST: the namespace and the name of its Agent on a hub;
+	// with a REST service the name or id of its InfraEnv and its own id. It is bound to the cluster, and keeps what
+	// others have set on it and this file does not say. On a hub it has to be approved by hand or by another
+	// controller.
 	Agent string `yaml:"agent,omitempty"`
 }
 
@@ -77,7 +84,8 @@ type HostDiscovery struct {
 	SSHKeys []PublicSource `yaml:"sshKeys,omitempty"`
 	// HTTP proxy during discovery. Default is spec.proxy.
 	Proxy *Proxy `yaml:"proxy,omitempty"`
-	// NTP servers: the only ones where spec.network.ntp is given, which is the default then, otherwise in addition to those that DHCP names, in place of network.defaults.ntp.
+	// NTP servers: the only ones where spec.network.ntp is given, which is the default then, otherwise in addition to
+	// those that DHCP names, in place of network.defaults.ntp.
 	NTP []string `yaml:"ntp,omitempty"`
 	// Kernel arguments that are appended when the discovery image boots. Default is spec.discovery.kernelArgs.
 	KernelArgs []string `yaml:"kernelArgs,omitempty"`
@@ -105,7 +113,8 @@ type BMC struct {
 	Insecure bool `yaml:"insecure,omitempty"`
 	// Certificate (PEM) that the controller is trusted by.
 	CA *PublicSource `yaml:"ca,omitempty"`
-	// Whether the machine may be rebooted although it runs something: by default one that is on, and has not booted this cluster's image, is left alone.
+	// Whether the machine may be rebooted although it runs something: by default one that is on, and has not booted
+	// this cluster's image, is left alone.
 	RebootRunning bool `yaml:"rebootRunning,omitempty"`
 	// How the hub treats the machine, with boot.method metal3.
 	Metal3 *Metal3 `yaml:"metal3,omitempty"`
@@ -121,7 +130,8 @@ type Disk struct {
 
 // DiskHints are the root device hints of metal3.
 type DiskHints struct {
-	// Path of the device, for example /dev/sda or /dev/disk/by-path/pci-0000:01:00.0-nvme-1. Another link, such as one by-id, is known where oaictl chooses the disk, not with boot.method metal3.
+	// Path of the device, for example /dev/sda or /dev/disk/by-path/pci-0000:01:00.0-nvme-1. Another link, such as one
+	// by-id, is known where oaictl chooses the disk, not with boot.method metal3.
 	DeviceName string `yaml:"deviceName,omitempty" json:"deviceName,omitempty"`
 	// SCSI address, host:channel:target:lun.
 	HCTL string `yaml:"hctl,omitempty" json:"hctl,omitempty"`
@@ -215,7 +225,8 @@ type NetworkDefaults struct {
 	NTP []string `yaml:"ntp,omitempty"`
 	// MTU of the hosts' interfaces.
 	MTU int `yaml:"mtu,omitempty"`
-	// Bond of hosts with a static network, its ports by the names in their interfaces. Hosts with a bond, interface or mac of their own do not take it.
+	// Bond of hosts with a static network, its ports by the names in their interfaces. Hosts with a bond, interface or
+	// mac of their own do not take it.
 	Bond *Bond `yaml:"bond,omitempty"`
 	// VLAN id, 1 to 4094, of the addresses of hosts with a static network.
 	VLAN int `yaml:"vlan,omitempty"`

@@ -53,7 +53,7 @@ func (c *Cluster) StaticAddressesOf(h *Host) []netip.Addr {
 	return out
 }
 
-// BootsByBMC says whether a host of the file is booted through its BMC.
+// BootsByBMC reports whether a host of the file is booted through its BMC.
 func (c *Cluster) BootsByBMC(h *Host) bool {
 	if h.BMC == nil || h.BMC.Credentials.IsZero() || h.Match.Agent != "" { // which runs its image already
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// cluster decodes a document that may be of some kinds. Of which it is not is told later.
+// cluster decodes a document that may be of some kinds. If it is of another kind, that is reported later.
 func (d *decoder) cluster(root *yamltree.Node, kinds []string) *Cluster {
 	if slices.Contains(kinds, KindNodes) && saysNodes(root) {
 		n := &Nodes{}
@@ -38,8 +38,8 @@ func saysNodes(root *yamltree.Node) bool {
 	return false
 }
 
-// isOf reports whether the document is one of ours, and of one of the kinds. Otherwise
-// this is the only problem told.
+// isOf reports whether the document is one of ours, and of one of the kinds. Otherwise this is the only problem that is
+// reported.
 func (c *Cluster) isOf(kinds []string, problems *Problems) bool {
 	p := Problem{Field: "kind", Remedy: fmt.Sprintf("write apiVersion: %s and kind: %s", APIVersion, strings.Join(kinds, ", or kind: "))}
 	switch {

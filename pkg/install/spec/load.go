@@ -49,8 +49,8 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	return Parse(ctx, path, data, env)
 }
 
-// Parse reads the cluster in data. Messages call it name, to which paths are relative;
-// "-" stands for standard input and the current folder.
+// Parse reads the cluster in data. Messages call it name, to which paths are relative; "-" means standard input, and
+// paths relative to the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	kinds := []string{Kind}
 	if env.Nodes {
@@ -339,9 +339,8 @@ func nearest[T any](known map[string]T, field string) (value T, ok bool) {
 	}
 }
 
-// Present says whether a field is written in the file, be it with an empty value: not
-// what [Cluster.Default] filled in. Of a cluster that was made in Go it is the fields
-// that were not zero when it was resolved.
+// Present reports whether a field is written in the file, even if with an empty value: not what [Cluster.Default]
+// filled in. Of a cluster that was made in Go it is the fields that were not zero when it was resolved.
 func (c *Cluster) Present(field string) bool {
 	if c.source == nil {
 		return false

@@ -25,11 +25,13 @@ type Nodes struct {
 
 // NodesSpec is which hosts are added to which cluster, and what they lean on.
 type NodesSpec struct {
-	// The cluster that the hosts are added to, as the service knows it: its name, its name and domain such as lab.example.com, or its id. On a hub the id is NAMESPACE/NAME.
+	// The cluster that the hosts are added to, as the service knows it: its name, its name and domain such as
+	// lab.example.com, or its id. On a hub the id is NAMESPACE/NAME.
 	Cluster string `yaml:"cluster"`
 	// The machines, one by one.
 	Hosts []Host `yaml:"hosts"`
-	// Credentials of the image registries, the JSON file from console.redhat.com. Needed where the service has no discovery image of the cluster that the hosts can boot.
+	// Credentials of the image registries, the JSON file from console.redhat.com. Needed where the service has no
+	// discovery image of the cluster that the hosts can boot.
 	PullSecret Source `yaml:"pullSecret,omitempty"`
 	// Public keys that may log in as user core during discovery. Default is what the discovery image has.
 	SSHKeys []PublicSource `yaml:"sshKeys,omitempty"`
@@ -65,7 +67,7 @@ type NodesOverrides struct {
 	Host map[string]any `yaml:"host,omitempty"`
 }
 
-// cluster is the same as a Cluster of which nothing else is known.
+// cluster is the same as a Cluster that has nothing else.
 func (n *Nodes) cluster() *Cluster {
 	s := &n.Spec
 	return &Cluster{APIVersion: n.APIVersion, Kind: n.Kind, existing: s.Cluster, nodes: true, Spec: ClusterSpec{

@@ -39,8 +39,7 @@ func parseAny(t *testing.T, text string) (*Cluster, error) {
 	return Parse(t.Context(), "nodes.yaml", []byte(text), env)
 }
 
-// TestNodes: a document of kind Nodes becomes a cluster of which nothing is known but
-// what is added, with the places of its fields.
+// TestNodes: a document of kind Nodes becomes a cluster with only what is added, with the places of its fields.
 func TestNodes(t *testing.T) {
 	c, err := parseAny(t, nodes)
 	if err != nil {
@@ -301,8 +300,8 @@ func said() map[string]string {
 	}
 }
 
-// TestNodesOfWords: nodes that are made in Go are checked as those in a file are, and
-// what is wrong is told by the words that a person has used.
+// TestNodesOfWords: nodes that are made in Go are checked as those in a file are, and problems are reported in the
+// words that a person has used.
 func TestNodesOfWords(t *testing.T) {
 	resolve := func(ctx context.Context, change func(*NodesSpec)) (*Cluster, error) {
 		n := &Nodes{Spec: NodesSpec{Cluster: "lab", Hosts: []Host{{

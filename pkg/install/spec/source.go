@@ -57,7 +57,7 @@ func (s *Source) Secret() Secret {
 	return s.content
 }
 
-// IsZero says whether the source names nothing.
+// IsZero reports whether the source names nothing.
 func (s *Source) IsZero() bool {
 	return s == nil || (s.kinds() == 0 && !s.given)
 }
@@ -66,8 +66,8 @@ func (s *Source) kinds() int {
 	return count(s.File != "", s.Env != "", len(s.Exec) > 0, s.Stdin, s.SecretRef != nil)
 }
 
-// PublicSource says where something public, a key or certificates, is read
-// from: exactly one of its fields. Plain text stands for inline.
+// PublicSource says where something public, a key or certificates, is read from: exactly one of its fields. Plain text
+// is inline.
 type PublicSource struct {
 	// The text itself.
 	Inline string `yaml:"inline,omitempty"`
@@ -140,7 +140,7 @@ func (c *Credentials) Login() (user string, password Secret, ok bool) {
 	return c.user, c.password, true
 }
 
-// IsZero says whether the credentials name nothing.
+// IsZero reports whether the credentials name nothing.
 func (c *Credentials) IsZero() bool {
 	if c == nil {
 		return true
@@ -230,7 +230,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero says whether there is no secret, or an empty one.
+// IsZero reports whether there is no secret, or an empty one.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
 // Equal compares two secrets in constant time.
@@ -280,7 +280,7 @@ type Env struct {
 	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
 	// Stdin is standard input.
 	Stdin io.Reader
-	// Nodes has documents of kind Nodes read, too: such a one becomes a cluster that [Cluster.OnlyAdds] and whose name is
+	// Nodes allows documents of kind Nodes, too: such a document becomes a cluster that [Cluster.OnlyAdds]. Its name is
 	// not known before [Cluster.AddedTo].
 	Nodes bool
 }
@@ -306,10 +306,9 @@ func readLimited(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
 }
 
-// run starts argv without a shell. Standard error is thrown away, for it could hold the
-// secret; a program asks for a pass phrase on /dev/tty. Of its failure only the exit
-// status is told. Of the environment, which may hold tokens, it gets what is named, and
-// what programs and the user's files are found by.
+// run starts argv without a shell. Standard error is thrown away, for it could hold the secret; a program asks for a
+// pass phrase on /dev/tty. If it fails, only its exit status is reported. The environment may hold tokens: the program
+// gets the variables that are named, and those by which programs and the user's files are found.
 func run(ctx context.Context, argv, environment []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = []string{} // nil would be everything

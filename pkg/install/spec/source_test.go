@@ -189,8 +189,8 @@ func TestWhatIsNoDocumentIsNotRepeated(t *testing.T) {
 	}
 }
 
-// What a program prints beside its result may hold the secret: it reaches
-// neither the terminal nor the error, which tells the exit status.
+// What a program prints beside its result may hold the secret: it reaches neither the terminal nor the error, which has
+// the exit status.
 func TestProgramsStandardErrorIsNotShown(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {

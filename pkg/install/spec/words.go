@@ -59,7 +59,7 @@ func list[T ~string](words ...T) []string {
 	return texts
 }
 
-// canonical is the word that text stands for, in any spelling.
+// canonical is the value that a text means, in any spelling.
 func canonical(field any, text string) (value string, ok bool) {
 	values, spellings := Words(field)
 	if slices.Contains(values, text) {
@@ -113,7 +113,7 @@ const (
 	ovnKubernetes = "OVNKubernetes"
 )
 
-// LoadBalancer says who balances the load over the machines.
+// LoadBalancer says which component balances the load over the machines.
 type LoadBalancer string
 
 // The kinds of load balancer.
@@ -287,7 +287,7 @@ func (p ProxyURL) String() string {
 	return string(p)
 }
 
-// Format writes the address without its password, whatever the verb.
+// Format writes the address without its password, for every verb.
 func (p ProxyURL) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, p.String()) }
 
 // MarshalText writes the address without its password.

@@ -54,7 +54,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestTagReadsNothing has a base that cannot be read any more.
+// TestTagReadsNothing uses a base that cannot be read any more.
 func TestTagReadsNothing(t *testing.T) {
 	base := file(t, noise(1, 10_000))
 	m := extent.New(base, 10_000)

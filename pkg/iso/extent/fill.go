@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// copyChunk is what is copied before the context is asked and progress told.
+	// copyChunk is what is copied before the context is checked and progress reported.
 	copyChunk = 32 << 20
 	// holeSize is the shortest run of zeros that becomes a hole.
 	holeSize = 64 << 10
@@ -72,7 +72,7 @@ type filler struct {
 	zeros      []byte // holeSize of them
 }
 
-// advance tells of n more bytes that are done, and stops once the context is.
+// advance reports n more bytes that are done, and stops once the context is done.
 func (f *filler) advance(n int64) error {
 	f.done += n
 	f.progress(f.done, f.total)
@@ -202,7 +202,7 @@ func (f *filler) write(b []byte, off int64) error {
 // holeFinder knows where the holes of files are. It keeps the last file open.
 type holeFinder struct {
 	src  *source
-	file *os.File // nil where src cannot be looked at
+	file *os.File // nil where src cannot be read by its descriptor
 }
 
 // next measures, from off on and for n bytes at most, the hole there and the

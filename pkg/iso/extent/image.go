@@ -1,5 +1,5 @@
-// Package extent is content that is made of pieces of other content: a large
-// base file that nobody copies, with a few of its bytes replaced.
+// Package extent is content that is made of pieces of other content: a large base file that is not copied, with a few
+// of its bytes replaced.
 //
 // An Image is a list of extents. Each extent says where its bytes come from: a
 // range of a base, memory, or nothing but zeros. From that one list an image
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return cmp.Or(names[k], fmt.Sprintf("kind %d", uint8(k)))
 }
 
-// Extent is one piece of an image, as Extents tells of it.
+// Extent is one piece of an image, as Extents returns it.
 type Extent struct {
 	Offset int64 // where it starts in the image, in bytes
 	Length int64 // how long it is, in bytes; never zero

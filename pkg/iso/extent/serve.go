@@ -16,19 +16,16 @@ import (
 // machines and resumed downloads ask for one.
 const maxRanges = 32
 
-// Meta is what Serve tells of an image beyond its bytes, and whom it tells of
-// the transfer.
+// Meta is what Serve sends about an image beside its bytes, and what it calls during the transfer.
 type Meta struct {
 	ETag        string // a strong entity tag with its quotes, as Tag makes it; "" for none
 	ContentType string // "" is application/octet-stream
 	Name        string // what a browser saves it as; "" says nothing
 	ModTime     time.Time
-	// Sent is told of each stretch of the image that the connection took, a
-	// mebibyte at most, before Serve returns, and never two at once: a write
-	// deadline can be moved on in it.
+	// Sent is called for each stretch of the image that the connection took, a mebibyte at most, before Serve returns,
+	// and never for two at once: a write deadline can be moved on in it.
 	Sent func(off, n int64)
-	// Failed is told why a transfer ended early: the client left, or the base
-	// could not be read.
+	// Failed is called with the reason why a transfer ended early: the client left, or the base could not be read.
 	Failed func(error)
 }
 
@@ -60,9 +57,8 @@ func Serve(w http.ResponseWriter, r *http.Request, m *Image, meta Meta) {
 	http.ServeContent(&response{w, m, content, meta.Failed}, r, "", meta.ModTime, content)
 }
 
-// served is the image as http.ServeContent reads it, and tells of what was read. A
-// single range is not read: response sends it instead. Several ranges are read by a
-// goroutine of ServeContent's, which may outlive it.
+// served is the image as http.ServeContent reads it, and reports what was read. A single range is not read: response
+// sends it instead. Several ranges are read by a goroutine of ServeContent's, which may outlive it.
 type served struct {
 	reader *io.SectionReader
 
@@ -133,8 +129,8 @@ func (w *response) send(src io.Reader) (int64, error) {
 }
 
 const (
-	// sendChunk is what is sent before it is told of: short enough that a slow
-	// client's progress is seen, long enough to cost no speed.
+	// sendChunk is how much is sent before it is reported: short enough that a slow client's progress is seen, long
+	// enough to cost no speed.
 	sendChunk = 1 << 20
 	// sendfileFrom is the length from which on sendfile, which has to find its
 	// position and flush what is buffered, is cheaper than copying the bytes.
@@ -153,7 +149,7 @@ func (m *Image) WriteRange(w io.Writer, off, n int64) (int64, error) {
 	return m.send(w, off, n, func(int64, int64) {})
 }
 
-// send is WriteRange that tells of every stretch of the image once w took it.
+// send is WriteRange that reports every stretch of the image once w took it.
 func (m *Image) send(w io.Writer, off, n int64, sent func(off, n int64)) (int64, error) {
 	if off < 0 || n < 0 || off > m.size {
 		return 0, fmt.Errorf("extent: writing %d bytes at offset %d of an image of %d bytes", n, off, m.size)
@@ -240,7 +236,7 @@ func (s *sender) write(b []byte) (int64, error) {
 	return int64(n), err
 }
 
-// chunks sends a piece in parts of at most the given size, and tells of each.
+// chunks sends a piece in parts of at most the given size, and reports each.
 func (s *sender) chunks(p piece, size int64, send func(part piece) (int64, error)) error {
 	for at := p.off; at < p.end(); {
 		part := p.cut(at, min(at+size, p.end()))

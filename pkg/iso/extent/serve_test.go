@@ -287,7 +287,7 @@ func TestServeElsewhere(t *testing.T) {
 	}
 }
 
-// coverage is what a server told of.
+// coverage is what a server reported as sent.
 type coverage struct {
 	mu     sync.Mutex
 	ranges []stretch

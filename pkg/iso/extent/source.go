@@ -59,7 +59,7 @@ func (s *source) name() string {
 	return "the base"
 }
 
-// identity tells sources apart that Tag's caller gave no name to.
+// identity identifies sources that Tag's caller gave no name to.
 func (s *source) identity() (string, bool) {
 	if s.file == nil {
 		return "", false
@@ -89,7 +89,7 @@ type handles struct {
 	closing bool // closeIdle is going to be called
 }
 
-// take returns a handle for one user alone.
+// take returns a handle that no other user has.
 func (h *handles) take() (*os.File, error) {
 	h.mu.Lock()
 	if last := len(h.idle) - 1; last >= 0 {
@@ -125,7 +125,7 @@ func (h *handles) closeIdle() {
 	h.idle, h.closing = nil, false
 }
 
-// reopen opens the very same file again, even where another has its name now.
+// reopen opens the same file again, even where another has its name now.
 func reopen(file *os.File) (*os.File, error) {
 	if again, err := reopenDescriptor(file); err == nil {
 		return again, nil
@@ -225,11 +225,10 @@ func (c contextWriter) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// Tag is a strong entity tag (RFC 9110, 8.8.3), quotes included, for the
-// image's content. It is made of base, the caller's name for the content of the
-// image's first source, which is not read, of where the extents lie in it, and
-// of the bytes in memory. Further files are told apart by name, size and time of
-// change; further sources of other kinds are read.
+// Tag is a strong entity tag (RFC 9110, 8.8.3), quotes included, for the image's content. It is made of base, the
+// caller's name for the content of the image's first source, which is not read, of where the extents lie in it, and of
+// the bytes in memory. Further files are identified by name, size and time of change; further sources of other kinds
+// are read.
 func (m *Image) Tag(base string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "extent 1\n%d %s\n", len(base), base)

@@ -169,7 +169,7 @@ func writeUntilKilled(t *testing.T, target string) {
 		t.Fatal(err)
 	}
 	os.Stdout.WriteString("writing\n")
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // until nobody is there any more
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // until the other process has ended
 		t.Fatal(err)
 	}
 	os.Exit(0)

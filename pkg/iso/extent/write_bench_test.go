@@ -77,8 +77,8 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-// machine is the image of a machine: an archive in the embed area, the rest of
-// which is zeros, and two areas of kernel arguments.
+// machine is the image of a machine: an archive in the embed area, with zeros after it, and two areas of kernel
+// arguments.
 func machine(base *os.File, i int) *extent.Image {
 	return patch(extent.New(base, gibibyte), noise(uint64(i), archiveSize), noise(uint64(i), kargsSize))
 }

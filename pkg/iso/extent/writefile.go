@@ -40,7 +40,7 @@ type WriteOptions struct {
 	Sync bool
 	// Mode is the file's, before the umask. Zero is 0600: images hold secrets.
 	Mode fs.FileMode
-	// Progress is told now and then how many of the image's bytes are done.
+	// Progress is called now and then with the number of the image's bytes that are done.
 	Progress func(done, total int64)
 }
 
@@ -50,12 +50,10 @@ var ErrSameFile = errors.New("the output is the file that the image is made from
 // ErrBusy says that another process is putting a file under the output's name.
 var ErrBusy = errors.New("another process is writing this file")
 
-// WriteFile writes the image to a file of the given name. The name stands for
-// the whole image or, after any failure, for what it stood for before: the
-// bytes go to a file without a name where the filesystem knows such, else to a
-// hidden one beside it, which goes when the write fails, or when the same name is
-// written again after a kill. A symbolic link is followed; what is replaced must
-// be a regular file, and none that the image is made of (ErrSameFile). Zeros, and
+// WriteFile writes the image to a file of the given name. The name refers to the whole image or, after any failure, to
+// what it referred to before: the bytes go to a file without a name where the filesystem knows such, else to a hidden
+// one beside it, which goes when the write fails, or when the same name is written again after a kill. A symbolic link
+// is followed; what is replaced must be a regular file, and none that the image is made of (ErrSameFile). Zeros, and
 // holes of the base, become holes.
 func (m *Image) WriteFile(ctx context.Context, path string, o WriteOptions) (method Method, err error) {
 	defer func() {
@@ -159,7 +157,7 @@ func stageNamed(target, private string, mode fs.FileMode) (*staged, error) {
 		err = ErrBusy
 	}
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-		// The private name would tell nobody anything.
+		// The private name would mean nothing to the user.
 		err = fmt.Errorf("creating a file in %s: %w", filepath.Dir(target), pathErr.Err)
 	}
 	if err != nil {
@@ -178,7 +176,7 @@ func privateName(target string) string {
 // hold locks the staged file, so that no other process takes it for abandoned.
 func hold(s *staged) (*staged, error) {
 	if err := lock(s.File); err != nil {
-		s.Close() // whoever holds the lock is about to remove the file
+		s.Close() // the holder of the lock is about to remove the file
 		return nil, err
 	}
 	return s, nil
@@ -214,10 +212,10 @@ func (s *staged) publish(overwrite bool) error {
 	return nil
 }
 
-// discard lets go of the file; without a name of its own it is gone then.
+// discard closes the file; without a name of its own it is gone then.
 func (s *staged) discard() {
 	if s.named {
-		// Some systems remove no open file, others must not let go of the lock first.
+		// Some systems remove no open file, others must not release the lock first.
 		if os.Remove(s.private) != nil {
 			s.Close()
 			os.Remove(s.private)

@@ -4,7 +4,7 @@
 // The cache is a directory that several processes may share:
 //
 //	<sha256>.iso      content, named by what it is; appears complete or not at all
-//	<sha256>.use      locked while somebody uses that content; its time is the last use
+//	<sha256>.use      locked while that content is in use; its time is the last use
 //	<key>.json        what a URL gave last: validators, size, digest
 //	<key>.part        a download that was begun, kept to be resumed
 //	<key>.part.json   what the server said about it: without that it can't be resumed
@@ -52,25 +52,25 @@ type Config struct {
 	// the answer's beginning. It must have no Timeout: an image takes as long as it
 	// takes. Its redirect policy is replaced: none is followed from https to http.
 	Client *http.Client
-	// TLS is whom the cache's own client trusts; nil means the system's authorities.
+	// TLS says which authorities the cache's own client trusts; nil means the system's authorities.
 	TLS *tls.Config
 	// Clock times repetitions and uses; nil means the machine's.
 	Clock clock.Clock
 	// Stall is how long a server may send nothing before the download is resumed by
 	// another connection; 0 means a minute.
 	Stall time.Duration
-	// Begins, if any, checks the first StartSize bytes of what a server sends as soon as they are
-	// there: its error ends the download, of which nothing is kept.
+	// Begins, if any, checks the first StartSize bytes of what a server sends as soon as they are there: its error ends
+	// the download, and nothing is kept.
 	Begins func(start []byte) error
-	// Again, if any, is told why an attempt failed that is made again after a wait.
+	// Again, if any, is called with the reason why an attempt failed that is made again after a wait.
 	Again func(err error, wait time.Duration)
 }
 
 // StartSize is how many bytes Config.Begins is given.
 const StartSize = 64 << 10
 
-// Progress is told how many bytes of how many there are; total is -1 where the
-// server does not say. It is called from one goroutine at a time, often.
+// Progress is called with how many bytes of how many there are; total is -1 where the server does not say. It is called
+// from one goroutine at a time, often.
 type Progress func(done, total int64)
 
 // Cache keeps base images on disk. Goroutines and processes may share a directory.
@@ -132,10 +132,10 @@ func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File,
 		return nil, err
 	}
 	defer func() {
-		_ = remove(c.path(from.key, ".lock")) // while it is locked: nobody is misled; one that stays does no harm
+		_ = remove(c.path(from.key, ".lock")) // while it is locked, so that no process uses it by mistake; one that stays does no harm
 		mine.Close()
 	}()
-	// Who held the lock may have brought it.
+	// The previous holder of the lock may have fetched it.
 	if file, err := c.hold(from.digest); file != nil || err != nil {
 		return file, err
 	}
@@ -227,8 +227,8 @@ type Source struct {
 	// SHA256 is the digest that the content must have, in hexadecimal; empty if it
 	// is not known. With it the cache needs to ask no server.
 	SHA256 string
-	// Name tells one content from another where the URL does not, as where its
-	// query holds a token that changes; empty means the URL itself.
+	// Name distinguishes one content from another where the URL does not, as where its query holds a token that
+	// changes; empty means the URL itself.
 	Name string
 	// Version names what the content is made of, where that is known: what the cache
 	// has of the same Name and Version is used without asking a server, and what it

@@ -35,12 +35,12 @@ type origin struct {
 	mu       sync.Mutex
 	content  []byte
 	etag     string
-	cutAfter int   // bytes after which each answer breaks off; 0 never
+	cutAfter int   // bytes after which each answer ends early; 0 never
 	status   []int // of the next answers; 0 or none: the content
 	ranges   []string
 	requests int
 	noRange  bool
-	// noIfRange is a server that sends a range whatever the content was.
+	// noIfRange is a server that sends a range even if the content has changed.
 	noIfRange bool
 }
 
@@ -180,8 +180,8 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 }
 
-// TestSameContentByTwoURLs keeps the file that is there: somebody may have
-// opened it, and open it again by its name.
+// TestSameContentByTwoURLs keeps the file that is there: another process may have opened it, and open it again by its
+// name.
 func TestSameContentByTwoURLs(t *testing.T) {
 	content := random(1 << 20)
 	url := start(t, shop(map[string][]byte{"/a": content, "/b": content}))
@@ -373,7 +373,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silent sends nothing for as long as somebody listens.
+// silent sends nothing until the reader gives up.
 type silent struct{ ctx context.Context }
 
 func (s silent) Read([]byte) (int, error) {

@@ -78,8 +78,8 @@ func (d *download) recall(ctx context.Context) error {
 	return err
 }
 
-// resumable says whether later bytes are sure to belong to those in part: by the
-// server's word, or because the whole will be checked.
+// resumable reports whether later bytes are sure to belong to those in part: by the server's word, or because the whole
+// will be checked.
 func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
 
 func (d *download) restart() error {
@@ -95,7 +95,7 @@ func (d *download) restart() error {
 	return err
 }
 
-// close leaves the part for whoever resumes it.
+// close leaves the part for the process that resumes it.
 func (d *download) close() {
 	d.part.Close()
 	if d.done == 0 {
@@ -181,7 +181,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	if d.from.digest != "" && got != d.from.digest {
 		return nil, &ChecksumError{Want: d.from.digest, Got: got}
 	}
-	// Nobody may drop it between its naming and its use.
+	// No process may drop it between its naming and its use.
 	use, err := waitLock(ctx, c.config.Clock, c.path(got, ".use"), false, func() {})
 	if err != nil {
 		return nil, err
@@ -205,13 +205,13 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	return file, err
 }
 
-// dropOld drops what a new version replaces: nobody asks for it again.
+// dropOld drops what a new version replaces: it is not asked for again.
 func (d *download) dropOld(got string) {
 	if d.from.version == "" || d.old.SHA256 == "" || d.old.SHA256 == got {
 		return
 	}
 	d.dropStale()
-	d.cache.drop(kept{name: d.old.SHA256}) // whoever still reads it keeps it, until there is no room
+	d.cache.drop(kept{name: d.old.SHA256}) // a process that still reads it keeps it, until there is no room
 }
 
 func (d *download) dropStale() {
@@ -221,8 +221,8 @@ func (d *download) dropStale() {
 	}
 }
 
-// name lets the part appear as content, unless another URL has brought the same:
-// somebody may be reading that file.
+// name lets the part appear as content, unless another URL has brought the same: another process may be reading that
+// file.
 func (d *download) name(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == d.done {
 		return nil
@@ -248,8 +248,8 @@ func (v validators) condition(h http.Header) {
 	}
 }
 
-// ifRange is what makes a range safe to ask for, "" if nothing does: a weak
-// ETag does not tell that bytes are the same.
+// ifRange is what makes a range safe to ask for, "" if nothing does: a weak ETag does not prove that bytes are the
+// same.
 func (v validators) ifRange() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag

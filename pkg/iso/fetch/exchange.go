@@ -43,7 +43,7 @@ func (d *download) exchange(ctx context.Context) error {
 		}
 	case http.StatusPartialContent:
 		if d.done == 0 {
-			break // nobody asked for a part
+			break // no part was requested
 		}
 		if err := d.continues(resp.Header); err != nil {
 			return cmp.Or(d.restart(), broken(err))
@@ -228,9 +228,8 @@ func newClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// noDowngrade follows redirects, but not from https to http: what boots a machine
-// would come from whoever is in between. No server is told the URL that redirected:
-// it may hold a token.
+// noDowngrade follows redirects, but not from https to http: otherwise a third party on the network could change what
+// boots a machine. No server gets the URL that redirected: it may hold a token.
 func noDowngrade(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return &redirectError{"it redirects more than 10 times"}
@@ -255,7 +254,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return "the server answers " + e.Status }
 
-// passing says whether the same request may succeed a little later.
+// passing reports whether the same request may succeed a little later.
 func passing(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {

@@ -46,8 +46,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLockOfARemovedFileIsNone opens a file before its holder removes it: who
-// locks it then has nothing that keeps others out.
+// TestLockOfARemovedFileIsNone opens a file before its holder removes it: a lock on it then keeps no other process out.
 func TestLockOfARemovedFileIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	holder := mustLock(t, path, true)

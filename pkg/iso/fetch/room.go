@@ -90,8 +90,8 @@ func (c *Cache) list(except string) ([]kept, error) {
 	return all, nil
 }
 
-// Forget removes what the cache has of a source, also what was only begun, and says
-// whether there was anything. It fails where somebody uses it.
+// Forget removes what the cache has of a source, also a download that was only begun, and reports whether there was
+// anything. It fails if the content is in use.
 func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
 	from, err := src.parse()
 	if err != nil || from.url == nil {
@@ -156,8 +156,7 @@ func (c *Cache) drop(k kept) bool {
 	return true
 }
 
-// lockPoll is how often a held lock is tried again: the kernel's own waiting
-// can't be broken off.
+// lockPoll is how often a held lock is tried again: the kernel's own waiting can't be interrupted.
 const lockPoll = 200 * time.Millisecond
 
 // lock locks a file, which it makes where it is missing; nil where another holds it.

@@ -127,8 +127,8 @@ func mergeAs[Config any](
 const Newest = "3.6.0"
 
 type specification struct {
-	// check applies the rules to a config of just this specification, judge for less:
-	// it tells only how bad what it finds is, without places.
+	// check applies the rules to a config of just this specification. judge costs less: it returns only how bad what it
+	// finds is, without places.
 	check func(data []byte) (report.Report, error)
 	judge func(data []byte, strict bool) verdict
 	// merge takes configs that are valid, of this and of earlier specifications.

@@ -150,8 +150,8 @@ func Files(config []byte) []File {
 	return files
 }
 
-// Secret is a place in a config that holds something that not everybody may read,
-// as everybody may who gets hold of the image. The secret itself is not told.
+// Secret is a place in a config with something that not every user may read, although each user can who gets the image.
+// The secret itself is not included.
 type Secret struct {
 	// Path is the file, the unit, "user NAME", or as in "ignition.config.merge[0]".
 	Path string
@@ -173,8 +173,8 @@ const (
 	KindNetworkPassword = "network-password" // in a NetworkManager keyfile
 )
 
-// patterns tell kinds by content. Registry credentials are JSON, possibly within a
-// JSON string, or the base64 of {"auths": as Kubernetes secrets have it.
+// patterns recognise kinds by content. Registry credentials are JSON, possibly within a JSON string, or the base64 of
+// {"auths": as Kubernetes secrets have it.
 var patterns = []struct {
 	kind    string
 	pattern *regexp.Regexp
@@ -189,7 +189,7 @@ var patterns = []struct {
 	{KindURLCredentials, regexp.MustCompile(`://[^/\s:@"']+:[^/\s@"'$]+@`)},
 }
 
-// Kinds tells which secrets a text holds, judged by its form, in a fixed order.
+// Kinds lists which secrets a text holds, judged by its form, in a fixed order.
 func Kinds(content []byte) []string {
 	var kinds []string
 	for _, p := range patterns {
@@ -200,8 +200,8 @@ func Kinds(content []byte) []string {
 	return kinds
 }
 
-// Secrets lists where a config holds secrets: in files, whatever their encoding,
-// units, users, URLs and headers, and in configs that it carries.
+// Secrets lists where a config holds secrets: in files of any encoding, units, users, URLs and headers, and in configs
+// that it carries.
 func Secrets(config []byte) []Secret {
 	var f finder
 	f.config(config, 0)

@@ -46,7 +46,7 @@ func TestJudgesSamples(t *testing.T) {
 	}
 }
 
-// agree holds the verdict against the library's own report.
+// agree compares the verdict with the library's own report.
 func agree(t *testing.T, data []byte) verdict {
 	t.Helper()
 	version, _, err := versionOf(data)
@@ -63,8 +63,8 @@ func agree(t *testing.T, data []byte) verdict {
 		t.Fatalf("verdict %d, the library says %v, %v: %s", got, found, err, data)
 	}
 	for _, e := range found.Entries {
-		// A key in other letters of case is taken for the one that is meant, by
-		// Ignition too; the library's report calls it unused all the same.
+		// A key in other letters of case is accepted as the one that is meant, by Ignition, too; the library's report
+		// calls it unused nevertheless.
 		if got == clean && !strings.HasPrefix(e.Message, "unused key") {
 			t.Fatalf("nothing was found, but the library says %v: %s", e, data)
 		}

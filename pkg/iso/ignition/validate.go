@@ -25,7 +25,7 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// maxNested bounds how deep configs within configs are looked at.
+// maxNested bounds how deep configs within configs are checked.
 const maxNested = 4
 
 // mostValues bounds how many JSON values a config may have; most have some hundred. To report that one is wrong takes some
@@ -159,8 +159,8 @@ func checkModes(config types.Config, found *report.Report) {
 	}
 }
 
-// sensible reports whether anybody wants such a mode: the owner may read, nobody writes
-// or executes who may not read, and the farther ones may do no more than the nearer.
+// sensible reports whether such a mode makes sense: the owner may read, those who may not read may neither write nor
+// execute, group has no more rights than the owner, and others no more than the group.
 func sensible(mode int) bool {
 	owner, group, others := mode>>6&7, mode>>3&7, mode&7
 	for _, who := range []int{owner, group, others} {
@@ -249,7 +249,7 @@ type Entry struct {
 
 // Report is all that was found in one config.
 type Report struct {
-	// Name is how the config was called by who gave it, likely a file.
+	// Name is the caller's name of the config, likely a file.
 	Name string
 	// Version is the specification that the config says it follows.
 	Version string

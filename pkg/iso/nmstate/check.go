@@ -45,8 +45,7 @@ func (r *reader) check(s *State) {
 	}
 }
 
-// key is what only one interface of a document may have: its name, but for a switch
-// of Open vSwitch, which is no device.
+// key is what only one interface of a document may have: its name, except for a switch of Open vSwitch, which is no device.
 func (i *iface) key() string {
 	if i.kind.device() {
 		return i.name
@@ -54,8 +53,7 @@ func (i *iface) key() string {
 	return string(i.kind) + " " + i.name
 }
 
-// checkRules wants an interface for every routing rule, and one whose name is known
-// for iif.
+// checkRules requires an interface for every routing rule, and for iif an interface with a known name.
 func (r *reader) checkRules(s *State) {
 	for n := range s.rules {
 		rl := &s.rules[n]
@@ -241,8 +239,8 @@ func (r *reader) checkRoute(s *State, rt *route) {
 	}
 }
 
-// onLink says whether a gateway can be reached without another. What the network
-// gives is not known here, so that an interface with DHCP may reach any.
+// onLink reports whether a gateway can be reached without another. What the network gives is not known here, so that an
+// interface with DHCP may reach any.
 func (s *State) onLink(i *iface, f *family, gateway netip.Addr) bool {
 	if f.dynamic() || gateway.IsLinkLocalUnicast() {
 		return true

@@ -201,7 +201,7 @@ func (o *object) oneOf(key string, allowed ...string) string {
 	return o.among(o.r.report, key, allowed)
 }
 
-// oneMade is oneOf for a text of which nmstate takes others, too.
+// oneMade is oneOf for a text for which nmstate accepts others, too.
 func (o *object) oneMade(key string, allowed ...string) string {
 	return o.among(o.r.limit, key, allowed)
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// FuzzParse wants no panic of any document, a place for every problem, and of
-// what is accepted the same keyfiles every time, none of which NetworkManager
-// would refuse to read.
+// FuzzParse checks that no document makes a panic, that every problem has a place, and that an accepted document gives
+// the same keyfiles every time, which NetworkManager would not refuse to read.
 func FuzzParse(f *testing.F) {
 	documents, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)).
-// NetworkManager reads it only if nobody but root may: whoever writes it gives it
-// mode 0600.
+// Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)). NetworkManager reads it only if it is
+// readable by root alone: it has to be written with mode 0600.
 type Keyfile struct {
 	// Name of the file, ending in .nmconnection.
 	Name string
@@ -81,8 +80,8 @@ func (s *State) Physical() map[string]string {
 	return macs
 }
 
-// newWriter adds the physical interfaces that are named only by what stands on them,
-// and notes who is a port of whom.
+// newWriter adds the physical interfaces that are named only by interfaces on top of them, and records which interface
+// is a port of which.
 func newWriter(s *State) *writer {
 	w := &writer{
 		state: s, r: &reader{name: s.name}, interfaces: slices.Clone(s.interfaces),
@@ -152,9 +151,8 @@ func (w *writer) imply(name word, field string) {
 // are the same whenever it boots; the service takes them without a MAC address, too.
 var kernelName = regexp.MustCompile(`^en[PsvxXbucaipod]`)
 
-// resolve finds the MAC address of every physical interface, and gives every
-// profile its UUID. Interfaces that the kernel names need no address where another one has
-// one, which tells the machine.
+// resolve finds the MAC address of every physical interface, and gives every profile its UUID. Interfaces that the
+// kernel names need no address if another one has one, which identifies the machine.
 func (w *writer) resolve(macs map[string]string) {
 	given := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
@@ -266,8 +264,8 @@ func (w *writer) profile(i *iface) []byte {
 	return []byte(s.String())
 }
 
-// ownAddresses says whether a port has addresses all the same: one of a routing table,
-// and one that Open vSwitch gives the machine.
+// ownAddresses reports whether a port has addresses all the same: one of a routing table, and one that Open vSwitch
+// gives the machine.
 func (i *iface) ownAddresses(controller *iface) bool {
 	return controller.kind == vrfKind || i.kind == ovsInterfaceKind && i.peer == ""
 }

@@ -12,9 +12,9 @@
 // not know. Everything else is refused by name with its place in the document: a network that is only partly what was asked for is
 // worse than none.
 //
-// Reading goes from text over a tree with places (fields.go) to a State (parse.go,
-// read_*.go, check.go), and writing from the State to keyfiles (keyfile*.go).
-// conflicts.go judges keyfiles that somebody else wrote, and compares machines.
+// Reading goes from text over a tree with places (fields.go) to a State (parse.go, read_*.go, check.go), and writing
+// from the State to keyfiles (keyfile*.go). conflicts.go judges keyfiles that were written by hand or by another tool,
+// and compares machines.
 package nmstate
 
 import (
@@ -98,7 +98,7 @@ func (o *object) hostname() {
 	}
 }
 
-// shown takes keys that nmstate shows of a machine and nobody can set.
+// shown takes keys that nmstate shows of a machine and that cannot be set.
 func (o *object) shown(keys ...string) {
 	for _, key := range keys {
 		e, there := o.left[key]
@@ -209,9 +209,8 @@ type State struct {
 	ignored    Problems
 }
 
-// Ignored are the parts of the document that nothing was made of: what nmstate shows
-// of a machine and nobody can set, interfaces that are to be left alone, and the
-// machine's name, which goes with the machine.
+// Ignored are the parts of the document that nothing was made of: what nmstate shows of a machine and cannot be set,
+// interfaces that are to be left alone, and the machine's name, which belongs to the machine.
 func (s *State) Ignored() Problems { return s.ignored }
 
 type kind string
@@ -233,8 +232,8 @@ const (
 	loopback         kind = "loopback" // no profile is made of it
 )
 
-// device says whether the kernel has a device of the kind. A switch of Open vSwitch
-// is none, and often has the name of an interface of its own.
+// device reports whether the kernel has a device of the kind. A switch of Open vSwitch is none, and often has the name
+// of an interface of its own.
 func (k kind) device() bool { return k != ovsBridgeKind && k != ovsPortKind }
 
 // What an interface is to be. One that is down keeps a profile that is not
@@ -338,7 +337,7 @@ type family struct {
 	settings       settings // for leases and addresses that the machine makes
 }
 
-// dynamic says whether the network gives addresses, static whether the document does.
+// dynamic reports whether the network gives addresses, static whether the document does.
 func (f *family) dynamic() bool { return f.enabled && (f.dhcp || f.autoconf) }
 func (f *family) static() bool  { return f.enabled && len(f.addresses) > 0 }
 

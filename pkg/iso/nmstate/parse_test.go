@@ -110,8 +110,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What nmstate shows of a machine is taken, and told of with its place; so is what
-// goes with the machine and not with its network.
+// What nmstate shows of a machine is accepted, and reported with its place; so is what belongs to the machine and not
+// to its network.
 func TestIgnored(t *testing.T) {
 	data, err := os.ReadFile("testdata/production.yaml")
 	if err != nil {
@@ -138,8 +138,8 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// TestLimits tells what is wrong from what nmstate takes and no profile is made of, and leaves out
-// keys of an interface that nmstate leaves out.
+// TestLimits distinguishes what is wrong from what nmstate accepts and no profile is made of, and leaves out keys of an
+// interface that nmstate leaves out.
 func TestLimits(t *testing.T) {
 	const nic = "interfaces:\n- name: eth0\n  mac-address: 52:54:00:00:00:01\n"
 	for name, c := range map[string]struct {

@@ -180,7 +180,7 @@ func (o *object) bondPort(i *iface, mode string) {
 }
 
 func (o *object) ovsBridge(i *iface) {
-	on := func(key string, value *bool) { // what is off where nothing is said
+	on := func(key string, value *bool) { // off by default
 		if isTrue(value) {
 			i.own.add(key, "true")
 		}

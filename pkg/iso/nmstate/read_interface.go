@@ -16,7 +16,7 @@ func (o *object) iface() *iface {
 	name := o.text("name")
 	i := &iface{name: name.text, at: o.at, field: o.path}
 	if i.state = o.oneOf("state", up, down, absent, ignore); i.state == ignore {
-		i.kind = ethernet // whatever it is: nothing more is read of it
+		i.kind = ethernet // the kind is not known, and nothing more is read of it
 		clear(o.left)
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i
@@ -27,7 +27,7 @@ func (o *object) iface() *iface {
 		o.shown("mac-address", "mtu", "accept-all-mac-addresses")
 	}
 	if i.state == down && i.kind != ethernet {
-		i.state = absent // a device that nothing makes needs nothing to keep it down
+		i.state = absent // a device that does not exist needs nothing to keep it down
 	}
 	o.checkName(name, i.kind)
 	i.profile = o.profileName()
@@ -264,7 +264,7 @@ const largest32 = 1<<32 - 1
 func (o *object) ethtool() settings {
 	var list settings
 	pause := o.object("pause")
-	// Where both ends agree on pauses, no direction is said for itself.
+	// Where both ends agree on pauses, no direction is set for itself.
 	negotiate := pause.flag("autoneg")
 	rx, tx := pause.flag("rx"), pause.flag("tx")
 	list.flag("pause-autoneg", negotiate)

@@ -25,7 +25,7 @@ func (o *object) family(four bool) family {
 	}
 	lease := settings{{"dhcp-timeout", forever}}
 	if four {
-		// Clients without an identity of their own are told apart by their MAC address.
+		// Clients without an identity of their own are distinguished by their MAC address.
 		client := o.text("dhcp-client-id").text
 		lease.add("dhcp-client-id", cmp.Or(map[string]string{"ll": "mac", "iaid+duid": "duid"}[client], client, "mac"))
 	} else {
@@ -54,8 +54,8 @@ func (o *object) family(four bool) family {
 	return f
 }
 
-// automatic reads what a lease asks for and what is taken from it besides addresses. It
-// says whether DNS servers are.
+// automatic reads what a lease asks for and what is taken from it besides addresses. It returns whether DNS servers
+// are.
 func (o *object) automatic(lease *settings) (dns bool) {
 	hostname := o.text("dhcp-custom-hostname")
 	if strings.Trim(strings.ToLower(hostname.text), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {

@@ -33,7 +33,7 @@ type tally struct {
 	covered coverage
 }
 
-// begin notes a request. Content that has changed begins anew.
+// begin records a request. Content that has changed begins anew.
 func (t *tally) begin(c content, now time.Time) {
 	if t.tag != c.etag {
 		*t = tally{tag: c.etag, Fetch: Fetch{Active: t.Active}}
@@ -83,8 +83,7 @@ func (s *Server) fetched(host string) Fetch {
 	return iso.plus(net)
 }
 
-// sum is what was fetched of files of some kinds, with the sizes of those that
-// nobody asked for yet; e.mu is held.
+// sum is what was fetched of files of some kinds, with the sizes of those that were not asked for yet; e.mu is held.
 func (e *entry) sum(kinds ...Kind) Fetch {
 	var all Fetch
 	for _, kind := range kinds {
@@ -231,7 +230,7 @@ func (s *Server) writeMetrics(w http.ResponseWriter) {
 		s.writeHostMetrics(&out)
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = io.WriteString(w, out.String()) // who left needs no metrics
+	_, _ = io.WriteString(w, out.String()) // a client that has left needs no metrics
 }
 
 func (s *Server) writeHostMetrics(out io.Writer) {

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.dispatch()
 }
 
-// finish counts and reports the request, also when it was broken off.
+// finish counts and reports the request, also when it was interrupted.
 func (a *answer) finish() {
 	s := a.server
 	a.access.Status = a.w.status
@@ -130,7 +130,7 @@ func (a *answer) file(e *entry, f *file) {
 	a.send(c, meta)
 }
 
-// errNotReady is why a request is told to come back.
+// errNotReady is why a request is answered with "come back later".
 var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
@@ -163,7 +163,7 @@ func (a *answer) moveDeadline() {
 	}
 }
 
-// refuse answers with a status, and ends the connection of who sent a body.
+// refuse answers with a status, and ends the connection of a client that sent a body.
 func (a *answer) refuse(status int) {
 	h := a.w.Header()
 	if status == http.StatusMethodNotAllowed {
@@ -179,7 +179,7 @@ func (a *answer) refuse(status int) {
 	http.Error(a.w, http.StatusText(status), status)
 }
 
-// recorder notes the status of a response.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -213,8 +213,8 @@ func path(kind Kind, id string) string {
 
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
-// bootPath is where machines ask for their scripts by MAC address. Its id is
-// nobody's: MAC addresses are no secret, and a script names the media.
+// bootPath is where machines ask for their scripts by MAC address. Its id belongs to no host, and is secret: MAC
+// addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
 type route struct {
@@ -255,8 +255,8 @@ func (s *Server) lookup(p string) (*entry, *file) {
 	return s.pick(e, r.kind)
 }
 
-// lookupMAC finds the script of the host with a MAC address. MAC addresses can
-// be guessed: a client that asks for many in vain is not answered for a while.
+// lookupMAC finds the script of the host with a MAC address. MAC addresses can be guessed: a client that asks for many
+// unknown ones is not answered for a while.
 func (s *Server) lookupMAC(client netip.Addr, query url.Values) (*entry, *file) {
 	now := s.clock.Now()
 	if s.misses.tooMany(client, now) {
@@ -289,8 +289,8 @@ func (s *Server) pick(e *entry, kind Kind) (*entry, *file) {
 const chainScript = "#!ipxe\n" +
 	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
 
-// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its digits:
-// iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
+// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, with any separators of its digits: iPXE's hexhyp format writes
+// hyphens, others colons, dots or nothing.
 func normalMAC(mac string) (string, error) {
 	bare := strings.NewReplacer(":", "", "-", "", ".", "").Replace(mac)
 	raw, err := hex.DecodeString(bare)

@@ -93,8 +93,7 @@ func TestMACsAreChecked(t *testing.T) {
 	}
 }
 
-// TestMACsCannotBeTried tries addresses, as somebody would who knows a vendor's
-// prefix.
+// TestMACsCannotBeTried tries addresses, as an attacker would who knows a vendor's prefix.
 func TestMACsCannotBeTried(t *testing.T) {
 	clk := newClock()
 	s := netboot(t, serve.Config{Clock: clk})

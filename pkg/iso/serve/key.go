@@ -22,8 +22,8 @@ const (
 	minKey   = 16
 )
 
-// LoadKey reads the key of a cluster's URLs from a file, which it makes if it is
-// missing. A file that others can read is refused: the key tells every URL.
+// LoadKey reads the key of a cluster's URLs from a file, which it makes if it is missing. A file that others can read
+// is refused: with the key every URL can be computed.
 func LoadKey(path string) ([]byte, error) {
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// readPrivate reads a small file, if nobody but its owner can.
+// readPrivate reads a small file, if only its owner can read it.
 func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func writeOnce(path string, data []byte) error {
 // idBytes is how much of the HMAC an id shows: 80 bits, 16 characters.
 const idBytes = 10
 
-// namer makes ids, and finds them in a time that tells nothing of those it knows.
+// namer makes ids, and finds them in a time that reveals nothing of those it knows.
 type namer struct {
 	key  []byte
 	seal []byte // of this process alone
@@ -104,8 +104,8 @@ func (n namer) id(class class, name string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:idBytes]))
 }
 
-// sealed is what an id is looked up by: how long that takes says something about
-// this digest, which nobody can compute, and nothing about the id.
+// sealed is what an id is looked up by: how long that takes says something about this digest, which cannot be computed
+// without the key, and nothing about the id.
 func (n namer) sealed(id string) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, n.seal)
 	mac.Write([]byte(id))

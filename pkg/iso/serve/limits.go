@@ -112,19 +112,18 @@ func (c *connections) counts() connectionCounts {
 	return counts
 }
 
-// How many MAC addresses a client may ask for in vain, in how long, and how many
-// clients are told apart.
+// How many unknown MAC addresses a client may ask for, in how long, and how many clients are counted separately.
 const (
 	missesAllowed = 30
 	missesWithin  = time.Minute
 	missesClients = 1024
 )
 
-// misses counts in vain tries by client, in bounded memory.
+// misses counts failed tries by client, in bounded memory.
 type misses struct {
 	mu       sync.Mutex
 	byClient map[netip.Prefix]miss
-	swept    time.Time // when old ones were last looked for
+	swept    time.Time // when old ones were last removed
 }
 
 type miss struct {
@@ -161,8 +160,8 @@ func (m *misses) add(client netip.Addr, now time.Time) {
 	m.byClient[bucket] = of
 }
 
-// bucket is whom a client is counted with: by itself, an IPv6 client with all of
-// its /64, and new ones where there are too many as the zero prefix; m.mu is held.
+// bucket is the prefix that a client is counted with: an IPv4 client by itself, an IPv6 client with all of its /64, and
+// new ones where there are too many as the zero prefix; m.mu is held.
 func (m *misses) bucket(client netip.Addr) netip.Prefix {
 	bits := 64
 	if client = client.Unmap(); client.Is4() {

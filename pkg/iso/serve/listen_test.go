@@ -143,7 +143,7 @@ func TestHTTPS(t *testing.T) {
 	if got, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(got, content[1000:65536]) {
 		t.Errorf("%d bytes: %v", len(got), err)
 	}
-	// Who speaks no TLS is not answered, and does no harm.
+	// A client without TLS is not answered, and does no harm.
 	if resp, err := client(t).Get(r.url + "/metrics"); err == nil {
 		resp.Body.Close()
 		if resp.StatusCode == 200 {
@@ -357,8 +357,7 @@ func TestImageReplacedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsOutOfUseIsLetGo asks for nothing: what is out of use must not wait
-// for a request to be let go.
+// TestWhatIsOutOfUseIsLetGo makes no request: what is out of use must be released without waiting for a request.
 func TestWhatIsOutOfUseIsLetGo(t *testing.T) {
 	clk := newClock() // its waits are real
 	r := run(t, serve.Config{Clock: clk, Expire: 20 * time.Millisecond}, nil)

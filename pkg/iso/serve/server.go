@@ -1,5 +1,5 @@
-// Package serve is the media server: it hands every machine its own image over
-// HTTP or HTTPS, and knows who has fetched what, and how far.
+// Package serve is the media server: it hands every machine its own image over HTTP or HTTPS, and knows what each
+// machine has fetched, and how far.
 //
 //	/i/ID.iso                     a host's ISO
 //	/n/ID/kernel, initrd, rootfs  a host's netboot files
@@ -41,8 +41,7 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Config says how a Server works. Network timeouts are the machine's own time,
-// whatever Clock says.
+// Config says how a Server works. Network timeouts use the machine's own time, not Clock.
 type Config struct {
 	// Key makes the ids in URLs; at least 16 random bytes (LoadKey).
 	Key []byte
@@ -56,7 +55,7 @@ type Config struct {
 	Expire time.Duration
 	// TLS is the certificate to serve HTTPS with; nil means HTTP.
 	TLS *tls.Certificate
-	// Access, if any, is told of every request when it is over, from many goroutines.
+	// Access, if any, is called for every request when it is over, from many goroutines.
 	Access func(Access)
 	// HostMetrics adds how far each host has come to /metrics, by its name.
 	HostMetrics bool
@@ -71,8 +70,8 @@ type Config struct {
 	HeaderTimeout time.Duration
 	// IdleTimeout is for a connection to its next request; 0 means five minutes.
 	IdleTimeout time.Duration
-	// OpenTimeout is how long a request waits for content that is being made or
-	// downloaded, before it is told to come back; 0 means 20 seconds.
+	// OpenTimeout is how long a request waits for content that is being made or downloaded, before the client has to
+	// come back; 0 means 20 seconds.
 	OpenTimeout time.Duration
 	// Grace is how long transfers may go on once Serve's context is done; 0 means none.
 	Grace time.Duration
@@ -210,8 +209,7 @@ func (s *Server) Prepare(ctx context.Context, host string) error {
 	return nil
 }
 
-// Withdraw ends what is served to a host, but for transfers under way. What was
-// fetched stays known.
+// Withdraw ends what is served to a host, except transfers under way. What was fetched stays known.
 func (s *Server) Withdraw(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,8 +263,8 @@ func (s *Server) URL(host string, kind Kind) string {
 	return s.config.URL + path(kind, s.namer.id(hostClass, host))
 }
 
-// BootURL is where iPXE finds what to boot, if it is told nothing but that: a script
-// that asks for the one of the machine's MAC address. It is as secret as the others.
+// BootURL is where iPXE finds what to boot, if it has no other URL: a script that asks for the one of the machine's MAC
+// address. It is as secret as the others.
 func (s *Server) BootURL() string { return s.config.URL + s.bootPath() }
 
 // RootfsURL is where a shared root filesystem is found.
@@ -308,7 +306,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.end(ctx, server)
 }
 
-// httpServer is set up for clients that take hours, and for those that mean ill.
+// httpServer is set up for clients that take hours, and for malicious ones.
 func (s *Server) httpServer(ctx context.Context) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // deadlines are those of a connection: one request has it for itself
@@ -321,7 +319,7 @@ func (s *Server) httpServer(ctx context.Context) *http.Server {
 		ConnState:         s.conns.changed,
 		// Requests are not ended by ctx: they have their grace.
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:                     log.New(io.Discard, "", 0), // it would name what anybody on the network sends
+		ErrorLog:                     log.New(io.Discard, "", 0), // it would print what any client on the network sends
 		DisableGeneralOptionsHandler: true,
 	}
 }

@@ -1,5 +1,5 @@
-// Package access lets those read metrics whom the API server lets: who they are it says by their tokens,
-// and what they may by its rules for paths.
+// Package access lets a client read metrics if the API server lets it: the API server identifies the client by its
+// token (TokenReview), and decides by its rules for paths (SubjectAccessReview).
 //
 // It is what controller-runtime's own filter does, without the libraries of the API server that this one
 // brings along.
@@ -82,7 +82,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// status is StatusOK for who may pass.
+// status is StatusOK for a client that may pass.
 func (g *guard) status(ctx context.Context, q question, token string) int {
 	now := g.clock.Now()
 	g.mu.Lock()

@@ -88,7 +88,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	return ctrl.Result{RequeueAfter: s.again()}, errors.Join(err, s.save(ctx, before))
 }
 
-// again is after how long the AgentCluster is looked at again, for what nobody tells of; 0 for never.
+// again is the time after which the AgentCluster is reconciled again, for changes that no watch reports; 0 for never.
 func (s *clusterScope) again() time.Duration {
 	switch {
 	case s.waits:
@@ -184,8 +184,8 @@ func (s *clusterScope) controlPlane(ctx context.Context) (*controlplanev1.Opensh
 	return found, nil
 }
 
-// deployment says which ClusterDeployment hosts are bound to. With a hosted control plane it is made
-// here; otherwise the control plane's controller makes it, and notes its id.
+// deployment says which ClusterDeployment hosts are bound to. With a hosted control plane it is made here; otherwise
+// the control plane's controller makes it, and records its id.
 func (s *clusterScope) deployment(ctx context.Context) error {
 	if isHosted(s.cluster) {
 		return s.hostedDeployment(ctx)
@@ -201,7 +201,7 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 		case err != nil && !installation.IsRefusal(err):
 			return err
 		case err != nil:
-			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would be taken for those of this cluster by it
+			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would count as those of this cluster by it
 			s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, err.Error())
 			return nil
 		}
@@ -216,8 +216,8 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	return nil
 }
 
-// clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane notes it, over REST
-// that of the record that is proven to be the cluster's.
+// clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane records it,
+// over REST that of the record that is proven to be the cluster's.
 func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplanev1.OpenshiftAssistedControlPlane) (string, error) {
 	noted, err := desired.IDOf(controlPlane, s.Pool.Notes())
 	if err != nil || s.Pool.Notes() {
@@ -283,8 +283,8 @@ func (s *clusterScope) summarize() {
 	conditions.Set(s.object, ready)
 }
 
-// delete lets go of an AgentCluster. What was made for a hosted control plane goes with it, but not
-// where the AgentCluster was moved: it lives on elsewhere.
+// delete removes the finalizer of an AgentCluster. What was made for a hosted control plane is deleted with it, but not
+// where the AgentCluster was moved: it lives on in another management cluster.
 func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(s.object, agentv1.AgentClusterFinalizer) {
 		return ctrl.Result{}, nil
@@ -303,7 +303,7 @@ func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(s.patch(ctx, func(c *agentv1.AgentCluster) { controllerutil.RemoveFinalizer(c, agentv1.AgentClusterFinalizer) }))
 }
 
-// patch writes a change of the AgentCluster but for its status, which is kept as it is being written.
+// patch writes a change of the AgentCluster except its status, which is kept as it is being written.
 func (s *clusterScope) patch(ctx context.Context, change func(*agentv1.AgentCluster)) error {
 	changed := s.object.DeepCopy()
 	change(changed)

@@ -23,8 +23,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// TestEndpointOfACluster takes it from where it is said first: the AgentCluster, the Cluster, the virtual
-// addresses of the control plane, and what OpenShift calls it.
+// TestEndpointOfACluster takes it from the first place that has it: the AgentCluster, the Cluster, the virtual
+// addresses of the control plane, and the name that OpenShift gives it.
 func TestEndpointOfACluster(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -95,7 +95,7 @@ func TestEndpointOfACluster(t *testing.T) {
 	})
 }
 
-// TestExternallyManagedClustersAreLeftAlone writes nothing to an AgentCluster that somebody else manages.
+// TestExternallyManagedClustersAreLeftAlone writes nothing to an AgentCluster that another component manages.
 func TestExternallyManagedClustersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -222,7 +222,7 @@ func TestTemplatesFollowTheirCluster(t *testing.T) {
 	shows("the other pool", metav1.ConditionFalse, 0)
 }
 
-// TestFailureDomainsAreLookedAtAgain where nobody tells that a host has come.
+// TestFailureDomainsAreLookedAtAgain where no watch reports that a host has come.
 func TestFailureDomainsAreLookedAtAgain(t *testing.T) {
 	for name, domains := range map[string][]agentv1.AgentFailureDomain{
 		"no domains": nil, "a domain": {{Name: "a", AgentLabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"row": "a"}}}},

@@ -28,8 +28,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestRightsAreThoseThatAreUsed has the role write to Machines, whose hook is set by each reconcile, and hold
-// neither wildcards nor lists of Secrets. All tests here run with it.
+// TestRightsAreThoseThatAreUsed lets the role write to Machines, on which each reconcile sets a hook, and checks that
+// it holds neither wildcards nor lists of Secrets. All tests here run with it.
 func TestRightsAreThoseThatAreUsed(t *testing.T) {
 	may := markedRole()
 	if may.err != nil {
@@ -65,8 +65,7 @@ func TestBootstrapDataOfAnyFormatIsTaken(t *testing.T) {
 	})
 }
 
-// TestKindsAreOfTodaysContract has the kinds say that they follow contract v1beta2 with the version that is
-// stored.
+// TestKindsAreOfTodaysContract: the labels of the kinds say that the stored version follows contract v1beta2.
 func TestKindsAreOfTodaysContract(t *testing.T) {
 	of := 0
 	for _, kind := range kinds(t) {

@@ -44,7 +44,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// service plays a service: it shows what it is told, and remembers what it was asked to do.
+// service plays a service: it shows what a test sets, and records what it was asked to do.
 type service struct {
 	install.Backend
 

@@ -74,8 +74,8 @@ func TestForgedAgentMachinesAreNotBelieved(t *testing.T) {
 }
 
 // TestOthersTakeNoHost: what an AgentMachine of another namespace says of a host does not count, unless the pool is
-// opened to that namespace, too. Then the one has the host whose reservation has held before, as its status says, whatever
-// the age of the other. Without such a status the older one has it.
+// opened to that namespace, too. Then the host belongs to the AgentMachine with a status that says that its reservation
+// has held before, even if the other is older. Without such a status the older one has it.
 func TestOthersTakeNoHost(t *testing.T) {
 	for name, test := range map[string]struct {
 		opened bool
@@ -135,8 +135,8 @@ func TestOthersTakeNoHost(t *testing.T) {
 	}
 }
 
-// TestPoolsAreOpened: an AgentCluster gets the hosts of the InfraEnvs alone that are opened to its namespace. Another InfraEnv
-// of the same name is not in its way.
+// TestPoolsAreOpened: an AgentCluster gets hosts only from InfraEnvs that are opened to its namespace. Another InfraEnv
+// of the same name does not block it.
 func TestPoolsAreOpened(t *testing.T) {
 	for name, test := range map[string]struct {
 		pools machines.Pools

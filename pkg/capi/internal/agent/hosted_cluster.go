@@ -27,8 +27,8 @@ import (
 // is in the same namespace.
 const labelAgentCluster = "agentClusterRef"
 
-// hostedComes is how often a hosted control plane is looked at that does not say enough yet. Most hubs have
-// none, so that they are not watched.
+// hostedComes is how often a hosted control plane is read that does not say enough yet. Most hubs have none, so that
+// they are not watched.
 const hostedComes = 10 * time.Second
 
 // objectsGo is how often it is looked whether the objects of a hosted cluster are gone.
@@ -48,9 +48,9 @@ type hosted struct {
 	domain, pullSecret, kubeconfig, password string
 }
 
-// hostedDeployment makes the ClusterDeployment and the AgentClusterInstall of a hosted cluster: installed
-// already, for hosts to be added. They are not owned by the AgentCluster: they would go with it when it
-// is moved, and its hosts with them.
+// hostedDeployment makes the ClusterDeployment and the AgentClusterInstall of a hosted cluster: installed already, for
+// hosts to be added. They are not owned by the AgentCluster: they would be deleted with it when it is moved, and its
+// hosts with them.
 func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindClusterDeployment))
@@ -177,7 +177,7 @@ func (s *clusterScope) keepDeployment(ctx context.Context, have *unstructured.Un
 	return s.write(ctx, have, changed)
 }
 
-// preserve has nodes go on running when their ClusterDeployment is deleted.
+// preserve keeps nodes running when their ClusterDeployment is deleted.
 func (s *clusterScope) preserve(ctx context.Context, have *unstructured.Unstructured) error {
 	changed := have.DeepCopy()
 	if err := unstructured.SetNestedField(changed.Object, true, "spec", "preserveOnDelete"); err != nil {
@@ -289,7 +289,7 @@ func (s *clusterScope) deleteHosted(ctx context.Context) (left []string, err err
 			return nil, fmt.Errorf("read the %s %s: %w", kind, name, err)
 		}
 		if u.GetLabels()[labelAgentCluster] != s.object.Name {
-			continue // somebody else's
+			continue // another AgentCluster's
 		}
 		left = append(left, fmt.Sprintf("%s %s (finalizers: %s)", kind, name, cmp.Or(strings.Join(u.GetFinalizers(), ", "), "none")))
 		if u.GetDeletionTimestamp() == nil {

@@ -44,8 +44,8 @@ const (
 // secretValue is the key of a Secret with bootstrap data.
 const secretValue = "value"
 
-// installHosted binds the host to the ClusterDeployment of a hosted cluster, and tells the service where
-// it fetches its Ignition. The service installs it then.
+// installHosted binds the host to the ClusterDeployment of a hosted cluster, and sets the address at which it fetches
+// its Ignition. The service installs it then.
 func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 	hub, onHub := s.Pool.(*HubPool)
 	if !onHub {
@@ -85,7 +85,7 @@ func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 }
 
 // isLeft reports whether a person has taken the host out of its cluster after the machine was handed over: it is not
-// installed once more for the same Machine unless somebody asks for it.
+// installed once more for the same Machine unless a user asks for it.
 func (s *scope) isLeft(host *pool.Host) bool { return host.Cluster == "" && s.isProvisioned() }
 
 // howItGoesOn says what a person can do with a host that was taken out of its cluster.

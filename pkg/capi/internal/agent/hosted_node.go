@@ -28,7 +28,7 @@ const secretHostedKubeconfig = "admin-kubeconfig"
 const nodeComes = 20 * time.Second
 
 // nameNode gives the node of a machine of a hosted cluster the provider id that Cluster API finds it by.
-// Nobody has a plan for that cluster that would do so.
+// There is no plan for that cluster that would do so.
 func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 	if s.machine.Status.NodeRef.Name != "" {
 		return ctrl.Result{}, nil // it was found

@@ -19,8 +19,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
 
-// HubPool is the Agents of a hub. An Agent carries the name of the AgentMachine that has it, so that
-// others who take Agents leave it alone, and so that of two who write at one time one is refused.
+// HubPool is the Agents of a hub. An Agent carries the name of the AgentMachine that has it, so that other clients that
+// take Agents leave it alone, and so that of two writes at the same time one is refused.
 type HubPool struct {
 	Client client.Client
 	// Live reads past the cache.
@@ -36,7 +36,7 @@ var _ Pool = (*HubPool)(nil)
 // Thing is what a host is called.
 func (p *HubPool) Thing() string { return hubapi.KindAgent }
 
-// Notes reports that Agents say whose they are.
+// Notes reports that Agents record the AgentMachine that they are reserved for.
 func (p *HubPool) Notes() bool { return true }
 
 // Within is the namespace that Agents are taken from.
@@ -67,8 +67,8 @@ func newAgents() *unstructured.UnstructuredList {
 	return list
 }
 
-// Cached has a manager's cache keep the objects of a hub without what no reconciler reads, and Agents, where they are
-// taken from a namespace of their own, of that one, whatever else the cache is limited to.
+// Cached makes a manager's cache drop the fields of a hub's objects that no reconciler reads. If Agents are taken from
+// a namespace of their own, it caches the Agents of that namespace, even if the rest of the cache is limited to others.
 func Cached(options *cache.Options, namespace string) {
 	strip, texts := cache.TransformStripManagedFields(), &hubapi.Texts{}
 	options.DefaultTransform = func(object any) (any, error) {
@@ -213,8 +213,7 @@ func (p *HubPool) Release(ctx context.Context, host, machine types.NamespacedNam
 	return err
 }
 
-// attempts is how often a change of an Agent is tried anew that somebody else has changed meanwhile:
-// its service writes to it often.
+// attempts is how often a change of an Agent is tried again after a conflict: its service writes to it often.
 const attempts = 5
 
 // change changes an Agent as it is at this moment, and only that: what was decided holds for what is

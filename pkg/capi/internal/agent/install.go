@@ -66,7 +66,7 @@ func (s *scope) clusterID() string {
 	return idOf(s.infra.Status.ClusterDeploymentRef)
 }
 
-// seeCluster has the cluster be observed where it was not yet: over REST nothing else says which hosts are its own.
+// seeCluster observes the cluster if that was not done yet: over REST nothing else says which hosts are its own.
 func (s *scope) seeCluster(ctx context.Context) error {
 	if s.Pool.Notes() || s.cluster == nil || s.reserved().Name == "" || s.Installations.Last(s.key) != nil {
 		return nil
@@ -88,7 +88,7 @@ func idOf(ref agentv1.ClusterDeploymentReference) string {
 // showPlan adds what the plan says to what the service says of the host.
 func (s *scope) showPlan() {
 	switch {
-	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, whatever is wrong with what is wanted of its cluster
+	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, even if what is wanted of its cluster has errors
 	case errors.Is(s.acted, installation.ErrNotYet):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
 	case installation.IsRefusal(s.acted):
@@ -126,7 +126,7 @@ func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 	return len(hosts) == 0 && scope.Host() == s.machine.Name
 }
 
-// showNode tells which certificate request of the node waits for a person, and what else keeps the node.
+// showNode reports which certificate request of the node waits for a person, and what else keeps the node.
 func (s *scope) showNode() {
 	pending, others := words.Node(&s.view.Plan, s.machine.Name)
 	conditions.Set(s.object, pending)

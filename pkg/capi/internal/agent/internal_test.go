@@ -161,8 +161,8 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 	}
 }
 
-// TestReadyRegressesAloud takes Ready back where a machine that was installed is not well any more, tells it
-// on the Machine, and never takes back that it was handed over.
+// TestReadyRegressesAloud sets Ready to false if a machine that was installed is not well any more, reports that on the
+// Machine, and keeps the record that it was handed over.
 func TestReadyRegressesAloud(t *testing.T) {
 	s := shown(model.Plan{})
 	s.show()
@@ -234,7 +234,7 @@ func TestAddressesOfBothFamilies(t *testing.T) {
 	}
 }
 
-// TestHostOfAnotherClusterIsNotReserved: whether an Agent is bound elsewhere is looked at when it is written to.
+// TestHostOfAnotherClusterIsNotReserved: whether an Agent is bound elsewhere is checked when it is written to.
 func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 	u := newAgent()
 	u.SetNamespace("ns")
@@ -336,7 +336,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestBlockersOfTheHostAreShown shows what stands in the way of a host, with what to do about it.
+// TestBlockersOfTheHostAreShown shows what blocks a host, with what to do about it.
 func TestBlockersOfTheHostAreShown(t *testing.T) {
 	s := shown(model.Plan{Blockers: []model.Blocker{{Scope: model.ScopeCluster, Hosts: []string{"m", "other"}, Message: "two hosts have one name", Remedy: "rename one"}}})
 	s.host.Installed, s.host.State = false, model.HostBlocked

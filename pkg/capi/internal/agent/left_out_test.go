@@ -33,8 +33,8 @@ spec:
   - {name: other, role: control-plane, match: {infraEnv: other}}
 `
 
-// TestMachineOfAPoolThatIsLeftOut: what is wrong with a host that the cluster is installed without is said from when it is
-// back in its pool until it is bound again.
+// TestMachineOfAPoolThatIsLeftOut: if the cluster is installed without a host, the reason is reported from when the
+// host is back in its pool until it is bound again.
 func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 	m := newMoved(t, "env")
 	m.machine.Spec.ProviderID = "" // it was not handed over

@@ -41,7 +41,7 @@ type MachineReconciler struct {
 	// Source reads what clusters ask of hosts.
 	Source   *desired.Source
 	Recorder events.EventRecorder
-	// Namespace is the one whose AgentMachines are reconciled; "" for all.
+	// Namespace is the one in which AgentMachines are reconciled; "" for all.
 	Namespace string
 	// Connector guards the connections to the installed clusters of hosted control planes.
 	Connector workload.Connector
@@ -191,8 +191,8 @@ func agentClusterOf(ctx context.Context, c client.Reader, cluster *clusterv1.Clu
 	return infra, nil
 }
 
-// patch writes a change of the AgentMachine but for its status, which is kept as it is being written.
-// It fails where somebody else has changed the object meanwhile, or what was read is out of date.
+// patch writes a change of the AgentMachine except its status, which is kept as it is being written. It fails if
+// another client has changed the object meanwhile, or what was read is out of date.
 func (s *scope) patch(ctx context.Context, change func(*agentv1.AgentMachine)) error {
 	changed := s.object.DeepCopy()
 	change(changed)

@@ -53,8 +53,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// management is the management cluster of all tests of this package, each of which has namespaces of its
-// own there.
+// management is the management cluster of all tests of this package. Each test has namespaces of its own there.
 var management kubetest.SharedManagement
 
 func TestMain(m *testing.M) {
@@ -112,7 +111,7 @@ type site struct {
 	running    *sync.WaitGroup
 }
 
-// writes are the requests of the provider that change something, but for events.
+// writes are the requests of the provider that change something, except events.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -138,7 +137,7 @@ func (w *writes) take() []string {
 	return all
 }
 
-// open has the provider run until the test's end, with the rights that its markers ask for.
+// open runs the provider until the test's end, with the rights that its markers ask for.
 func open(t *testing.T, s setup) *site {
 	t.Helper()
 	may := markedRole()
@@ -322,7 +321,7 @@ func (s setup) agentsNamespace(x *site) string {
 	return x.agents
 }
 
-// pools has the InfraEnv rack be opened to the first namespace.
+// pools opens the InfraEnv rack to the first namespace.
 func (s setup) pools(x *site) machines.Pools { return machines.Pools{x.namespace: {"id-of-rack"}} }
 
 // watched is the one namespace that is watched for machines, "" where they are several.

@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// agentChanges lets changes of an Agent pass that say something new to who chooses or shows it. Its
-// service writes to it much more often.
+// agentChanges lets changes of an Agent pass that matter for choosing or showing it. Its service writes to it much more
+// often.
 func agentChanges(of Pool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := agentOf(of, e.ObjectOld), agentOf(of, e.ObjectNew)
@@ -43,8 +43,8 @@ func agentOf(of Pool, object client.Object) *pool.Host {
 	return &host
 }
 
-// list reads a list from the cache, for whom a change concerns. Nobody hears of an error but the log:
-// who is not woken now is, by the next change.
+// list reads a list from the cache, to find the objects that a change concerns. An error is only logged: an object that
+// is not reconciled now is reconciled after the next change.
 func list[L client.ObjectList](ctx context.Context, c client.Reader, into L, options ...client.ListOption) L {
 	if err := c.List(ctx, into, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list whom a change concerns")
@@ -52,8 +52,8 @@ func list[L client.ObjectList](ctx context.Context, c client.Reader, into L, opt
 	return into
 }
 
-// OfAgent are the AgentMachines that an Agent concerns: the one that has it, and, where it is free or
-// carries a name, those that have none yet. An Agent of somebody else concerns nobody.
+// OfAgent are the AgentMachines that an Agent concerns: the one that has it, and, where it is free or carries a name,
+// those that have none yet. An Agent of another owner concerns no AgentMachine.
 func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) []reconcile.Request {
 	host := agentOf(r.Pool, object)
 	if host == nil {

@@ -69,7 +69,7 @@ func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
 	return m
 }
 
-// reconcile has it reconciled, and reads what has become of it.
+// reconcile reconciles the AgentMachine, and reads it again.
 func (m *moved) reconcile() {
 	m.t.Helper()
 	if _, err := m.Reconcile(m.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(m.infra)}); err != nil {
@@ -86,7 +86,7 @@ func (m *moved) get(object client.Object) {
 	}
 }
 
-// delete has the Machine be deleted, and drained.
+// delete deletes and drains the Machine.
 func (m *moved) delete() {
 	m.t.Helper()
 	if err := m.client.Delete(m.t.Context(), m.machine); err != nil {
@@ -95,7 +95,7 @@ func (m *moved) delete() {
 	m.drain()
 }
 
-// drain has Cluster API come to the hook of the Machine that is being deleted.
+// drain lets Cluster API reach the hook of the Machine that is being deleted.
 func (m *moved) drain() {
 	m.t.Helper()
 	m.get(m.machine)
@@ -115,7 +115,7 @@ func (m *moved) is(state model.ClusterState) {
 	}
 }
 
-// installs has its host be installed with the cluster.
+// installs installs its host with the cluster.
 func (m *moved) installs() {
 	m.t.Helper()
 	host := hostOfPool("moved", "x86_64")
@@ -133,7 +133,7 @@ func (m *moved) isHeld() bool {
 // racks are the pools that are opened to the namespace.
 func racks() machines.Pools { return machines.Pools{"ns": {"rack", "env"}} }
 
-// events are those that were told.
+// events are those that were reported.
 func (m *moved) events() string {
 	close(m.told.Events)
 	var all []string
@@ -143,8 +143,8 @@ func (m *moved) events() string {
 	return strings.Join(all, "\n")
 }
 
-// TestMachinesThatWereMovedStay takes an AgentMachine in whose host only the service of another management cluster
-// knows: the machine is installed, takes no other host, and goes when its Machine does.
+// TestMachinesThatWereMovedStay moves an AgentMachine here, with a host that only the service of another management
+// cluster knows: the machine is installed, takes no other host, and is deleted when its Machine is.
 func TestMachinesThatWereMovedStay(t *testing.T) {
 	for name, overREST := range map[string]bool{"on a hub": false, "over REST": true} {
 		t.Run(name, func(t *testing.T) {
@@ -277,8 +277,9 @@ func TestHostsOutOfReachAreKept(t *testing.T) {
 	}
 }
 
-// TestControlPlaneHasTheSay gives the host of a control plane back once that has said that etcd can do without it, and
-// not before, whichever of its objects is deleted. Where nobody looks after etcd, nobody is waited for.
+// TestControlPlaneHasTheSay gives the host of a control plane back once the control plane has reported that etcd can do
+// without it, and not before, no matter which of its objects is deleted. Where no control plane manages etcd, the host
+// does not wait.
 func TestControlPlaneHasTheSay(t *testing.T) {
 	const hook = controlplanev1.EtcdMemberHookAnnotation
 	says := func(reason, message string) *metav1.Condition {

@@ -182,7 +182,7 @@ func (x *site) agent(t *testing.T, name string) (*agentinstall.Agent, *unstructu
 	return agent, u
 }
 
-// reports has the service say something else of an Agent.
+// reports makes the service report something else of an Agent.
 func (x *site) reports(t *testing.T, name string, change func(*agentinstall.Agent)) {
 	t.Helper()
 	agent, u := x.agent(t, name)
@@ -217,7 +217,7 @@ func (x *site) reserved(t *testing.T, namespace, name string) string {
 	return strings.TrimPrefix(m.Spec.ProviderID, agentv1.ProviderIDPrefix)
 }
 
-// events are what was told of a Machine.
+// events are the events of a Machine.
 func (x *site) events(t *testing.T, namespace, name string) string {
 	t.Helper()
 	list, err := x.Client.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{})

@@ -24,13 +24,13 @@ type Pool interface {
 	// Opens reports whether machines of a namespace may take a host. What AgentMachines of other namespaces say of it does
 	// not count.
 	Opens(namespace string, host types.NamespacedName) bool
-	// Reserve notes on a host for which AgentMachine it is reserved. It is errTaken where that is
-	// another, or the host is gone, or bound to a cluster that isOurs does not take for the machine's.
+	// Reserve records on a host for which AgentMachine it is reserved. It is errTaken if the host is reserved for
+	// another, or is gone, or is bound to a cluster that isOurs does not accept as the machine's.
 	Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error
 	// Release takes the note back. A host that is gone, or another machine's, is left alone.
 	Release(ctx context.Context, host, machine types.NamespacedName) error
-	// Notes reports whether there is a note on hosts at all. Otherwise only AgentMachines say which
-	// host is whose.
+	// Notes reports whether hosts record at all for which AgentMachine they are reserved. Otherwise only AgentMachines
+	// record which host they have.
 	Notes() bool
 	// Within is the namespace that hosts for machines of a namespace are taken from; "" where hosts are in none.
 	Within(namespace string) string
@@ -38,7 +38,7 @@ type Pool interface {
 	Thing() string
 }
 
-// errForeign says that a machine has noted a host that it may not have.
+// errForeign says that a machine has recorded a host that it may not have.
 var errForeign = errors.New("it belongs neither to the cluster of the machine, nor to a pool that is opened to its namespace")
 
 // errTaken says that a host cannot be reserved any more.

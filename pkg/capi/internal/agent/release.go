@@ -35,7 +35,7 @@ const (
 	reasonNotReturned       = "AgentNotReturned"
 )
 
-// returnTakes is after how long it is looked again whether a host is back, where nobody tells.
+// returnTakes is the time after which the host is checked again for its return, where no watch reports it.
 const returnTakes = 10 * time.Second
 
 // release gives the host back of a Machine that is being deleted, once its node is drained and while
@@ -55,7 +55,7 @@ func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
 	if err != nil || !done {
 		return result, err
 	}
-	// From here on nothing is held any more, whatever happens before the Machine knows.
+	// From here on nothing is held any more, even if another step fails before the Machine is changed.
 	if err := s.forget(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -106,7 +106,7 @@ func (s *scope) waitForDrain() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
 }
 
-// drainAfterAll has Cluster API drain a node that came late.
+// drainAfterAll makes Cluster API drain a node that came late.
 func (s *scope) drainAfterAll(ctx context.Context) error {
 	changed := s.machine.DeepCopy()
 	machines.DrainAfterAll(changed)
@@ -163,9 +163,9 @@ func isAtHookOfOld(status *clusterv1.MachineStatus) bool {
 	return false
 }
 
-// delete lets go of an AgentMachine that is being deleted. What has not been given back by then is
-// given back now, but for a node whose Machine lives on: nobody has drained it, and nobody has asked
-// for its end.
+// delete removes what holds an AgentMachine that is being deleted. A host that has not been given back by then is given
+// back now, but not if its node's Machine is not being deleted: that node was not drained, and no user asked for its
+// end.
 func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	if !s.holds() {
 		return ctrl.Result{}, nil
@@ -195,7 +195,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, s.forget(ctx)
 }
 
-// lives reports whether the Machine is there, and nobody deletes it.
+// lives reports whether the Machine is there, and is not being deleted.
 func (s *scope) lives() bool { return s.machine != nil && s.machine.DeletionTimestamp.IsZero() }
 
 // waitForMachine says that the host is not given back for as long as the Machine lives.
@@ -203,7 +203,7 @@ func (s *scope) waitForMachine() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
 }
 
-// forget notes that the AgentMachine has no host any more.
+// forget records that the AgentMachine has no host any more.
 func (s *scope) forget(ctx context.Context) error {
 	return s.patch(ctx, func(m *agentv1.AgentMachine) {
 		controllerutil.RemoveFinalizer(m, agentv1.AgentMachineFinalizer)
@@ -225,8 +225,8 @@ func (s *scope) unhook(ctx context.Context) error {
 	})
 }
 
-// giveBack has the host leave its cluster, and is done once it is on its way back to the pool by
-// itself, or waits for a person, or is somebody else's.
+// giveBack makes the host leave its cluster. It is done once the host is on its way back to the pool by itself, or
+// waits for a person, or belongs to another owner.
 func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, err error) {
 	name := s.reserved()
 	if name.Name == "" {
@@ -234,7 +234,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	}
 	if s.isOutOfReach() {
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
-		return false, ctrl.Result{}, nil // who changes that starts the provider anew
+		return false, ctrl.Result{}, nil // a user who changes that restarts the provider
 	}
 	host, err := s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
 	switch {
@@ -280,15 +280,15 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	case host.Status == statusByHand, host.State == model.HostUnbound, host.State == model.HostUnknown,
 		len(host.Conditions) == 0: // no service knows it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host is given back to its pool")
-	default: // the service has still to see to it
+	default: // the service has still to do it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the service boots the host into the discovery image")
 		return false, again, nil
 	}
 	return true, ctrl.Result{}, s.Pool.Release(ctx, name, s.me())
 }
 
-// keptByEtcd says why a machine of a control plane that looks after etcd cannot be taken away: that has not said yet that
-// etcd can do without it. "" where it can be, and for any other machine.
+// keptByEtcd says why a machine of a control plane that manages etcd cannot be removed: the control plane has not
+// reported yet that etcd can do without it. "" where it can be removed, and for any other machine.
 func (s *scope) keptByEtcd() string {
 	if s.machine == nil || s.machine.DeletionTimestamp.IsZero() {
 		return ""
@@ -360,7 +360,7 @@ func (s *scope) installs() bool {
 	return false
 }
 
-// returnHost has the service take the host out of the cluster.
+// returnHost makes the service remove the host from the cluster.
 func (s *scope) returnHost(ctx context.Context) error {
 	if s.isHostedHost() {
 		return s.returnHosted(ctx)
@@ -384,7 +384,8 @@ func (s *scope) returnHost(ctx context.Context) error {
 	return nil
 }
 
-// desired is what the service is told of the cluster that the host leaves, whose objects may be gone.
+// desired is the desired state of the cluster that the host leaves, as it is passed to the service. The objects of that
+// cluster may be gone.
 func (s *scope) desired() *model.Desired {
 	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
 		return view.Desired

@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// handOver has the Agent of a machine be installed and part of the cluster c, and waits for its machine to
-// be handed over.
+// handOver marks the Agent of a machine as installed and part of the cluster c, and waits until its machine is handed
+// over.
 func (x *site) handOver(t *testing.T, name string) string {
 	t.Helper()
 	host := x.reserved(t, x.namespace, name)
@@ -38,7 +38,7 @@ func (x *site) handOver(t *testing.T, name string) string {
 	return host
 }
 
-// unbinds has the service do what ReturnHost asks for: the host leaves its cluster, and is in a state.
+// unbinds plays the service after ReturnHost: the host leaves its cluster, and is in a state.
 func (x *site) unbinds(t *testing.T, state string) {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()
@@ -156,7 +156,7 @@ func (x *site) kubeconfig(t *testing.T) []byte {
 	return data
 }
 
-// TestPeopleAreToldWhomToBoot lets go of a host that the service cannot boot, and says what is to be done.
+// TestPeopleAreToldWhomToBoot releases a host that the service cannot boot, and says what is to be done.
 func TestPeopleAreToldWhomToBoot(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")
@@ -253,8 +253,8 @@ func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 	}
 }
 
-// TestNodesOfMachinesThatLiveAreKept does not give a host back because somebody deletes the AgentMachine
-// alone: nobody has drained its node.
+// TestNodesOfMachinesThatLiveAreKept does not give a host back when only the AgentMachine is deleted: its node was not
+// drained.
 func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")

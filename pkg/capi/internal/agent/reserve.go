@@ -36,11 +36,11 @@ const (
 	reasonOutOfReach          = "AgentOutOfReach"
 )
 
-// waitsInPool is after how long somebody who waits for a host looks again where nobody tells that one
+// waitsInPool is the time after which a machine that waits for a host looks again, where no watch reports that a host
 // became free.
 const waitsInPool = 30 * time.Second
 
-// reserve has the machine keep the host that it has, or gives it one.
+// reserve keeps the machine's host reserved, or gives it one.
 func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 	if s.reserved().Name != "" {
 		kept, err := s.keep(ctx)
@@ -108,8 +108,8 @@ func (s *scope) outOfReach() string {
 		s.Pool.Thing(), name.Name, name.Namespace, s.Pool.Within(s.object.Namespace), was)
 }
 
-// keep sees to it that the host that is reserved is, and says why where it is not. A machine that was
-// not handed over yet gives up one that it cannot have.
+// keep makes sure that the reserved host is still reserved, and says why where it is not. A machine that was not handed
+// over yet gives up a host that it cannot have.
 func (s *scope) keep(ctx context.Context) (bool, error) {
 	if s.isOutOfReach() {
 		s.waitToReserve(reasonOutOfReach, s.outOfReach())
@@ -166,8 +166,8 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	return false, s.giveUp(ctx)
 }
 
-// isUnknown reports whether it cannot be told that a host is the machine's own, or is not: over REST the cluster says so,
-// and that is not known. Nothing is done about such a host.
+// isUnknown reports whether it is not known if a host is the machine's own: over REST the cluster shows that, and the
+// cluster is not known. Nothing is done about such a host.
 func (s *scope) isUnknown(host *pool.Host, isForeign bool) bool {
 	return !s.Pool.Notes() && s.clusterID() == "" && (isForeign || host != nil && host.Cluster != "")
 }
@@ -230,7 +230,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 		if taken || err != nil {
 			return taken, err
 		}
-		pool.Find(hosts, host.NamespacedName).Reserved = true // somebody was faster
+		pool.Find(hosts, host.NamespacedName).Reserved = true // another machine was faster
 	}
 }
 
@@ -258,7 +258,7 @@ func (s *scope) whereThePoolIs() string {
 	return where
 }
 
-// mayHave reports whether a host that carries the AgentMachine's name is bound to nobody else.
+// mayHave reports whether a host that carries the AgentMachine's name is bound to no other cluster.
 func (s *scope) mayHave(h *pool.Host) bool {
 	ours, _ := s.isOurs(h)
 	return !h.Deleting && (h.Cluster == "" || ours)
@@ -304,8 +304,8 @@ func hostOf(m *agentv1.AgentMachine) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// rival is an AgentMachine that has reserved the same host, and comes before this one; "" for none. Two processes may have
-// reserved at one time, of which one was about to end.
+// rival is an AgentMachine that has reserved the same host, and comes before this one; "" for none. Two processes may
+// have reserved at the same time, when one of them was about to end.
 func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, error) {
 	others, err := s.others(ctx)
 	if err != nil {
@@ -327,9 +327,10 @@ func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, e
 	return "", nil
 }
 
-// comesBefore reports whether one AgentMachine, rather than another, has a host that both say they have reserved. One whose
-// status names the host comes first: the status says so once the reservation has held. Users may usually not write it, while
-// they may write the reservation into an AgentMachine of any age. Else the older one comes first.
+// comesBefore reports whether one AgentMachine, rather than another, has a host that both say they have reserved. An
+// AgentMachine with a status that names the host comes first: the status says so once the reservation has held. Users
+// may usually not write the status, while they may write the reservation into an AgentMachine of any age. Otherwise the
+// older one comes first.
 func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bool {
 	holds := func(m *agentv1.AgentMachine) bool {
 		ref := m.Status.AgentRef
@@ -342,9 +343,9 @@ func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bo
 	return by < 0 || by == 0 && strings.Compare(string(one.UID), string(other.UID)) < 0
 }
 
-// take reserves a host: it is written into the AgentMachine first, so that whoever goes on after a
-// crash knows which host it was to be, and then onto the host, which has one machine only. It is false
-// where somebody was faster.
+// take reserves a host. The reservation is written into the AgentMachine first, so that after a crash the next process
+// knows which host it was to be, and then onto the host, which has one machine only. It is false if another machine was
+// faster.
 func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName, s.clusterID())
 	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {
@@ -376,7 +377,7 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 	return true, nil
 }
 
-// hook has the Machine wait with being drained while its host is installed, and then until its host was given back.
+// hook makes the Machine wait before it is drained while its host is installed, and then until its host was given back.
 func (s *scope) hook(ctx context.Context) error {
 	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; there || !s.machine.DeletionTimestamp.IsZero() {
 		return nil

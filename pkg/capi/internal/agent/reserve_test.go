@@ -97,8 +97,8 @@ func TestReservationsAreFinished(t *testing.T) {
 	}
 }
 
-// TestForeignAgentsAreLeftAlone keeps away from Agents that nobody approved, that are bound, reserved, of
-// another InfraEnv or in another namespace, and says how many they are.
+// TestForeignAgentsAreLeftAlone keeps away from Agents that are not approved, that are bound, reserved, of another
+// InfraEnv or in another namespace, and says how many they are.
 func TestForeignAgentsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -142,7 +142,7 @@ func TestForeignAgentsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// TestWaitingMachinesHearOfAgents has a machine wait until somebody approves the Agent that it needs.
+// TestWaitingMachinesHearOfAgents makes a machine wait until the Agent that it needs is approved.
 func TestWaitingMachinesHearOfAgents(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
@@ -200,8 +200,8 @@ func TestNamesOfNamespacesAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestAgentsOfOtherNamespacesAreNotTaken keeps to the namespace of the machine where no other is configured,
-// whatever an AgentMachine says of itself.
+// TestAgentsOfOtherNamespacesAreNotTaken keeps to the namespace of the machine where no other is configured, even if an
+// AgentMachine names another.
 func TestAgentsOfOtherNamespacesAreNotTaken(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{namespaces: 2})
@@ -264,8 +264,8 @@ func TestHostsOfOtherClustersAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestMachinesWaitForDataAndInfrastructure reserves nothing for a machine that has no bootstrap data yet, nor for
-// one whose Cluster has no infrastructure.
+// TestMachinesWaitForDataAndInfrastructure reserves nothing for a machine that has no bootstrap data yet, nor for a
+// machine of a Cluster that has no infrastructure.
 func TestMachinesWaitForDataAndInfrastructure(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})

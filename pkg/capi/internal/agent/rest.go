@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// ServicePool is the hosts of an assisted-service without a hub: those of the InfraEnvs that the
-// AgentCluster names. There is nothing on a host that says whose it is before it is bound.
+// ServicePool is the hosts of an assisted-service without a hub: those of the InfraEnvs that the AgentCluster names.
+// Before a host is bound, nothing on it records which machine has it.
 type ServicePool struct {
 	// Service is the one that installs the clusters of a namespace.
 	Service func(namespace string) (install.Backend, error)
@@ -28,7 +28,7 @@ var _ Pool = (*ServicePool)(nil)
 // Thing is what a host is called.
 func (p *ServicePool) Thing() string { return "host" }
 
-// Notes reports that hosts do not say whose they are.
+// Notes reports that hosts do not record which machine they are reserved for.
 func (p *ServicePool) Notes() bool { return false }
 
 // Within reports that hosts are in no namespace.

@@ -81,8 +81,8 @@ func TestHostsOfAServiceAreTaken(t *testing.T) {
 	}
 }
 
-// TestBoundHostsOfAServiceAreExchanged takes another host where somebody else has bound the one that was
-// reserved: nothing on it said so.
+// TestBoundHostsOfAServiceAreExchanged takes another host if another client has bound the one that was reserved:
+// nothing on the host recorded the reservation.
 func TestBoundHostsOfAServiceAreExchanged(t *testing.T) {
 	t.Parallel()
 	service, desire := installed("")

@@ -51,9 +51,8 @@ func (w Wiring) watch(mgr ctrl.Manager, of client.Object, then handler.EventHand
 	return source.Kind(mgr.GetCache(), of, then, predicates...)
 }
 
-// SetupWithManager has a manager run the reconciler. It starts for an AgentMachine when that, its
-// Machine, its Cluster, its host or the plan for it has changed, and for those that wait for a host
-// when one may be free.
+// SetupWithManager makes a manager run the reconciler. It starts for an AgentMachine when that, its Machine, its
+// Cluster, its host or the plan for it has changed, and for those that wait for a host when one may be free.
 func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachine"), mgr.GetScheme()
@@ -82,7 +81,7 @@ func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent
 	r.workloads.Forget(client.ObjectKeyFromObject(e.Object))
 }
 
-// SetupWithManager has a manager run the reconciler.
+// SetupWithManager makes a manager run the reconciler.
 func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentcluster"), mgr.GetScheme()
@@ -98,8 +97,8 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	return b.Complete(r)
 }
 
-// SetupWithManager has a manager run the reconciler. It starts for a template when that, its Cluster, the AgentCluster that
-// says what the pool is, or a host has changed.
+// SetupWithManager makes a manager run the reconciler. It starts for a template when that, its Cluster, the
+// AgentCluster that says what the pool is, or a host has changed.
 func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachinetemplate"), mgr.GetScheme()
@@ -125,7 +124,7 @@ func notStatusAlone() predicate.Predicate {
 		return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp().IsZero() != is.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) ||
 			!slices.Equal(was.GetFinalizers(), is.GetFinalizers()) || !equality.Semantic.DeepEqual(was.GetOwnerReferences(), is.GetOwnerReferences()) ||
-			was.GetResourceVersion() == is.GetResourceVersion() // everything is looked at again
+			was.GetResourceVersion() == is.GetResourceVersion() // everything is read again
 	}}
 }
 

@@ -35,7 +35,7 @@ import (
 // speed is how much faster than life service and machines run.
 const speed = 100
 
-// poolText is a cluster whose machines are those of a pool. Which is which is said by AgentMachines.
+// poolText is a cluster with machines of a pool. AgentMachines say which machine is which.
 const poolText = `apiVersion: oaictl.io/v1alpha1
 kind: Cluster
 metadata: {name: c}
@@ -169,8 +169,8 @@ func (p *pooled) drive(ctx context.Context, key installation.Key) {
 	}
 }
 
-// TestMachinesOfAPool installs a control plane of machines that have booted already, adds a worker, and
-// gives that back. Nobody plays the agent on the node that would boot it into the discovery image.
+// TestMachinesOfAPool installs a control plane of machines that have booted already, adds a worker, and gives that
+// back. The test does not play the agent on the node that would boot it into the discovery image.
 func TestMachinesOfAPool(t *testing.T) {
 	t.Parallel()
 	p := openPooled(t)

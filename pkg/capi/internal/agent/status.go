@@ -176,12 +176,12 @@ func (s *scope) summarize() {
 // reasonNodeTrouble says that the machine is installed, and its node not as it should be.
 const reasonNodeTrouble = "NodeNotReady"
 
-// told are the conditions whose changes are told as events of the Machine.
+// told are the conditions with changes that are reported as events of the Machine.
 func told() []string {
 	return append(order(), agentv1.CertificateRequestPendingCondition, clusterv1.ReadyCondition, clusterv1.DeletingCondition)
 }
 
-// report tells of what has changed since the last time, on the Machine.
+// report reports on the Machine what has changed since the last time.
 func (s *scope) report(before *agentv1.AgentMachine) {
 	if s.machine == nil || s.Recorder == nil {
 		return
@@ -200,7 +200,7 @@ func (s *scope) report(before *agentv1.AgentMachine) {
 			}
 		case clusterv1.DeletingCondition:
 			good = is.Reason != agentv1.WaitingForPersonReason && is.Reason != reasonOutOfReach
-		case clusterv1.ReadyCondition: // what keeps it from becoming ready is told by what it follows from
+		case clusterv1.ReadyCondition: // the conditions that it follows from report what keeps it from becoming ready
 			if !good && (was == nil || was.Status != metav1.ConditionTrue) {
 				continue
 			}

@@ -24,8 +24,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TemplateReconciler reconciles AgentMachineTemplates: each tells the cluster autoscaler what a node of
-// it would be like.
+// TemplateReconciler reconciles AgentMachineTemplates: each shows the cluster autoscaler what a node of it would be
+// like.
 type TemplateReconciler struct {
 	Client client.Client
 	Pool   Pool
@@ -108,7 +108,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		return ctrl.Result{}, nil // it wakes
 	}
 	var again ctrl.Result
-	if !r.Pool.Notes() { // nobody tells that a host has come
+	if !r.Pool.Notes() { // no watch reports that a host has come
 		again.RequeueAfter = waitsInPool
 	}
 	wishes, err := wishesOf(&template.Spec.Template.Spec)

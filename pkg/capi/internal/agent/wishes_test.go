@@ -22,8 +22,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestHostsAreWhatTheClusterAsksFor: the first machines of a control plane, of whose installation nothing is known yet, get
-// hosts of the cluster's architecture, and a single node one that can be one.
+// TestHostsAreWhatTheClusterAsksFor: before anything is known of the installation, the first machines of a control
+// plane get hosts of the cluster's architecture, and a single node gets a host that is large enough for it.
 func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 	type plane = *controlplanev1.OpenshiftAssistedControlPlane
 	for name, of := range map[string]struct {

@@ -28,8 +28,8 @@ const (
 	secretValue  = "value"
 	secretFormat = "format"
 	ignition     = "ignition"
-	// AnnotationData is on a data Secret; its value stands for what the Secret was made of, so that it
-	// is made anew only where that has changed.
+	// AnnotationData is on a data Secret; its value is a digest of what the Secret was made of, so that the Secret is
+	// made again only if that has changed.
 	AnnotationData = "oaictl.io/made-of"
 )
 
@@ -120,7 +120,7 @@ func (s *scope) hasBooted() bool {
 	return s.host != nil || s.machine.Spec.ProviderID != "" || ptr.Deref(s.machine.Status.Initialization.InfrastructureProvisioned, false)
 }
 
-// madeOf stands for what a data Secret is made of.
+// madeOf is a digest of what a data Secret is made of.
 func madeOf(env *model.InfraEnv, added userdata.Config) (string, error) {
 	data, err := json.Marshal(struct {
 		ID      string
@@ -131,8 +131,8 @@ func madeOf(env *model.InfraEnv, added userdata.Config) (string, error) {
 	return hex.EncodeToString(sum[:8]), err
 }
 
-// WithoutData has a cache keep bootstrap data Secrets without the data, which is large, secret, and read by none but the
-// machines' infrastructure providers. Other Secrets stay whole.
+// WithoutData makes a cache keep bootstrap data Secrets without the data: that is large, secret, and read by none but
+// the machines' infrastructure providers. Other Secrets stay whole.
 func WithoutData(object any) (any, error) {
 	secret, is := object.(*corev1.Secret)
 	if !is {
@@ -193,7 +193,7 @@ func (s *scope) owned(ctx context.Context, secret *corev1.Secret) (*corev1.Secre
 
 func (s *scope) isConfig(owner metav1.OwnerReference) bool { return owner.UID == s.config.UID }
 
-// takeOver makes a data Secret that the config owns one as it is made here, but for its data.
+// takeOver makes a data Secret that the config owns one as it is made here, except for its data.
 func (s *scope) takeOver(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	changed := secret.DeepCopy()
 	metav1.SetMetaDataLabel(&changed.ObjectMeta, clusterv1.ClusterNameLabel, s.cluster.Name)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestWithoutData: a cache keeps what tells whose a data Secret is, and other Secrets as they are.
+// TestWithoutData: a cache keeps what shows which config a data Secret belongs to, and other Secrets as they are.
 func TestWithoutData(t *testing.T) {
 	for name, test := range map[string]struct{ data, want map[string][]byte }{
 		"bootstrap data": {map[string][]byte{"value": []byte("ignition"), "format": []byte("ignition")}, map[string][]byte{"format": []byte("ignition")}},

@@ -23,12 +23,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// deletionTakes is how long a reconcile waits for the service to let go of something; it comes back then.
+// deletionTakes is how long a reconcile waits for the service to delete something; then it comes back.
 const deletionTakes = 10 * time.Second
 
-// delete lets go of what the service has of a machine that is gone: its host's record, and its
-// InfraEnv. The node was drained, and is deleted, by Cluster API. A config without a Machine is let
-// go of the same way.
+// delete deletes what the service has of a machine that is gone: its host's record, and its InfraEnv. The node was
+// drained, and is deleted, by Cluster API. What there is of a config without a Machine is deleted the same way.
 func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(s.config, bootstrapv1.ConfigFinalizer) {
 		return ctrl.Result{}, nil
@@ -97,8 +96,8 @@ func deleteInfraEnv(ctx context.Context, service install.Backend, id string) err
 }
 
 // infraEnvs are the ids of what was made for the config: on a hub the InfraEnv that its status refers to, in its own
-// namespace, or else those that the service has. One may have been made whose reference did not get into the status any
-// more. Over REST an InfraEnv is the config's by its cluster alone: the status proves nothing.
+// namespace, or else those that the service has. An InfraEnv may have been made before its reference was written into
+// the status. Over REST an InfraEnv is the config's by its cluster alone: the status proves nothing.
 func (s *scope) infraEnvs(ctx context.Context) ([]string, error) {
 	if ref := s.config.Status.InfraEnvRef; s.OnHub && ref != nil && ref.Namespace == s.config.Namespace {
 		return []string{ref.Namespace + "/" + ref.Name}, nil
@@ -163,7 +162,7 @@ func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 	}
 	id, err := desired.IDOf(plane, true)
 	if err != nil {
-		return "", nil //nolint:nilerr // it names another namespace's, of which nothing was made for the config
+		return "", nil //nolint:nilerr // it names an InfraEnv of another namespace, where nothing was made for the config
 	}
 	return id, nil
 }

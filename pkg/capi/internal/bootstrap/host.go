@@ -91,7 +91,7 @@ func (s *scope) showAbsent() {
 	}
 }
 
-// longestReason is how much is said of why a machine was left out, or was not installed.
+// longestReason is how long the message may be about why a machine was left out, or was not installed.
 const longestReason = 500
 
 // wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.
@@ -102,9 +102,9 @@ func (s *scope) wasLeftOut() bool {
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.
 func (s *scope) settlesIn() time.Duration { return installation.SettlesIn(s.host, s.view.Observed.At) }
 
-// isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has
-// forgotten it: after a move. One that takes part, or whose InfraEnv is there, is yet to register, though its
-// infrastructure may have given it a provider id.
+// isInstalledElsewhere reports whether the machine was installed by another service, or by one that has no record of it
+// any more: after a move. A machine that takes part in an installation, or that has an InfraEnv, is yet to register,
+// though its infrastructure may have given it a provider id.
 func (s *scope) isInstalledElsewhere() bool {
 	if s.host != nil || s.machine.Spec.ProviderID == "" || s.wasLeftOut() {
 		return false
@@ -112,7 +112,7 @@ func (s *scope) isInstalledElsewhere() bool {
 	return s.machine.Status.NodeRef.IsDefined() || s.isHeld() && s.view.InfraEnv(s.config.Name) == nil
 }
 
-// bootsFromDisk reports whether the machine has left the discovery system for good, whatever image there is now.
+// bootsFromDisk reports whether the machine has left the discovery system for good, no matter which image there is now.
 func (s *scope) bootsFromDisk() bool {
 	if s.isInstalledElsewhere() || s.machine.Status.NodeRef.IsDefined() {
 		return true
@@ -169,7 +169,7 @@ func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message 
 	return bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made", true
 }
 
-// hindrances are what stands in the way of the cluster or of the host, which may be why there is no InfraEnv.
+// hindrances are what blocks the cluster or the host, and may be why there is no InfraEnv.
 func (s *scope) hindrances() []string {
 	var lines []string
 	for _, b := range s.view.Plan.Blockers {
@@ -180,7 +180,8 @@ func (s *scope) hindrances() []string {
 	return lines
 }
 
-// isUnmade reports whether the InfraEnv is waited for. What keeps it from being made is told to the control plane alone.
+// isUnmade reports whether the machine waits for the InfraEnv. What keeps it from being made is reported on the control
+// plane alone.
 func (s *scope) isUnmade() bool {
 	return s.way != machines.Pool && s.view.InfraEnv(s.config.Name) == nil && conditions.IsFalse(s.config, bootstrapv1.InfraEnvReadyCondition)
 }

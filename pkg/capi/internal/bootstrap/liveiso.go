@@ -54,14 +54,14 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 		s.failData(bootstrapv1.WaitingForImageReason, err.Error())
 		return err
 	}
-	return s.emptySecret(ctx) // the API server has answered that the image is there, whatever a cache still shows
+	return s.emptySecret(ctx) // the API server has answered that the image is there, even if a cache does not show it yet
 }
 
-// annotationDetached has the Bare Metal Operator leave a machine alone.
+// annotationDetached makes the Bare Metal Operator leave a machine alone.
 const annotationDetached = "baremetalhost.metal3.io/detached"
 
-// detach has the Bare Metal Operator leave a machine alone once it boots from its disk: the operator would
-// have it boot the discovery image at each start.
+// detach makes the Bare Metal Operator leave a machine alone once it boots from its disk: otherwise the operator would
+// make it boot the discovery image at each start.
 func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstructured) error {
 	if s.isLetGo(infrastructure) || s.host == nil || !s.host.HasRebooted() {
 		return nil
@@ -69,15 +69,15 @@ func (s *scope) detach(ctx context.Context, infrastructure *unstructured.Unstruc
 	return s.setDetached(ctx, infrastructure, true)
 }
 
-// takeBack has the Bare Metal Operator see to a machine again whose Metal3Machine is being deleted, since Metal3 waits for
-// it to be deprovisioned. Before that its node still runs, and would boot the discovery image if it were started anew. It
-// needs nothing of the installation, which there may be no way to look at any more.
+// takeBack makes the Bare Metal Operator manage a machine again when its Metal3Machine is being deleted, since Metal3
+// waits for it to be deprovisioned. Before that its node still runs, and would boot the discovery image if it were
+// restarted. It needs nothing of the installation, since that may not be readable any more.
 func (s *scope) takeBack(ctx context.Context) error {
 	if !s.isGivenUp() || machines.IsMoving(s.machine) || s.machine.Spec.InfrastructureRef.Kind != machines.KindMetal3Machine {
 		return nil
 	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
-	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // another one was detached by somebody else
+	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // detached by another client
 		return err
 	}
 	return s.setDetached(ctx, infrastructure, false)
@@ -86,8 +86,9 @@ func (s *scope) takeBack(ctx context.Context) error {
 // isGivenUp reports whether the Machine is being deleted.
 func (s *scope) isGivenUp() bool { return s.machine != nil && !s.machine.DeletionTimestamp.IsZero() }
 
-// isLetGo reports whether the Metal3Machine is being deleted, which Cluster API does once the node is drained, and nobody
-// holds the Machine by a hook any more. The Machine says so as well: that wakes, and a cache may show the other later.
+// isLetGo reports whether the Metal3Machine is being deleted. Cluster API deletes it once the node is drained and no
+// hook holds the Machine any more. The Machine's condition is read as well: a change of it wakes the reconciler, and
+// the cache may show the deletion of the Metal3Machine later.
 func (s *scope) isLetGo(infrastructure *unstructured.Unstructured) bool {
 	if infrastructure != nil && infrastructure.GetDeletionTimestamp() != nil {
 		return true

@@ -21,8 +21,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well whatever discovery image there is now, or
-// whether there is any, as after a move; and none is given another one.
+// TestLiveISOOfAMachineThatRuns: a machine that boots from its disk is well with any discovery image and with none, as
+// after a move; and it is not given another image.
 func TestLiveISOOfAMachineThatRuns(t *testing.T) {
 	for name, test := range map[string]struct {
 		service  func(*model.Observed)
@@ -140,8 +140,8 @@ func TestNoUserDataForWhatMayBootALiveISO(t *testing.T) {
 }
 
 // TestDetachedMachineThatIsGivenUpIsTakenBack: once its Metal3Machine is being deleted Metal3 waits for it to be
-// deprovisioned, whether there is still an installation to look at or not. Before that its node runs, and what somebody
-// else has detached stays so.
+// deprovisioned, whether there is still an installation to look at or not. Before that its node runs, and a
+// BareMetalHost that another client has detached stays so.
 func TestDetachedMachineThatIsGivenUpIsTakenBack(t *testing.T) {
 	gone := func(o map[string]client.Object) {
 		m := o["Machine"].(*clusterv1.Machine)
@@ -232,8 +232,9 @@ func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
 	}
 }
 
-// TestMachinesAreDetachedWhateverIsWanted: while it cannot be told what a cluster shall become, a machine that boots from its
-// disk is still kept from booting the discovery image again, and it is said why nothing else is done.
+// TestMachinesAreDetachedWhateverIsWanted: while the desired state of a cluster cannot be determined, a machine that
+// boots from its disk is still kept from booting the discovery image again, and the reason why nothing else is done is
+// reported.
 func TestMachinesAreDetachedWhateverIsWanted(t *testing.T) {
 	b := startLiveISO(t)
 	b.refuses, b.observes = &installation.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true

@@ -57,7 +57,7 @@ type still struct{ clock.Clock }
 
 func (still) Now() time.Time { return made.Add(time.Hour) }
 
-// service plays a service that shows what it is told, and remembers what it was asked to delete.
+// service plays a service that shows what a test sets, and records what it was asked to delete.
 type service struct {
 	install.Backend
 
@@ -132,7 +132,8 @@ type bench struct {
 	observes   bool          // what there is can be observed all the same
 	reconciler *bootstrap.Reconciler
 	written    []string // by the reconciler
-	// patched is told of objects that the reconciler has patched, and what came of it, which it may make something else.
+	// patched is called with each object that the reconciler has patched and the error of the patch, and returns the
+	// error that the reconciler gets.
 	patched func(client.Object, error) error
 }
 
@@ -216,7 +217,7 @@ func startLiveISO(t *testing.T, change ...func(objects map[string]client.Object)
 	}}, change...)...)
 }
 
-// watched is the reconciler's client, whose writes are noted. Of Secrets it has those that a manager's cache has.
+// watched is the reconciler's client. Its writes are recorded. Of Secrets it has those that a manager's cache has.
 func (b *bench) watched() client.Client {
 	note := func(what string, o client.Object) {
 		b.written = append(b.written, fmt.Sprintf("%s %s %s", what, strings.TrimPrefix(fmt.Sprintf("%T", o), "*"), o.GetName()))

@@ -34,7 +34,7 @@ import (
 // Reconciler reconciles OpenshiftAssistedConfigs.
 type Reconciler struct {
 	Client client.Client
-	// Live reads Secrets, of which the cache has only some.
+	// Live reads Secrets: the cache has only some of them.
 	Live          client.Reader
 	Installations *installation.Set
 	// OnHub says that the service is the management cluster's own.
@@ -42,7 +42,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Clock    clock.Clock
 	Status   *status.Writer
-	// Media hands discovery images on to machines that boot by live ISO; nil has them read the service's own.
+	// Media hands discovery images on to machines that boot by live ISO; if it is nil, they read the service's own.
 	Media *media.Server
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
 	// all.
@@ -59,7 +59,7 @@ type scope struct {
 	way     machines.Way
 	view    *installation.View
 	host    *model.Host
-	news    []string // conditions whose messages tell of what a person has to see to
+	news    []string // conditions with messages about what a person has to solve
 }
 
 // Reconcile brings one config a step further.
@@ -164,7 +164,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	if !planned {
 		err = s.noView(err)
-		if s.way == machines.LiveISO { // whatever is wanted of the cluster, a machine boots the discovery image once
+		if s.way == machines.LiveISO { // a machine boots the discovery image once, even if the cluster's settings have errors
 			err = errors.Join(err, s.detach(ctx, infrastructure))
 		}
 		return ctrl.Result{}, err
@@ -190,10 +190,11 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	return result, s.userData(ctx)
 }
 
-// unknownAgain is after how long it is looked again how a machine boots: nobody tells that its Metal3Machine has come.
+// unknownAgain is the time after which the way in which a machine boots is read again: no watch reports that its
+// Metal3Machine has come.
 const unknownAgain = 10 * time.Second
 
-// unmadeAgain is how long what is said of an InfraEnv stays that is not made.
+// unmadeAgain is how long the report stays that an InfraEnv is not made.
 const unmadeAgain = time.Minute
 
 // scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool
@@ -233,13 +234,13 @@ func (s *scope) waitForData(reason, message string) {
 	s.set(bootstrapv1.DataSecretAvailableCondition, metav1.ConditionFalse, reason, message)
 }
 
-// failData is waitForData for what a person has to see to.
+// failData is waitForData for what a person has to solve.
 func (s *scope) failData(reason, message string) {
 	s.waitForData(reason, message)
 	s.news = append(s.news, bootstrapv1.DataSecretAvailableCondition)
 }
 
-// fail sets a condition that tells of what a person has to see to.
+// fail sets a condition that reports what a person has to solve.
 func (s *scope) fail(kind, reason, message string) {
 	s.set(kind, metav1.ConditionFalse, reason, message)
 	s.news = append(s.news, kind)
@@ -249,8 +250,8 @@ func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message 
 	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
 }
 
-// summarize sets Ready by the other conditions. A host that is yet to register keeps nobody waiting:
-// the machine boots once the data is there.
+// summarize sets Ready by the other conditions. A host that is yet to register does not make it false: the machine
+// boots once the data is there.
 func (s *scope) summarize() {
 	ready := metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	for _, kind := range []string{bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.HostValidatedCondition} { // what comes first is waited for by what comes last
@@ -265,7 +266,7 @@ func (s *scope) summarize() {
 	conditions.Set(s.config, ready)
 }
 
-// report tells of what newly stands in the host's way, or waits for a person, on the config and on the Machine.
+// report reports, on the config and on the Machine, what newly blocks the host, or waits for a person.
 func (s *scope) report(before *bootstrapv1.OpenshiftAssistedConfig) {
 	for kind, trouble := range map[string]metav1.ConditionStatus{
 		bootstrapv1.HostValidatedCondition: metav1.ConditionFalse, bootstrapv1.CertificateRequestPendingCondition: metav1.ConditionTrue,

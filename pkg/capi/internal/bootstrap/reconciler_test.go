@@ -63,8 +63,8 @@ func TestDataSecret(t *testing.T) {
 	}
 }
 
-// TestDataFollowTheImageUntilTheyAreUsed: a Secret is renewed where the InfraEnv has another image, and is as it
-// was once the machine has booted by it, which each of several things tells.
+// TestDataFollowTheImageUntilTheyAreUsed: a Secret is renewed where the InfraEnv has another image, and stays as it is
+// once the machine has booted by it. Several things show that it has.
 func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
 	for name, use := range map[string]func(*bench, *clusterv1.Machine){
 		"nobody yet": func(*bench, *clusterv1.Machine) {},
@@ -102,8 +102,8 @@ func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
 	}
 }
 
-// TestSecretsThatAreThere: what a reconcile that was broken off has made is taken, and what is somebody else's
-// is left as it is and told.
+// TestSecretsThatAreThere: Secrets that an interrupted reconcile has made are used, and another owner's are left as
+// they are and reported.
 func TestSecretsThatAreThere(t *testing.T) {
 	b := start(t)
 	b.mustReconcile()
@@ -134,9 +134,9 @@ func TestSecretsThatAreThere(t *testing.T) {
 	}
 }
 
-// TestSecretOfAnotherProjectIsTakenOver: one that the config owns and nobody controls, with the label of its Cluster or
-// without, is the config's from then on. A machine that has booted keeps its data, and nothing is read for it; another
-// is given what it boots now.
+// TestSecretOfAnotherProjectIsTakenOver: a Secret that the config owns and that has no controller, with the label of
+// its Cluster or without, is the config's from then on. A machine that has booted keeps its data, and nothing is read
+// for it; another machine is given what it boots now.
 func TestSecretOfAnotherProjectIsTakenOver(t *testing.T) {
 	const before = "what the machine has booted"
 	for name, test := range map[string]struct {
@@ -221,7 +221,7 @@ func TestConfigsThatWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		change            func(map[string]client.Object)
 		filter            string
-		condition, reason string // "" for none, besides one that says that it is not paused
+		condition, reason string // "" for none, besides a condition that says that it is not paused
 	}{
 		"the infrastructure is not provisioned": {func(o map[string]client.Object) {
 			o["Cluster"].(*clusterv1.Cluster).Status.Initialization.InfrastructureProvisioned = nil
@@ -291,8 +291,8 @@ func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
 	}
 }
 
-// TestDeletion: what the service has of a machine goes with its config, whatever else is gone already; what is
-// paused or lives on elsewhere is left as it is.
+// TestDeletion: what the service has of a machine is deleted with its config, even if other objects are gone already;
+// what is paused or was moved to another management cluster is left as it is.
 func TestDeletion(t *testing.T) {
 	all := []string{"host env host", "InfraEnv env"}
 	broken := errors.New("the service is away")
@@ -502,7 +502,7 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 				case machine.node:
 					b.service.observed.InfraEnvs = nil
 				default:
-					continue // whose host it was cannot be told any more
+					continue // it is not known any more which machine had the host
 				}
 				if machine.runs {
 					shows(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason)
@@ -518,8 +518,8 @@ func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 	}
 }
 
-// TestProviderIDBeforeRegistration: a machine that its infrastructure knows, and that has not registered, is not taken for
-// installed, unless it is a node, or the service neither has an InfraEnv for it nor is to make one.
+// TestProviderIDBeforeRegistration: a machine that its infrastructure knows, and that has not registered, does not
+// count as installed, unless it is a node, or the service neither has an InfraEnv for it nor is to make one.
 func TestProviderIDBeforeRegistration(t *testing.T) {
 	for name, test := range map[string]struct {
 		node, moved bool
@@ -601,8 +601,8 @@ func TestAnotherFaultOfAHostIsWrittenSoon(t *testing.T) {
 	reconcile(5*time.Minute, "Installing: Writing image to disk")
 }
 
-// TestFirstMinuteOfAHost: what fails of a host that has just registered is told once it has lasted, and somebody
-// comes back for that.
+// TestFirstMinuteOfAHost: a failing validation of a host that has just registered is reported once it has lasted, and
+// the config is reconciled again for that.
 func TestFirstMinuteOfAHost(t *testing.T) {
 	failing := []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too slow"}}
 	for name, test := range map[string]struct {
@@ -646,8 +646,8 @@ func TestFirstMinuteOfAHost(t *testing.T) {
 	}
 }
 
-// TestMachineWhoseInstallationFails: it is told, once, on the config and on the Machine, with what to do about it, unless
-// the whole cluster failed, or the machine has become a node all the same.
+// TestMachineWhoseInstallationFails: it is reported, once, on the config and on the Machine, with what to do about it,
+// unless the whole cluster failed, or the machine has become a node after all.
 func TestMachineWhoseInstallationFails(t *testing.T) {
 	const why = "failed after 3 attempts: coreos-installer failed"
 	const remedy = "; once that is cured, delete its Machine, and another one takes its place"
@@ -704,8 +704,8 @@ func TestMachineWhoseInstallationFails(t *testing.T) {
 	}
 }
 
-// TestMachineThatIsLeftOut: what is wrong with the host of a machine that the cluster is installed without is said before
-// and after its record is gone, until the machine registers again.
+// TestMachineThatIsLeftOut: if the cluster is installed without a machine, the reason is reported before and after the
+// record of its host is gone, until the machine registers again.
 func TestMachineThatIsLeftOut(t *testing.T) {
 	b := start(t)
 	const other = "other"

@@ -17,7 +17,7 @@ import (
 )
 
 // TestRequestsThatWaitForAPersonAreShown: with the command that answers them, and apart from what is wrong with the
-// host; of a machine without such a request nothing is said.
+// host; for a machine without such a request there is no report.
 func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
 	s := &scope{

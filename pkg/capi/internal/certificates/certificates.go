@@ -1,7 +1,6 @@
-// Package certificates makes the certificates of webhooks where nobody else does: an authority and a
-// certificate of its own, which are kept in a Secret that all processes share, and renewed long before
-// they end. The authority is written into the webhook configurations and kinds that call the webhooks,
-// and into no others.
+// Package certificates makes the certificates of webhooks where no other component does: an authority and a certificate
+// of its own, which are kept in a Secret that all processes share, and renewed long before they expire. The authority
+// is written into the webhook configurations and kinds that call the webhooks, and into no others.
 package certificates
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// Caller is an object that has the API server call webhooks.
+// Caller is an object that makes the API server call webhooks.
 type Caller struct {
 	// Kind is CustomResourceDefinition, MutatingWebhookConfiguration or
 	// ValidatingWebhookConfiguration.
@@ -50,11 +49,11 @@ type Keeper struct {
 	have *material
 }
 
-// again is how often the Secret and the callers are looked at: whoever applies their manifests again takes
-// the authority out of them.
+// again is how often the Secret and the callers are checked: a user who applies their manifests again removes the
+// authority from them.
 const again = time.Minute
 
-// errTaken says that a caller is somebody else's to write the authority into.
+// errTaken says that another component writes the authority into a caller.
 var errTaken = errors.New("cert-manager writes another authority into it (annotation " + injected + "): apply the manifests that are made for self-managed certificates")
 
 const injected = "cert-manager.io/inject-ca-from"
@@ -163,8 +162,8 @@ var apiVersions = map[string]string{
 	"ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
 }
 
-// trust has a caller trust the authorities where it calls our Services. One that is not there is not waited
-// for: whoever installs it has it looked at again.
+// trust makes a caller trust the authorities where it calls our Services. A caller that is not there is skipped: once
+// it is installed, it is found by a later check.
 func (k *Keeper) trust(ctx context.Context, caller Caller, bundle []byte) (err error) {
 	for range tries {
 		if err = k.trustOnce(ctx, caller, bundle); !apierrors.IsConflict(err) {
@@ -205,7 +204,7 @@ func (k *Keeper) trustOnce(ctx context.Context, caller Caller, bundle []byte) er
 	return k.Client.Patch(ctx, changed, client.MergeFromWithOptions(u, client.MergeFromWithOptimisticLock{}))
 }
 
-// clientConfigs say whom an object has the API server call.
+// clientConfigs are the parts of an object that say which servers the API server calls.
 func clientConfigs(u *unstructured.Unstructured) []map[string]any {
 	var configs []map[string]any
 	if conversion, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "conversion", "webhook", "clientConfig"); conversion != nil {

@@ -118,7 +118,7 @@ func (s *scope) deleteMachine(ctx context.Context, d *lifecycle.Decision) error 
 	return nil
 }
 
-// dropHooks lets go of what is left of Machines where their Cluster is gone already.
+// dropHooks removes our hooks from Machines that are left after their Cluster is gone.
 func (s *scope) dropHooks(ctx context.Context) error {
 	if s.isMoving() {
 		return nil

@@ -21,14 +21,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// claim sees to it, before anything is looked for on a hub, that nobody else has a cluster of the control plane's name in
-// its namespace: names are all that clusters are found by there. That it was so is noted.
+// claim makes sure, before anything is searched for on a hub, that no other owner has a cluster of the control plane's
+// name in its namespace: names are all that clusters are found by there. The result is recorded.
 func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	id, err := desired.IDOf(s.plane, s.OnHub)
 	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
 		return false, err
 	}
-	s.claiming.Lock() // of two that ask for one name, one is noted before the other looks
+	s.claiming.Lock() // of two that ask for one name, one is recorded before the other looks
 	defer s.claiming.Unlock()
 	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
 		if installation.IsRefusal(err) {
@@ -39,7 +39,7 @@ func (s *scope) claim(ctx context.Context) (noted bool, err error) {
 	return true, s.noteRun(ctx)
 }
 
-// nameAgain is, in real time, how soon a name that was taken is asked for again: nobody tells that it is free.
+// nameAgain is, in real time, how soon a name that was taken is asked for again: no watch reports that it is free.
 const nameAgain = 30 * time.Second
 
 func (s *scope) noteRun(ctx context.Context) error {
@@ -51,7 +51,8 @@ func (s *scope) noteRun(ctx context.Context) error {
 	return nil
 }
 
-// isFree refuses a cluster of a name that another one in the namespace has: it would be taken for its own.
+// isFree refuses a cluster with a name that another one in the namespace has: the other would be mistaken for the
+// control plane's own.
 func (s *scope) isFree(ctx context.Context, name string) error {
 	taken, err := s.isDeployed(ctx, name)
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 // runLength is how many letters a mark has, of 32 each: 60 bits.
 const runLength = 12
 
-// clusterID is the id of the control plane's cluster on a hub, "" where it has none: as it is noted, or of what a
-// registration has made that was broken off before that.
+// clusterID is the id of the control plane's cluster on a hub, "" where it has none: the recorded id, or that of the
+// objects of a registration that was interrupted before the id was recorded.
 func (s *scope) clusterID(ctx context.Context) (string, error) {
 	id, err := desired.IDOf(s.plane, true)
 	switch {
@@ -89,13 +90,13 @@ func (s *scope) clusterID(ctx context.Context) (string, error) {
 	case id != "":
 		return id, nil
 	case s.plane.Annotations[desired.AnnotationRun] == "":
-		return "", nil // nothing was ever registered for it, whatever is there of its name
+		return "", nil // nothing was ever registered for it, even if the service has a cluster of its name
 	}
 	return s.unnotedOnHub(ctx)
 }
 
-// records are the records of a service that are proven to be of the control plane's cluster. It is an error that the record
-// is there whose id is noted, and is not proven to be: nothing is done to that.
+// records are the records of a service that are proven to be of the control plane's cluster. It is an error if there is
+// a record with the recorded id that is not proven to be: nothing is done to that record.
 func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	mark, err := s.Keys.Mark(ctx, s.cluster)
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	return own, nil
 }
 
-// unproven says that the record whose id is noted does not carry the Cluster's mark, and what to do.
+// unproven says that the record with the recorded id does not carry the Cluster's mark, and what to do.
 func (s *scope) unproven(mark string) string {
 	id, tags := s.plane.Annotations[desired.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
 	if mark == "" {
@@ -135,7 +136,7 @@ func (s *scope) unproven(mark string) string {
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its
-// ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is somebody else's.
+// ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is another owner's.
 // What is older than the control plane is of a Cluster of that name that was moved away, and stays.
 func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 	for _, kind := range []string{hubapi.KindClusterDeployment, hubapi.KindConfigMap, hubapi.KindSecret} {
@@ -160,7 +161,7 @@ func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// isDeployed reports whether the hub has a ClusterDeployment of a name, whoever has made it.
+// isDeployed reports whether the hub has a ClusterDeployment of a name, no matter who has made it.
 func (s *scope) isDeployed(ctx context.Context, name string) (bool, error) {
 	all, err := s.onHub(ctx, hubapi.KindClusterDeployment)
 	return slices.ContainsFunc(all, func(u unstructured.Unstructured) bool { return u.GetName() == name }), err

@@ -34,8 +34,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that nobody else has one
-// of its name there, and none in another namespace, whatever it says.
+// TestClustersOfOthersAreNotTaken: on a hub a control plane has no cluster before it is known that no other owner has
+// one of its name there, and none in another namespace, even if its annotations name one.
 func TestClustersOfOthersAreNotTaken(t *testing.T) {
 	deployment := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment", "metadata": map[string]any{"namespace": "ns", "name": "edge"},
@@ -183,7 +183,7 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 	}
 }
 
-// records is a service that has clusters, and notes which are deleted.
+// records is a service that has clusters, and records which are deleted.
 type records struct {
 	install.Backend
 
@@ -220,8 +220,8 @@ func onHub(kind, namespace, name string, labels map[string]string) client.Object
 	return u
 }
 
-// TestBrokenOffOnHubIsDeleted: what a registration has made that was broken off before the cluster was known is deleted
-// with its Cluster, if it carries our label and the Cluster's, and nothing else is.
+// TestBrokenOffOnHubIsDeleted: the objects of a registration that was interrupted before the cluster was known are
+// deleted with its Cluster, if they carry our label and the Cluster's, and nothing else is.
 func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 	labels := func(made, cluster string) map[string]string {
 		all := map[string]string{hubapi.LabelCluster: made, clusterv1.ClusterNameLabel: cluster}
@@ -297,9 +297,9 @@ func TestDeletionThatIsRefused(t *testing.T) {
 	}
 }
 
-// TestRecordsOfTheClusterAreDeleted: over REST a record that carries the mark of the Cluster is the Cluster's, or one with the
-// mark of an earlier release. A note alone does not make another record its own. Where the record is there that is noted, and does not
-// carry the mark, the control plane stays, and says what to do.
+// TestRecordsOfTheClusterAreDeleted: over REST a record that carries the mark of the Cluster is the Cluster's, or one
+// with the mark of an earlier release. An annotation alone does not make another record its own. If there is a record
+// with the annotated id, and it does not carry the mark, the control plane stays, and says what to do.
 func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 	record := func(id, run string, owned bool) model.Cluster {
 		return model.Cluster{ClusterRef: model.ClusterRef{ID: id, Name: "lab", BaseDomain: "example.com", Run: run, Owned: owned}}

@@ -50,7 +50,7 @@ func (s *scope) showMachines() {
 	s.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
 }
 
-// Purposes for which a Machine is deleted, and so the condition that tells what it waits for.
+// Purposes for which a Machine is deleted. Each has a condition that reports what the deletion waits for.
 const (
 	forScaling     = "scaling"
 	forRollout     = "rollout"
@@ -88,7 +88,7 @@ func (s *scope) required(purpose string) string {
 	return ""
 }
 
-// waits is what is said of a cause that is blocked, a sentence each.
+// waits are the messages about a cause that is blocked, a sentence each.
 func (s *scope) waits(causes ...lifecycle.Cause) []string {
 	if s.kept == nil {
 		return nil
@@ -151,7 +151,7 @@ func (s *scope) missingTemplate() string {
 	return ref.Kind + " " + ref.Name + " does not exist"
 }
 
-// showRollout says whether Machines are replaced because they differ.
+// showRollout reports whether Machines are replaced because they differ.
 func (s *scope) showRollout() {
 	d := &s.kept.decision
 	leaving := slices.ContainsFunc(s.kept.held, func(h held) bool { return s.purpose(&h) == forRollout })
@@ -191,8 +191,8 @@ func (s *scope) notRolling() string {
 	return count + ", and stay: spec.rollout.strategy.type is OnDelete, and spec.rollout.after says no time that has passed"
 }
 
-// showRemediation says whether unhealthy Machines are replaced. While a person has to take a member out of
-// etcd, they are not.
+// showRemediation reports whether unhealthy Machines are replaced. While a person has to take a member out of etcd,
+// they are not.
 func (s *scope) showRemediation() {
 	if text := s.required(forRemediation); text != "" {
 		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, controlplanev1.EtcdMemberRemovalRequiredReason, text)
@@ -250,8 +250,8 @@ func (s *scope) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
 	s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
 }
 
-// showLastRemediation says which unhealthy Machine was replaced last, where the status has been lost: its
-// successor notes it.
+// showLastRemediation says which unhealthy Machine was replaced last, if the status has been lost: an annotation of its
+// successor records it.
 func (s *scope) showLastRemediation() {
 	status := &s.plane.Status
 	for _, m := range s.machines {

@@ -48,13 +48,13 @@ func (x *site) desiredUpdate() string {
 }
 
 // TestControlPlaneOnItsWay follows one from its first Machines to an installation that fails: where its Machines are
-// put and whose they are, and what is said meanwhile.
+// placed, which owner they have, and what the conditions say meanwhile.
 func TestControlPlaneOnItsWay(t *testing.T) {
 	x := open(t, 3, "")
 	x.set(func() { x.registers, x.serves, x.answers = true, true, errors.New("it is not ready") })
 	x.lab(3, func(plane map[string]any) { plane["spec"].(map[string]any)["version"] = "v1.34.1" })
 
-	// Of two releases, nothing is told to the service.
+	// With versions of two releases, nothing is sent to the service.
 	c := x.says(clusterv1.AvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason)
 	if !strings.Contains(c.Message, "version v1.34.1 and distributionVersion "+version+" are not of one release") {
 		t.Errorf("it says %s", c.Message)
@@ -109,11 +109,11 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 	x.says(clusterv1.AvailableCondition, metav1.ConditionFalse, controlplanev1.ControlPlaneInstallFailedReason)
 }
 
-// TestWebhookOutage: while a webhook that is asked about Machines does not answer, none is made, and that is said; once
-// it does, all goes on, and nothing was made twice.
+// TestWebhookOutage: while a webhook that is asked about Machines does not answer, none is made, and that is reported;
+// once it does, all goes on, and nothing was made twice.
 func TestWebhookOutage(t *testing.T) {
 	x := open(t, 3, "")
-	url := "https://127.0.0.1:1/machines" // where nobody listens
+	url := "https://127.0.0.1:1/machines" // where no server listens
 	outage := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "outage-" + x.namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
 		Name: "machines.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, AdmissionReviewVersions: []string{"v1"},
 		SideEffects: ptr.To(admissionv1.SideEffectClassNone), TimeoutSeconds: ptr.To[int32](1),
@@ -156,8 +156,8 @@ func TestWebhookOutage(t *testing.T) {
 	}
 }
 
-// TestMachinesThatAreTooManyGo: before the installation a Machine that somebody has made by hand beside those that are
-// wanted goes, and no other.
+// TestMachinesThatAreTooManyGo: before the installation, a Machine that a user has made by hand beside those that are
+// wanted is deleted, and no other.
 func TestMachinesThatAreTooManyGo(t *testing.T) {
 	x := open(t, 3, "")
 	x.set(func() { x.registers = true })
@@ -193,8 +193,8 @@ func TestMachinesThatAreTooManyGo(t *testing.T) {
 	}
 }
 
-// TestControlPlaneIsKept: what is said of one that is installed, the kubeconfig that follows the service's, and what
-// keeps it from all writes.
+// TestControlPlaneIsKept: the conditions of an installed control plane, the kubeconfig that follows the service's, and
+// what keeps it from all writes.
 func TestControlPlaneIsKept(t *testing.T) {
 	x := open(t, 3, model.ClusterAddingHosts)
 	x.run(3, func(plane map[string]any) { // which was installed a moment ago
@@ -260,7 +260,7 @@ func TestControlPlaneIsKept(t *testing.T) {
 	}
 }
 
-// checkMachines holds the Machines against whose they are, and where they are put: each in another failure domain.
+// checkMachines checks the owners of the Machines, and where they are placed: each in another failure domain.
 func (x *site) checkMachines() {
 	x.t.Helper()
 	plane, where := x.plane(), []string{}
@@ -310,7 +310,7 @@ func (x *site) checkPaused() {
 	})
 	x.touch()
 	for _, w := range x.written.take() {
-		if !strings.Contains(w, "/openshiftassistedcontrolplanes/lab/status") { // of which generation it is paused
+		if !strings.Contains(w, "/openshiftassistedcontrolplanes/lab/status") { // that status records the generation at which it is paused
 			x.t.Errorf("while it is paused, written is %s", w)
 		}
 	}
@@ -322,7 +322,7 @@ func (x *site) checkPaused() {
 }
 
 // TestTemplateOfTwoClusters: a template that two control planes make their Machines of is owned by both Clusters, and
-// goes with the second one.
+// deleted with the second one.
 func TestTemplateOfTwoClusters(t *testing.T) {
 	x := open(t, 3, "")
 	x.beside(x.provide)

@@ -22,10 +22,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// deletionTakes is how long a reconcile waits for the service to let go of a cluster; it comes back then.
+// deletionTakes is how long a reconcile waits for the service to delete a cluster; then it comes back.
 const deletionTakes = 10 * time.Second
 
-// delete deletes the Machines, then what the service has of the cluster, and lets go then. Cluster API
+// delete deletes the Machines, then what the service has of the cluster, and then removes the finalizer. Cluster API
 // has deleted the workers before.
 func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	if s.isMoving() {
@@ -72,9 +72,9 @@ func (s *scope) machinesLeft() string {
 	return listed("waiting for Machines to be gone:", texts)
 }
 
-// deleteCluster deletes the control plane's cluster in the service: none is looked for by its name, and another one that
-// has its id is left alone. So is one that another control plane of the namespace, which stays, notes for its own. One that
-// is not found was deleted, or is no longer marked as ours.
+// deleteCluster deletes the control plane's cluster in the service. It does not search by name, and a cluster of
+// another owner with the recorded id is left alone. So is one that another control plane of the namespace, which stays,
+// records as its own. One that is not found was deleted, or is no longer marked as ours.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	if !s.OnHub {
 		return s.deleteRecords(ctx)
@@ -146,7 +146,7 @@ func (r *Reconciler) forgetCluster(cluster installation.Key) {
 	r.known.forget(cluster)
 }
 
-// release lets go of the control plane.
+// release removes the finalizer of the control plane.
 func (s *scope) release(ctx context.Context) error {
 	if s.cluster != nil {
 		s.forgetCluster(s.key())

@@ -36,8 +36,8 @@ func kindsOf(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// TestChangesOfAvailableAreTold: a reconcile tells of what has become of Available since the last one, as a warning
-// where it was True, and of nothing that stays.
+// TestChangesOfAvailableAreTold: a reconcile reports what has become of Available since the last one, as a warning
+// where it was True, and nothing that stays.
 func TestChangesOfAvailableAreTold(t *testing.T) {
 	waits := "waiting for the infrastructure of Cluster lab"
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestChangesOfAvailableAreTold(t *testing.T) {
 			recorder := events.NewFakeRecorder(10)
 			c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, plane).WithStatusSubresource(plane).Build()
 			r := &Reconciler{Client: c, Clock: clock.Real(), Recorder: recorder, Status: status.New(clock.Real())}
-			for range 2 { // of which the second tells of nothing
+			for range 2 { // the second one reports nothing
 				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(plane)}); err != nil {
 					t.Fatal(err)
 				}
@@ -113,8 +113,8 @@ func TestAvailabilityIsASentence(t *testing.T) {
 	}
 }
 
-// TestStatusSurvivesNotes: a note on the control plane is answered with the status that the API server has, which is
-// not the one that is being put together.
+// TestStatusSurvivesNotes: the answer to writing an annotation of the control plane has the status of the API server,
+// which must not replace the one that is being put together.
 func TestStatusSurvivesNotes(t *testing.T) {
 	s, _ := observed()
 	s.plane.ResourceVersion = "7"

@@ -19,8 +19,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// TestNothingIsKeptOfAControlPlaneThatIsGone: what is known of a Cluster goes with its control plane, also where that does not
-// let go itself: its finalizers were taken away, its Cluster went first, or it is of another Cluster now.
+// TestNothingIsKeptOfAControlPlaneThatIsGone: what is known of a Cluster is dropped with its control plane, also if the
+// control plane did not remove its finalizer itself: its finalizers were removed by another client, its Cluster was
+// deleted first, or it is of another Cluster now.
 func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 	ownedBy := func(name string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: name, UID: "cluster"}}

@@ -23,8 +23,8 @@ func isHooked(m *clusterv1.Machine) bool {
 	return ofEtcd || ofDrain
 }
 
-// hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and lets go of
-// it then. The Machine is changed only.
+// hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and releases it
+// then. Only the object in memory is changed.
 func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
 	found := lifecycle.Hold(q, m)
 	_, undrained := m.Annotations[lifecycle.DrainHookAnnotation]
@@ -63,8 +63,8 @@ func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Ma
 	return nil
 }
 
-// deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator
-// would make it a member again that somebody has just taken out.
+// deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator would make
+// it a member again after its member was removed.
 func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
 	c, err := s.workload(ctx)
 	if err != nil {

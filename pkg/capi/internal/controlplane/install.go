@@ -96,8 +96,8 @@ func (s *scope) isAnother(view *installation.View) error {
 	return desired.CheckIdentity(s.plane, view.Observed.Cluster)
 }
 
-// noView says why the installation cannot be looked at, or why it is not known what is wanted. A cluster that is
-// installed and available is not less so for it.
+// noView reports why the installation cannot be observed, or why the desired state is not known. A cluster that is
+// installed and available stays available for that.
 func (s *scope) noView(err error) error {
 	if s.phase() == lifecycle.Installed {
 		s.showConfiguration(err)
@@ -118,13 +118,13 @@ func (s *scope) noView(err error) error {
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, err.Error())
 		return nil
 	case apierrors.IsConflict(err):
-		return err // it was read too early: nothing stands in anybody's way
+		return err // it was read too early: nothing is blocked
 	}
 	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	return err
 }
 
-// wasAvailable reports whether the cluster is installed and works, as far as anybody has seen.
+// wasAvailable reports whether the cluster is installed and works, by the last condition.
 func (s *scope) wasAvailable() bool {
 	was := conditions.Get(s.plane, clusterv1.AvailableCondition)
 	return s.phase() == lifecycle.Installed && was != nil && was.Status != metav1.ConditionFalse
@@ -155,10 +155,10 @@ func (s *scope) showConfiguration(err error) {
 	}
 }
 
-// unseenFor is, in real time, how long it may be unknown how an installed cluster is until that is said of it.
+// unseenFor is, in real time, how long the state of an installed cluster may be unknown until that is reported.
 const unseenFor = 5 * time.Minute
 
-// showUnseen says of an installed cluster that nobody knows how it is, once that has been so for long.
+// showUnseen reports that the state of an installed cluster is not known, once that has been so for long.
 func (s *scope) showUnseen(why string) {
 	since := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
 	if since != nil && since.Status != metav1.ConditionTrue && clock.Real().Now().Sub(since.LastTransitionTime.Time) > unseenFor {
@@ -166,8 +166,8 @@ func (s *scope) showUnseen(why string) {
 	}
 }
 
-// markOwn notes which cluster of the service this one is and, once it is installed, what it calls itself.
-// Before, only this service knows how far it is: it is not to be moved.
+// markOwn records which cluster of the service this one is and, once it is installed, the id that it has itself. Before
+// that, only this service knows the state of the installation: the cluster must not be moved.
 func (s *scope) markOwn(ctx context.Context) error {
 	cluster := s.view.Observed.Cluster
 	if cluster == nil {
@@ -195,7 +195,7 @@ func (s *scope) markOwn(ctx context.Context) error {
 	return nil
 }
 
-// showInstall says how far the installation is, and what stands in its way.
+// showInstall reports how far the installation is, and what blocks it.
 func (s *scope) showInstall() {
 	plan, cluster := &s.view.Plan, s.view.Observed.Cluster
 	if cluster == nil && s.wasAvailable() {
@@ -232,7 +232,7 @@ func (s *scope) showPercent(cluster *model.Cluster) {
 	s.plane.Status.Installation.Percentage = ptr.To(percent)
 }
 
-// waiting is what stands in the way of the cluster, or else what it waits for.
+// waiting is what blocks the cluster, or else what it waits for.
 func (s *scope) waiting() string {
 	var texts []string
 	for _, b := range s.view.Plan.Blockers {

@@ -48,8 +48,8 @@ type held struct {
 	outdated  bool
 }
 
-// keep looks after the Machines: it brings to them what they can follow, says which cannot, lets go of those
-// that are being deleted once their members of etcd are gone, and does what is decided next.
+// keep processes the Machines: it changes what they can take in place, reports which cannot follow, releases those that
+// are being deleted once their members of etcd are gone, and does what is decided next.
 func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
 	q := s.question()
 	template, err := s.template(ctx, s.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name)
@@ -106,8 +106,8 @@ func (s *scope) question() *lifecycle.Question {
 	return q
 }
 
-// phase is how far the installation is: as it was seen now, or last. A cluster of which the service has no
-// record any more is what it was.
+// phase is how far the installation is: as observed now, or last. A cluster without a record in the service stays in
+// its last phase.
 func (s *scope) phase() lifecycle.Phase {
 	view := s.view
 	if view == nil {
@@ -220,7 +220,8 @@ func (s *scope) outdated(ctx context.Context, made *lifecycle.Made) ([]string, e
 	return made.Outdated(&s.plane.Spec, s.domains(), was, is), nil
 }
 
-// template is a template of the kind that the control plane names; nil where there is none, or it is none that is read.
+// template is a template of the kind that the control plane names; nil where there is none, or if templates of that
+// kind are not read.
 func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	ref.Name = name
@@ -253,7 +254,7 @@ func (s *scope) ownTemplate(ctx context.Context, template *unstructured.Unstruct
 	return nil
 }
 
-// judged writes down what becomes of unhealthy Machines, and takes that back of those that are well again.
+// judged records what becomes of unhealthy Machines, and removes that record from those that are well again.
 func (s *scope) judged(q *lifecycle.Question) {
 	for i := range q.Machines {
 		m := q.Machines[i].Machine
@@ -267,8 +268,8 @@ func (s *scope) judged(q *lifecycle.Question) {
 	}
 }
 
-// setOn sets a condition of a Machine that says something else. Of which generation it is alone is nothing to
-// be written: others change the Machine's spec.
+// setOn sets a condition of a Machine if it says something else. A new observed generation alone is not written: others
+// change the Machine's spec.
 func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, reason, message string) {
 	message = words.Message(message)
 	if c := conditions.Get(m, kind); c != nil && c.Status == status && c.Reason == reason && c.Message == message {
@@ -277,7 +278,7 @@ func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, rea
 	conditions.Set(m, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
 }
 
-// again is when to look again though nobody tells.
+// again is when to reconcile again without an event.
 func (s *scope) again(q *lifecycle.Question) ctrl.Result {
 	result := ctrl.Result{}
 	sooner := func(at time.Duration) {

@@ -49,7 +49,7 @@ func (k *kubeconfigs) examine(cluster installation.Key, data []byte) knownKubeco
 	return known
 }
 
-// isCopy notes that the Secret has taken the service's kubeconfig which, or one that replaces it.
+// isCopy records that the Secret has taken the service's kubeconfig with the digest which, or one that replaces it.
 func (k *kubeconfigs) isCopy(cluster installation.Key, which string, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ type clusters struct {
 	of map[types.NamespacedName]installation.Key
 }
 
-// note notes the Cluster of a control plane. former is the Cluster that it had before, where that was another one.
+// note records the Cluster of a control plane. former is the Cluster that it had before, where that was another one.
 func (c *clusters) note(plane types.NamespacedName, cluster installation.Key) (former installation.Key, another bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *clusters) note(plane types.NamespacedName, cluster installation.Key) (f
 	return former, another && former != cluster
 }
 
-// take is the Cluster of a control plane, which is not noted any more then.
+// take is the Cluster of a control plane, and removes that record.
 func (c *clusters) take(plane types.NamespacedName) (installation.Key, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,14 +30,15 @@ import (
 // probeEvery is how often an API server that has never answered is asked: it takes a quarter of an hour to come.
 const probeEvery = 20 * time.Second
 
-// soon is, in real time, how soon at most something is looked at again that nobody tells of.
+// soon is, in real time, the shortest time after which something is read again that no watch reports.
 const soon = 2 * time.Second
 
 // expiresSoon is how long before its end the certificate of a kubeconfig is warned of.
 const expiresSoon = 30 * 24 * time.Hour
 
-// annotationTaken is, on the Secret of the kubeconfig, the digest of the service's copy that was last written to it. As long
-// as the service has no other, what somebody has put there since stays: a service keeps what the installation made.
+// annotationTaken is, on the Secret of the kubeconfig, the digest of the service's copy that was last written to it. As
+// long as the service's copy is the same, a kubeconfig that a user has put there since stays: the service always
+// returns the one that the installation made.
 const annotationTaken = "oaictl.io/service-copy"
 
 // kubeconfig hands out the cluster's kubeconfig as soon as the service has one; once its API server answers, the

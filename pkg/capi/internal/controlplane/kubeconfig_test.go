@@ -189,8 +189,8 @@ func (l labelled) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 	return err
 }
 
-// TestKubeconfigWithoutItsLabel: a Secret that somebody has made without the label of its Cluster is used as any other, and
-// given the label.
+// TestKubeconfigWithoutItsLabel: a Secret that a user has made without the label of its Cluster is used as any other,
+// and given the label.
 func TestKubeconfigWithoutItsLabel(t *testing.T) {
 	old, persons := kubeconfigOf(t, "https://a", "old", ""), kubeconfigOf(t, "https://a", "person", "")
 	for name, test := range map[string]struct {
@@ -243,8 +243,8 @@ func TestClusterThatWasTakenInIsUpgraded(t *testing.T) {
 	}
 }
 
-// TestKubeconfigWhileTheServiceIsAway: what is in the Secret is used while the service's copy cannot be read, and that is
-// said. Where nothing in it can be used, there is no kubeconfig.
+// TestKubeconfigWhileTheServiceIsAway: what is in the Secret is used while the service's copy cannot be read, and that
+// is reported. Where nothing in it can be used, there is no kubeconfig.
 func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	for name, test := range map[string]struct {
 		have   []byte
@@ -274,7 +274,7 @@ func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// handingNone is a control plane without any kubeconfig of its installed cluster, once it was asked for.
+// handingNone is a control plane without any kubeconfig of its installed cluster, after it was requested.
 func handingNone(t *testing.T) *scope {
 	t.Helper()
 	s := handing(t, nil, nil, nil)
@@ -284,7 +284,7 @@ func handingNone(t *testing.T) *scope {
 	return s
 }
 
-// tokenFrom is a kubeconfig of a server, which sends it what is in a file of who uses it.
+// tokenFrom is a kubeconfig of a server that makes a client send the content of a file of its own machine.
 func tokenFrom(t *testing.T, server, file string) []byte {
 	t.Helper()
 	config, err := clientcmd.Load(kubeconfigOf(t, server, "", ""))
@@ -299,8 +299,9 @@ func tokenFrom(t *testing.T, server, file string) []byte {
 	return data
 }
 
-// TestNoFileOfOursIsSent: whoever may write the Secret of a kubeconfig may not have its server be sent what is in a file of
-// the manager, as its own token is. What is wrong with it, and what to put there, is said.
+// TestNoFileOfOursIsSent: a user who may write the Secret of a kubeconfig cannot make the manager send the content of
+// one of its own files, such as its token, to the server of that kubeconfig. The error says what is wrong with the
+// kubeconfig, and what to put there.
 func TestNoFileOfOursIsSent(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -383,7 +384,7 @@ func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
 	}
 }
 
-// authority is a certificate that signs nobody's.
+// authority is the certificate of an authority that has signed no other certificate.
 func authority(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -28,8 +28,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 )
 
-// AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next
-// follow from it, so that a Machine is never made twice, whatever a cache shows.
+// AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next follow from it,
+// so that a Machine is never made twice, even if a cache is out of date.
 const AnnotationMachinesMade = "oaictl.io/machines-made"
 
 // makeMissing makes the Machines that are missing while there is no installed cluster that they would join.
@@ -49,8 +49,8 @@ func (s *scope) makeMissing(ctx context.Context) (waits bool, err error) {
 	return false, nil
 }
 
-// madeSoFar is how many Machines were made so far: as it was noted, or more, where a reconcile was broken off between
-// making one and noting it.
+// madeSoFar is how many Machines were made so far: the recorded number, or more, if a reconcile was interrupted between
+// making one and recording it.
 func (s *scope) madeSoFar() int {
 	noted, _ := strconv.Atoi(s.plane.Annotations[AnnotationMachinesMade])
 	made := noted
@@ -63,7 +63,7 @@ func (s *scope) madeSoFar() int {
 	return made
 }
 
-// noteMade notes that, where it is not noted yet.
+// noteMade records that number, if it is not recorded yet.
 func (s *scope) noteMade(ctx context.Context, made int) error {
 	text := strconv.Itoa(made)
 	if made == 0 || s.plane.Annotations[AnnotationMachinesMade] == text {
@@ -74,7 +74,7 @@ func (s *scope) noteMade(ctx context.Context, made int) error {
 	return s.patchNow(ctx, before)
 }
 
-// makeMachines makes so many Machines. Those that unhealthy ones were deleted for note which these were.
+// makeMachines makes so many Machines. Those that replace unhealthy ones record which these were.
 func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err error) {
 	made := s.madeSoFar()
 	if made > 0 {
@@ -110,8 +110,8 @@ func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err 
 	return true, s.patchNow(ctx, before)
 }
 
-// patchNow writes the annotations of the control plane where nobody else has written it meanwhile. Its
-// status stays as it is being put together.
+// patchNow writes the annotations of the control plane if no other client has written it meanwhile. Its status stays as
+// it is being put together.
 func (s *scope) patchNow(ctx context.Context, before *controlplanev1.OpenshiftAssistedControlPlane) error {
 	status := s.plane.Status
 	if err := s.Client.Patch(ctx, s.plane, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -134,9 +134,9 @@ func (s *scope) machineName(number int) string {
 	return name + "-" + suffix
 }
 
-// makeMachine makes a Machine with the infrastructure object and the config that it refers to. What is
-// there already by these names was made by a reconcile that was broken off. instead is the unhealthy Machine
-// that it is made for, nil for none.
+// makeMachine makes a Machine with the infrastructure object and the config that it refers to. Objects that are there
+// already by these names were made by an interrupted reconcile. instead is the unhealthy Machine that it is made for,
+// nil for none.
 func (s *scope) makeMachine(ctx context.Context, name string, instead *lifecycle.Remediation) (reason string, err error) {
 	owner := metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
 	labels := s.labels()
@@ -249,8 +249,8 @@ func (s *scope) ownLabels() map[string]string {
 	}
 }
 
-// machineAnnotations are those of a Machine: of the template, which are noted, and the hooks that hold it
-// while the cluster is installed, and until its member of etcd is gone.
+// machineAnnotations are those of a Machine: those of the template, with a record of their keys, and the hooks that
+// hold it while the cluster is installed, and until its member of etcd is gone.
 func (s *scope) machineAnnotations(instead *lifecycle.Remediation) map[string]string {
 	template := &s.plane.Spec.MachineTemplate.ObjectMeta
 	annotations := maps.Clone(template.Annotations)

@@ -75,7 +75,7 @@ const (
 	within  = 100 * time.Second
 )
 
-// installedImage is the release image of the installed version, of which alone it is said which version it is.
+// installedImage is the release image of the installed version, the only image with a known version.
 func installedImage() string { return "mirror.example.com/ocp@sha256:" + strings.Repeat("b", 64) }
 
 // root is the folder of the project.
@@ -101,12 +101,12 @@ type site struct {
 	serves    bool              // the service hands out a kubeconfig while it installs
 	answers   error             // of the API server of the cluster, when it is asked whether it is ready; nil to ask it
 	registers bool              // the cluster is to be registered first
-	acted     int               // how often the service was told to do something for it
+	acted     int               // how often the service was asked to do something for it
 	nodes     map[string]string // of Machines, by their names
 	off       map[string]func() // switches the machines of nodes off that have joined
 }
 
-// writes are the requests of the reconciler that change something, but for events.
+// writes are the requests of the reconciler that change something, except events.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -147,7 +147,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// kinds are those of the providers, without the versions that somebody would have to convert.
+// kinds are those of the providers, without the versions that would need a conversion webhook.
 func kinds(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"))
@@ -238,7 +238,7 @@ func (x *site) nodeName(i int) string { return fmt.Sprintf("%s-cp-%d", x.namespa
 
 func addressOf(i int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("192.168.127.%d", 10+i)) }
 
-// user is who has the rights of the provider in a release.
+// user is a user with the rights that the provider has in a release.
 func (x *site) user() *rest.Config {
 	x.t.Helper()
 	data, err := os.ReadFile(filepath.Join(root(), "pkg", "capi", "manifests", "components", "rbac", "control-plane.yaml"))

@@ -71,8 +71,8 @@ func (s service) DeleteCluster(context.Context, string, install.DeleteOptions) e
 // Close is of install.Backend.
 func (s service) Close() {}
 
-// provide does what other providers, machines and kubelets do: Machines get a node each, and machines
-// that are let go of are switched off.
+// provide does what other providers, machines and kubelets do: Machines get a node each, and released machines are
+// switched off.
 func (x *site) provide(ctx context.Context) {
 	for ctx.Err() == nil {
 		list := &clusterv1.MachineList{}
@@ -185,7 +185,7 @@ func (x *site) node(ctx context.Context, name, id string) error {
 	return x.client.Patch(ctx, node, client.MergeFrom(before))
 }
 
-// letGo switches a machine off, and lets go of its object.
+// letGo switches a machine off, and removes the finalizers of its object.
 func (x *site) letGo(ctx context.Context, infra *unstructured.Unstructured, name string) error {
 	x.switchOff(name)
 	before := infra.DeepCopy()
@@ -278,12 +278,12 @@ spec:
 	}
 }
 
-// run has Machines be made and become the nodes of the cluster.
+// run waits until Machines are made and have become the nodes of the cluster.
 func (x *site) run(replicas int, change ...func(plane map[string]any)) {
 	x.t.Helper()
 	x.beside(x.provide)
-	// The kubeconfig is there, as of a Cluster that was moved: whom Cluster API does not reach at first, it tries again
-	// after half a minute.
+	// The kubeconfig is there, as of a Cluster that was moved: if Cluster API does not reach a cluster at first, it
+	// tries again after half a minute.
 	kubeconfig := capikubeconfig.GenerateSecretWithOwner(client.ObjectKey{Namespace: x.namespace, Name: "lab"}, x.kubeconfig(), metav1.OwnerReference{})
 	kubeconfig.OwnerReferences = nil
 	x.create(kubeconfig)

@@ -26,6 +26,7 @@ package controlplane
 // +kubebuilder:rbac:groups=extensions.hive.openshift.io,resources=agentclusterinstalls,verbs=create;patch;delete
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;patch;delete
 //
-// What is left of its InfraEnvs and networks goes with it, and those that another provider has made are taken over:
+// What is left of its InfraEnvs and networks is deleted with it, and those that another provider has made are taken
+// over:
 //
 // +kubebuilder:rbac:groups=agent-install.openshift.io,resources=infraenvs;nmstateconfigs,verbs=patch;delete

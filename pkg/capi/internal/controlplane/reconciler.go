@@ -78,10 +78,10 @@ type scope struct {
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
 	view     *installation.View // nil where there is none yet
-	kept     *kept              // nil before it was looked after them
+	kept     *kept              // nil before the Machines were processed
 	mismatch string             // why version and distributionVersion are not of one release; "" where they are
 	noCopy   string             // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
-	recheck  time.Duration      // how soon it is looked again at what nobody tells of; 0 where there is none
+	recheck  time.Duration      // how soon something is read again that no watch reports; 0 where there is none
 }
 
 func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
@@ -149,7 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return result, err
 }
 
-// conflictAgain is how soon a control plane is read again that somebody else has written meanwhile.
+// conflictAgain is how soon a control plane is read again that another client has written meanwhile.
 const conflictAgain = 200 * time.Millisecond
 
 // writeStatus writes what has become of the control plane.
@@ -161,8 +161,8 @@ func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error
 	return again, err
 }
 
-// news are the conditions whose messages may tell of what a person has to see to: all but one that says how far an
-// upgrade is, and one that repeats what Machines say of themselves.
+// news are the conditions with messages about what a person may have to solve: all but one that reports the progress of
+// an upgrade, and one that repeats what Machines report themselves.
 func (s *scope) news() []string {
 	var kinds []string
 	for _, c := range s.plane.Status.Conditions {
@@ -227,7 +227,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	return util.LowestNonZeroResult(kept, result), err
 }
 
-// report tells of what newly stands in the way of the cluster.
+// report reports what newly blocks the cluster.
 func (s *scope) report() {
 	before, now := meta.FindStatusCondition(s.was.Conditions, clusterv1.AvailableCondition), conditions.Get(s.plane, clusterv1.AvailableCondition)
 	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {

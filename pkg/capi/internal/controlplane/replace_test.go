@@ -235,8 +235,8 @@ func TestRolloutReplacesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestDeletionOfTheWholeWaitsForNobody: Machines of a cluster that goes as a whole are let go of though its
-// API server does not answer any more, and whatever etcd says.
+// TestDeletionOfTheWholeWaitsForNobody: Machines of a cluster that is deleted as a whole are released though its API
+// server does not answer any more, and in any state of etcd.
 func TestDeletionOfTheWholeWaitsForNobody(t *testing.T) {
 	x := open(t, 3, model.ClusterAddingHosts)
 	x.run(3)

@@ -60,7 +60,7 @@ func observed() (*scope, *model.Spoke) {
 }
 
 // TestVersionsAreThoseThatRun: they are what the nodes of the control plane run, the oldest first, and never what is
-// wanted; nothing is said of them before there is a cluster, and they stay while it is not reached.
+// wanted; they are empty before there is a cluster, and they stay while it is not reached.
 func TestVersionsAreThoseThatRun(t *testing.T) {
 	s, spoke := observed()
 	cluster := s.view.Observed.Cluster
@@ -249,8 +249,8 @@ func TestAPIServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestConflictsAreNobodysBusiness: a write that came too early is tried again, and is no reason of a condition, as
-// whatever the service answers is.
+// TestConflictsAreNobodysBusiness: a write that came too early is tried again, and is no reason of a condition, unlike
+// the errors of the service.
 func TestConflictsAreNobodysBusiness(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "openshiftassistedcontrolplanes"}, "lab", errors.New("the object has been modified"))
 	for err, says := range map[error]string{fmt.Errorf("note it: %w", conflict): "", errors.New("the service is away"): "the service is away"} {
@@ -265,7 +265,7 @@ func TestConflictsAreNobodysBusiness(t *testing.T) {
 	}
 }
 
-// TestOnlyItsOwn: of a control plane without the label of the manager nothing is written, whatever wakes it.
+// TestOnlyItsOwn: nothing of a control plane without the label of the manager is written, on any event.
 func TestOnlyItsOwn(t *testing.T) {
 	scheme := kindsOf(t)
 	for label, own := range map[string]bool{"": false, "theirs": false, "ours": true} {
@@ -320,8 +320,9 @@ func TestStatusOfMany(t *testing.T) {
 	}
 }
 
-// TestRecordDeletedWhileItInstalls: a cluster whose record somebody deletes installs no more, which is neither said of it
-// nor what its Machines wait for. One look that does not show it says nothing.
+// TestRecordDeletedWhileItInstalls: if a user deletes a cluster's record, the cluster does not install any more.
+// Neither its conditions nor what its Machines wait for say that it does. A single look that does not show the record
+// proves nothing.
 func TestRecordDeletedWhileItInstalls(t *testing.T) {
 	s, _ := observed()
 	s.view.Observed.Cluster.State = model.ClusterInstalling
@@ -345,8 +346,8 @@ type moved struct {
 
 func (m *moved) Now() time.Time { return m.now }
 
-// TestTroubleIsWrittenSoon: which installation it is by its state is written at once, as webhooks ask for it; what
-// stands in the way as soon as it has stood for a moment; how far an installation or an upgrade is only now and then.
+// TestTroubleIsWrittenSoon: the state of the installation is written at once, since webhooks read it; a blocker as soon
+// as it has lasted for a moment; the progress of an installation or an upgrade only now and then.
 func TestTroubleIsWrittenSoon(t *testing.T) {
 	s, _ := observed()
 	scheme := runtime.NewScheme()
@@ -408,7 +409,8 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 	}
 }
 
-// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is told beside how it is.
+// TestTroubleOfObjectsIsNotTheClusters: what is wrong with the objects of an installed cluster is reported beside the
+// state of the cluster.
 func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	s, spoke := observed()
 	s.plane.Annotations = map[string]string{desired.AnnotationOpenShiftID: "id"}

@@ -17,15 +17,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 )
 
-// takeOver looks, once, for the cluster that another provider has made on the hub for this control plane,
-// and makes it ours. Objects of the service have no owner among Cluster API's objects then: whoever
-// deletes those, as a move does, is not to take a running cluster with them.
+// takeOver looks, once, for the cluster that another provider has made on the hub for this control plane, and makes it
+// ours. After that, objects of the service have no owner among Cluster API's objects: if those are deleted, as by a
+// move, a running cluster must not be deleted with them.
 func (s *scope) takeOver(ctx context.Context) error {
 	if !s.OnHub || s.plane.Annotations[desired.AnnotationClusterID] != "" {
 		return nil
 	}
 	if view := s.Installations.Last(s.key()); view != nil {
-		return nil // it was looked for before the first look at the installation
+		return nil // it was searched for before the first look at the installation
 	}
 	deployments, err := s.ofCluster(ctx, hubapi.KindClusterDeployment)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *scope) takeOver(ctx context.Context) error {
 	return s.patchNow(ctx, before)
 }
 
-// ofCluster are the hub's objects of a kind that are labelled with the Cluster's name, by whatever provider.
+// ofCluster are the hub's objects of a kind that are labelled with the Cluster's name, by any provider.
 func (s *scope) ofCluster(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
 	return s.onHub(ctx, kind, client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name})
 }

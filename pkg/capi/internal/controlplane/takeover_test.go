@@ -50,7 +50,8 @@ kind: InfraEnv
 metadata: {name: theirs}
 spec: {pullSecretRef: {name: pull-secret}}`
 
-// TestClusterOfAnotherProviderIsTakenOver: it is noted, and none of its objects goes with Cluster API's any more.
+// TestClusterOfAnotherProviderIsTakenOver: its id is recorded, and none of its objects is deleted with Cluster API's
+// any more.
 func TestClusterOfAnotherProviderIsTakenOver(t *testing.T) {
 	x := &site{Management: management.Start(t), t: t, clock: clock.Scaled(speed)}
 	if err := x.Apply(t.Context(), kinds(t)...); err != nil {

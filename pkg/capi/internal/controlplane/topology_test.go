@@ -51,8 +51,8 @@ func TestWorkersThatWouldWait(t *testing.T) {
 	}
 }
 
-// TestTopologyOfOtherBuilds: whose nodes say more or other than it does, is told what to write, where Cluster API would
-// wait for ever.
+// TestTopologyOfOtherBuilds: a topology with a version that differs from the one of its nodes gets a message that says
+// which version to write, as Cluster API would wait for ever.
 func TestTopologyOfOtherBuilds(t *testing.T) {
 	const runs = "v1.33.5+6ec2f6f"
 	for name, c := range map[string]struct {

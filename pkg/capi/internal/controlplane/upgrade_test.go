@@ -22,8 +22,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
-// TestMismatchIsTakenBack: what was said of versions before the installation is not said of others. Of an installed cluster
-// it is said anew by what its nodes run.
+// TestMismatchIsTakenBack: a report about versions before the installation is removed once they change. For an
+// installed cluster, the report is made from what its nodes run.
 func TestMismatchIsTakenBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
@@ -46,8 +46,8 @@ func TestMismatchIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while somebody is waited for, and not at all
-// where nothing is.
+// TestUpgradesAreLookedAtAgain: soon while the cluster is at work, seldom while a person has to act, and not at all
+// where nothing is going on.
 func TestUpgradesAreLookedAtAgain(t *testing.T) {
 	s, _ := observed()
 	s.Clock = clock.Real()
@@ -72,7 +72,7 @@ func TestUpgradesAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestOfOneRelease: whatever says which release it is, is held against distributionVersion, by the release image where
+// TestOfOneRelease: every field that names a release is compared with distributionVersion, by the release image where
 // that is named.
 func TestOfOneRelease(t *testing.T) {
 	image := "mirror.example.com/ocp@sha256:" + strings.Repeat("a", 64) // of 4.20.5

@@ -166,7 +166,7 @@ func TestRefusedChangesAreTold(t *testing.T) {
 	}
 }
 
-// touch has the control plane be reconciled though nothing of it has changed.
+// touch triggers a reconcile of the control plane though nothing of it has changed.
 func (x *site) touch() {
 	x.t.Helper()
 	for _, m := range x.machines() {

@@ -10,9 +10,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
-// followWorkers writes the version of its node into the Machine of each worker: an upgrade of the cluster brings a
-// node another version, and Cluster API takes a Machine for one that is being upgraded as long as its version
-// is not its node's. A topology would take no further version.
+// followWorkers writes the version of its node into the Machine of each worker: an upgrade of the cluster brings a node
+// another version, and for Cluster API a Machine is being upgraded as long as its version is not its node's. A topology
+// would accept no further version.
 func (s *scope) followWorkers(ctx context.Context) error {
 	if s.view == nil || s.view.Observed.Spoke == nil || !s.view.Installed() {
 		return nil

@@ -41,15 +41,15 @@ type written struct {
 func markOf(version string, after client.Object) written {
 	data, err := json.Marshal(after)
 	if err != nil {
-		data = []byte(err.Error()) // of objects that came as JSON there is none
+		data = []byte(err.Error()) // objects that came as JSON give no error
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write(data) // it never fails
 	return written{version, sum.Sum64()}
 }
 
-// once writes an object, unless the very same was made of it as it was read before: what is read does not
-// show it yet.
+// once writes an object, unless the same change was already written to the same version of it: then the cache does not
+// show that write yet.
 func (w *writes) once(before, after client.Object, write func() error) error {
 	mark := markOf(before.GetResourceVersion(), after)
 	w.mu.Lock()
@@ -107,8 +107,8 @@ func (s *scope) writeMade(ctx context.Context, before, after *lifecycle.Made) er
 	return nil
 }
 
-// write writes what has changed of a Machine. What Cluster API takes no Machine with is left out, and told: it
-// keeps nobody from being looked after.
+// write writes what has changed of a Machine. Fields that Cluster API refuses are left out, and reported: they keep no
+// Machine from being processed.
 func (s *scope) write(ctx context.Context, before, after *clusterv1.Machine) error {
 	err := s.patchMachine(ctx, before, after)
 	if !isRefused(err) {

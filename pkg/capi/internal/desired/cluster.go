@@ -72,8 +72,8 @@ func (s *Source) cluster(ctx context.Context, c *Cluster, p part) (*spec.Cluster
 	return out, s.ignitionEndpoint(ctx, c, to)
 }
 
-// archOf is the architecture of the cluster: the one that is said, else that of its machines, else multi
-// where they are of several.
+// archOf is the architecture of the cluster: the one in the object, else that of its machines, else multi where they
+// are of several.
 func archOf(c *Cluster) spec.Arch {
 	if said := c.ControlPlane.Spec.Config.CPUArchitecture; said != "" {
 		return arch(said)
@@ -193,8 +193,8 @@ func network(to *spec.ClusterSpec, c *Cluster) {
 	}
 }
 
-// platform is the one that is said. Without one, virtual addresses make it baremetal, and their absence
-// none, as the providers before had it.
+// platform is the one in the object. Without one, virtual addresses make it baremetal, and their absence none, as
+// earlier providers did.
 func platform(to *spec.ClusterSpec, config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
 	switch config.Platform.Type {
 	case controlplanev1.BareMetalPlatform:
@@ -244,8 +244,8 @@ func encryption(d *controlplanev1.DiskEncryption) (*spec.DiskEncryption, error) 
 	return out, nil
 }
 
-// capabilities of a cluster on bare metal where nothing is said: Cluster API looks after machines, so
-// that the cluster's own Machine API is left out.
+// capabilities of a cluster on bare metal if they are not set: Cluster API manages the machines, so that the cluster's
+// own Machine API is left out.
 func bareMetalCapabilities() []string {
 	return []string{"baremetal", "Console", "Insights", "OperatorLifecycleManager", "Ingress", "marketplace", "NodeTuning", "DeploymentConfig"}
 }

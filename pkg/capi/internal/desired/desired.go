@@ -27,7 +27,7 @@ import (
 )
 
 // AnnotationClusterID is on a control plane: the id of its cluster in the service. On a hub it is NAMESPACE/NAME of the
-// ClusterDeployment. Over REST it is a note that proves nothing: see package ownership.
+// ClusterDeployment. Over REST the annotation proves nothing: see package ownership.
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
 // AnnotationRun is on a control plane before its cluster is registered. On a hub it says that there was no
@@ -35,7 +35,7 @@ const AnnotationClusterID = "oaictl.io/cluster-id"
 // the mark of the record that they registered.
 const AnnotationRun = "oaictl.io/run"
 
-// IDOf is the id of a control plane's cluster in the service, as it is noted; "" before it has one. On a hub a cluster is in
+// IDOf is the recorded id of a control plane's cluster in the service; "" before it has one. On a hub a cluster is in
 // the namespace of its control plane. The annotation cannot name a cluster of another namespace.
 func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (string, error) {
 	id := plane.Annotations[AnnotationClusterID]
@@ -47,8 +47,8 @@ func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (stri
 	return id, nil
 }
 
-// CheckIdentity refuses a cluster of the service that calls itself otherwise than the one that the control plane has had
-// installed: it only has its name, on a hub say to which the control plane was moved.
+// CheckIdentity refuses a cluster of the service with another OpenShift id than the cluster that was installed for the
+// control plane: it only has the same name, for example on a hub that the control plane was moved to.
 func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *model.Cluster) error {
 	was := plane.Annotations[AnnotationOpenShiftID]
 	if was == "" || is.OpenShiftID == "" || strings.EqualFold(was, is.OpenShiftID) {
@@ -63,7 +63,7 @@ func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *mode
 type Source struct {
 	// Client reads Cluster API's objects from the manager's cache.
 	Client client.Reader
-	// Live reads Secrets and ConfigMaps, of which the cache has only some.
+	// Live reads Secrets and ConfigMaps: the cache has only some of them.
 	Live client.Reader
 	// Hub says that the service is a hub: Secrets are referred to by their names there.
 	Hub bool
@@ -107,8 +107,8 @@ type Machine struct {
 	reserved string // the host that its AgentMachine has reserved and may have; "" for none
 }
 
-// Desire is what a Cluster shall become, given the last observation of it. It is what
-// installation.Config.Desire wants: where that cannot be told of one that is in the service, it can be observed.
+// Desire is what a Cluster shall become, given the last observation of it. It is what installation.Config.Desire wants:
+// if the desired state of a cluster that is in the service cannot be determined, the cluster can still be observed.
 func (s *Source) Desire(ctx context.Context, key installation.Key, observed *model.Observed) (*model.Desired, error) {
 	c, err := s.Read(ctx, key)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *model.Obse
 	return &model.Desired{Spec: out, Options: s.options(c, part, observed)}
 }
 
-// Read reads a Cluster with its objects, of which the Machines and what they refer to for infrastructure are the cache's
-// own, and not to be changed. One without a control plane of ours has nothing to be installed.
+// Read reads a Cluster with its objects. Among them, the Machines and their infrastructure objects are the cache's own,
+// and must not be changed. One without a control plane of ours has nothing to be installed.
 func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, error) {
 	c := &Cluster{Cluster: &clusterv1.Cluster{}}
 	switch err := s.Client.Get(ctx, key, c.Cluster); {
@@ -226,9 +226,9 @@ func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// countWorkers counts the workers that are wanted: the replicas of MachineDeployments and of MachineSets
-// that stand alone, and Machines that nobody replicates. MachinePools are not counted: nobody
-// installs their machines.
+// countWorkers counts the workers that are wanted: the replicas of MachineDeployments and of MachineSets that stand
+// alone, and Machines that no controller replicates. MachinePools are not counted: no component installs their
+// machines.
 func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 	within := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}}
 	deployments, sets, cached := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, uncopied{s.Client}

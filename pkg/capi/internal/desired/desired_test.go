@@ -278,7 +278,8 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
-// TestInstalled: hosts are added to an installed cluster, and whoever has no record is not installed again.
+// TestInstalled: hosts are added to an installed cluster, and a Machine without a record in the service is not
+// installed again.
 func TestInstalled(t *testing.T) {
 	list := objects(t)
 	for _, o := range list {
@@ -316,7 +317,7 @@ func TestNotYet(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is wrong is said by the fields of the objects.
+// TestRefusals: errors name the fields of the objects.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*controlplanev1.OpenshiftAssistedControlPlane)
@@ -348,13 +349,13 @@ func TestMissing(t *testing.T) {
 }
 
 // TestWorkersAreCounted: wanted are the replicas of MachineDeployments, one where they do not say, of MachineSets that
-// stand alone, and Machines that nobody replicates; of this Cluster, in its namespace.
+// stand alone, and Machines that no controller replicates; of this Cluster, in its namespace.
 func TestWorkersAreCounted(t *testing.T) {
 	of := func(namespace, cluster, name string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: cluster}, OwnerReferences: owners}
 	}
 	replicas := func(count int32) clusterv1.MachineSetSpec { return clusterv1.MachineSetSpec{Replicas: &count} }
-	list := append(objects(t), // whose workers are one
+	list := append(objects(t), // they have one worker
 		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "lab", "does-not-say")},
 		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "lab", "none"), Spec: clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](0)}},
 		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "other", "of-another-cluster")},

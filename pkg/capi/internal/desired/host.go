@@ -148,9 +148,9 @@ func metadataOf(m Machine) userdata.Metadata {
 	return userdata.Metadata{}
 }
 
-// hostnameOf is the hostname that is set: the one that is said, else the name of the Machine. A machine
-// of a pool keeps its own, and so does one that names itself by its metadata before it registers; one that
-// boots the image itself is given the name that its metadata is known to say.
+// hostnameOf is the hostname that is set: the one in the object, else the name of the Machine. A machine of a pool
+// keeps its own, and so does one that names itself by its metadata before it registers; one that boots the image itself
+// is given the name that its metadata is known to have.
 func hostnameOf(m Machine, added *userdata.Config, known userdata.Metadata) (name string, own bool) {
 	way := machines.WayOf(m.Machine, m.Infrastructure)
 	switch {
@@ -181,8 +181,8 @@ func diskOf(config *bootstrapv1.OpenshiftAssistedConfigSpec) spec.Disk {
 // UID of its BareMetalHost.
 const labelBareMetalHost = "metal3.io/uuid"
 
-// labelsOf are the node's labels that can be told outside of the machine. Those of the kubelet that only
-// the machine can answer are in its Ignition.
+// labelsOf are the node's labels that are known outside of the machine. Those of the kubelet that only the machine can
+// answer are in its Ignition.
 func labelsOf(m Machine, kubelet map[string]string) map[string]string {
 	labels := map[string]string{}
 	if m.Enrolled != nil {

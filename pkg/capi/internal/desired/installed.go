@@ -84,8 +84,8 @@ func CheckKubeconfig(cluster installation.Key, data []byte) error {
 	return nil
 }
 
-// KubeconfigSecret is the Secret of a Cluster's kubeconfig, an empty one with the error where there is none. The cache has
-// only what carries the label of its Cluster, which whoever makes the Secret by hand may leave out.
+// KubeconfigSecret is the Secret of a Cluster's kubeconfig, an empty one with the error where there is none. The cache
+// has only what carries the label of its Cluster, and a user who makes the Secret by hand may leave the label out.
 func KubeconfigSecret(ctx context.Context, cached, live client.Reader, cluster installation.Key) (*corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
 	found := &corev1.Secret{}
@@ -108,7 +108,7 @@ func (s *Source) importedKubeconfig(ctx context.Context, c *Cluster) (string, er
 	return string(found.Data[secret.KubeconfigDataName]), err
 }
 
-// noKubeconfig stands for one that is missing: it reaches nothing.
+// noKubeconfig is used in the place of one that is missing: it reaches nothing.
 const noKubeconfig = "{apiVersion: v1, kind: Config}"
 
 // prove has an installed cluster that the service has no record of answer by its kubeconfig, as the one that it
@@ -140,7 +140,7 @@ type silence struct {
 	at         time.Time
 }
 
-// identifySeldom is identify for a Cluster, all reconciles of which wait for the answer one after the other: one that does
+// identifySeldom is identify for a Cluster. All reconciles wait for the answer one after the other: a cluster that does
 // not answer is not asked by the same kubeconfig again so soon.
 func (s *Source) identifySeldom(ctx context.Context, cluster installation.Key, kubeconfig string) (string, error) {
 	now, digest := cmp.Or(s.Clock, clock.Real()).Now, sha256.Sum256([]byte(kubeconfig))

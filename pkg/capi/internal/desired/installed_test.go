@@ -44,8 +44,8 @@ func moved(t *testing.T) []client.Object {
 	return append(list, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "lab-kubeconfig", Namespace: "ns"}, Data: map[string][]byte{"value": []byte("{kind: Config}")}})
 }
 
-// TestTakesInWhatProvesItself: a cluster that is noted to be installed, and that the service has no record of, is
-// taken in if it answers as the one that is noted, and nothing of it is ever installed.
+// TestTakesInWhatProvesItself: a cluster that is recorded as installed, and that the service has no record of, is
+// imported if it answers with the recorded id, and nothing of it is ever installed.
 func TestTakesInWhatProvesItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		is  string
@@ -80,7 +80,7 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 }
 
 // TestOneThatDoesNotAnswerIsLeftAlone for a while: all that is done for its Cluster waits for it. Another kubeconfig is
-// tried at once, and a question that was broken off says nothing.
+// tried at once, and a question that was interrupted proves nothing.
 func TestOneThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, answer := 0, errors.New("no route to host")
@@ -187,8 +187,8 @@ func TestKubeconfigIsReadPastTheCache(t *testing.T) {
 	}
 }
 
-// TestAnotherOfItsNameIsRefused: a record of the service by the noted id is of another cluster where it calls itself
-// otherwise: it is looked at, and nothing more is wanted of it.
+// TestAnotherOfItsNameIsRefused: if the record with the recorded id has another OpenShift id, it belongs to another
+// cluster: it is only observed, and nothing is changed.
 func TestAnotherOfItsNameIsRefused(t *testing.T) {
 	record := func(is string) *model.Observed {
 		return &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/edge", Name: "edge"}, State: model.ClusterAddingHosts, OpenShiftID: is}}
@@ -223,8 +223,8 @@ func TestInstalledIsAsItIs(t *testing.T) {
 	}
 }
 
-// TestOneMachineIsNotAll: a Machine of an installed cluster whose host cannot be made out is left alone, and the others
-// are not.
+// TestOneMachineIsNotAll: a Machine of an installed cluster is left alone if its host cannot be identified, and the
+// others are not.
 func TestOneMachineIsNotAll(t *testing.T) {
 	list := moved(t)
 	for _, o := range list {
@@ -247,7 +247,7 @@ func TestOneMachineIsNotAll(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotUnderstoodIsObserved: a cluster that the service has is looked at, whatever is wrong with its objects.
+// TestWhatIsNotUnderstoodIsObserved: a cluster that the service has is observed, even if its objects have errors.
 func TestWhatIsNotUnderstoodIsObserved(t *testing.T) {
 	for name, test := range map[string]struct {
 		list []client.Object
@@ -309,8 +309,8 @@ func TestClustersOfOtherNamespacesAreNobodys(t *testing.T) {
 	}
 }
 
-// TestAnnotationsProveNothingOverREST: what is asked of a service goes by the key of the Cluster, and not by what is
-// annotated. The mark of an earlier release is asked for beside, but nothing that may be another owner's.
+// TestAnnotationsProveNothingOverREST: requests to a service depend on the key of the Cluster, and not on its
+// annotations. The mark of an earlier release is asked for as well, but nothing that may be another owner's.
 func TestAnnotationsProveNothingOverREST(t *testing.T) {
 	list := claimed(t, "foreign")
 	source := sourceOf(t, list)
@@ -349,7 +349,7 @@ func TestAnnotationsProveNothingOverREST(t *testing.T) {
 	}
 }
 
-// TestCopiesAreRefused: of control planes that note one cluster, or one registration, the oldest has it.
+// TestCopiesAreRefused: of control planes that record one cluster, or one registration, the oldest has it.
 func TestCopiesAreRefused(t *testing.T) {
 	now := metav1.Now()
 	for name, test := range map[string]struct {
@@ -391,7 +391,8 @@ func TestCopiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestUnclaimedClustersAreNotLookedFor: before it is known which cluster of a hub is meant, none of its name is.
+// TestUnclaimedClustersAreNotLookedFor: before it is known which cluster of a hub is meant, no cluster of its name is
+// observed.
 func TestUnclaimedClustersAreNotLookedFor(t *testing.T) {
 	list := objects(t)
 	list[1].SetAnnotations(nil)

@@ -22,9 +22,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 )
 
-// Mark stands for the objects of a Cluster as the cache has them: it is another one once something has changed
-// that Desire may go by. Infrastructure objects, Secrets and ConfigMaps are not looked at. It costs a
-// hundredth of what Desire does.
+// Mark is a digest of the objects of a Cluster as the cache has them: it differs once something has changed that Desire
+// may depend on. Infrastructure objects, Secrets and ConfigMaps are not read for it. It costs a hundredth of what
+// Desire does.
 func (s *Source) Mark(ctx context.Context, key installation.Key) (uint64, error) {
 	sum := fnv.New64a()
 	cluster := &clusterv1.Cluster{}
@@ -59,7 +59,7 @@ func (s *Source) Mark(ctx context.Context, key installation.Key) (uint64, error)
 		for _, o := range all {
 			version := o.GetResourceVersion()
 			if _, ours := o.(*bootstrapv1.OpenshiftAssistedConfig); ours {
-				version = "" // its status is what comes of it
+				version = "" // its status follows from it
 			}
 			note(sum, o, version)
 		}

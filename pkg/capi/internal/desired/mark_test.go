@@ -13,7 +13,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// TestMark: a mark is another one where something changes that Desire goes by, and the same where it does not.
+// TestMark: a mark changes if something changes that Desire depends on, and is the same otherwise.
 func TestMark(t *testing.T) {
 	all := objects(t)
 	for _, o := range all {

@@ -28,11 +28,11 @@ type part struct {
 // control plane are ready.
 const workerWait = 10 * time.Minute
 
-// takePart says which Machines take part. Before the installation these are all, until the hosts of the
-// control plane have been ready for as long as workers are waited for: then only the workers
-// that are ready; those that have registered and are not ready are left out. While it runs they are those whose hosts are installed. Afterwards all are again:
-// those that are missing are added. The same objects and the same observation give the same
-// answer, in whichever process.
+// takePart says which Machines take part. Before the installation these are all, until the hosts of the control plane
+// have been ready for as long as workers are waited for: then only the workers that are ready; those that have
+// registered and are not ready are left out. While it runs they are those with hosts that are being installed.
+// Afterwards all are again: those that are missing are added. The same objects and the same observation give the same
+// answer, in any process.
 func takePart(c *Cluster, observed *model.Observed) part {
 	var p part
 	known := hostsOf(c, observed)
@@ -101,9 +101,10 @@ func isUnwritten(host *model.Host) bool {
 	return true
 }
 
-// wasInstalled reports whether a Machine whose host the service has no record of was installed: it is a node, or it was
-// moved here, or somebody deleted what the service had of it. A provider id alone does not say so: clouds and Metal3 give
-// it to a machine that is yet to register from its InfraEnv, and nothing of a cluster is installed that has not begun.
+// wasInstalled reports whether a Machine was installed although the service has no record of its host: it is a node, or
+// it was moved here, or a user deleted its records in the service. A provider id alone does not say so: clouds and
+// Metal3 give it to a machine that is yet to register from its InfraEnv, and nothing of a cluster is installed that has
+// not begun.
 func wasInstalled(m Machine, observed *model.Observed, before bool) bool {
 	if m.Spec.ProviderID == "" || observed == nil {
 		return false

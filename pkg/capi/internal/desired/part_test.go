@@ -51,7 +51,7 @@ func (w *world) add(name string, controlPlane bool) {
 	w.Machines = append(w.Machines, Machine{Machine: machine, Config: &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}})
 }
 
-// makesInfraEnv has the InfraEnv be there that the host of a Machine registers from.
+// makesInfraEnv makes the InfraEnv that the host of a Machine registers from.
 func (w *world) makesInfraEnv(name string) {
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, model.InfraEnv{ID: "env-" + name, Name: name})
 }
@@ -62,7 +62,7 @@ func (w *world) registers(name string, state model.HostState, ago time.Duration)
 	w.observed.Hosts = append(w.observed.Hosts, model.Host{ID: "host-" + name, InfraEnvID: "env-" + name, State: state, Since: noon.Add(-ago), ClusterID: "c"})
 }
 
-// deletes has a Machine be on its way out.
+// deletes marks a Machine as being deleted.
 func (w *world) deletes(name string) {
 	for _, m := range w.Machines {
 		if m.Name == name {
@@ -71,7 +71,7 @@ func (w *world) deletes(name string) {
 	}
 }
 
-// pooled has a Machine be handed over by a pool, whose host is bound to a cluster, or to none.
+// pooled marks a Machine as handed over by a pool. Its host is bound to a cluster, or to none.
 func (w *world) pooled(name, cluster string) {
 	for i := range w.Machines {
 		m := &w.Machines[i]
@@ -173,7 +173,7 @@ func TestTakePart(t *testing.T) {
 		"a Machine has a provider id before it registers": {model.ClusterDiscovering, func(w *world) {
 			w.Machines[0].Spec.ProviderID = "aws:///eu-west-1a/i-0"
 			w.makesInfraEnv("cp-0")
-			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3" // and somebody deleted its InfraEnv
+			w.Machines[3].Spec.ProviderID = "aws:///eu-west-1a/i-3" // and its InfraEnv was deleted
 		}, all, false},
 		"a Machine that is added has one before it registers": {model.ClusterInstalled, func(w *world) {
 			w.controlPlaneReady(time.Hour)
@@ -272,8 +272,8 @@ func TestArbitersAreNoWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersAreLeftOut: a worker that has registered and is not ready once workers are waited for no more does not
-// keep the cluster from being installed, and is not wiped with it. Nor is one that is ready, and whose Machine is being
+// TestWorkersAreLeftOut: a worker that has registered and is not ready when the wait for workers ends does not keep the
+// cluster from being installed, and is not wiped with it. Neither is a worker that is ready while its Machine is being
 // deleted.
 func TestWorkersAreLeftOut(t *testing.T) {
 	t.Run("not ready", func(t *testing.T) { checkLeftOut(t, objects(t), false) })
@@ -326,7 +326,7 @@ func checkLeftOut(t *testing.T, all []client.Object, isReady bool) {
 		observed.Cluster.State, observed.Cluster.Validations = model.ClusterReady, nil
 	}
 	var done []string
-	for range 20 { // what the service is told besides
+	for range 20 { // what else is sent to the service
 		if d, err = source.Desire(t.Context(), lab, observed); err != nil {
 			t.Fatal(err)
 		}

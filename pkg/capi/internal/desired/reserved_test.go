@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestReservedHostsAreOfTheNamespaceOfAgents: whatever an AgentMachine says, no Agent is looked at but those that may be
-// taken for it. Over REST what it says are ids of the service, and the host has to be of a pool that is opened to the
+// TestReservedHostsAreOfTheNamespaceOfAgents: no matter what an AgentMachine says, only Agents are read that it may
+// have. Over REST the AgentMachine names ids of the service, and the host has to be of a pool that is opened to the
 // namespace, or of the Cluster's own cluster.
 func TestReservedHostsAreOfTheNamespaceOfAgents(t *testing.T) {
 	for name, of := range map[string]struct {

@@ -26,8 +26,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// Kinds that are ours. One extension answers for all Machines of a management cluster, and those of
-// other providers are none of its business.
+// Kinds that are ours. One extension answers for all Machines of a management cluster, and does not concern itself with
+// those of other providers.
 const (
 	bootstrapGroup = "bootstrap.cluster.x-k8s.io"
 	bootstrapKind  = "OpenshiftAssistedConfig"
@@ -130,7 +130,7 @@ const (
 	hookTimeout     = 20
 )
 
-// UpdateMachine says whether a Machine has come to what it is to be.
+// UpdateMachine reports whether a Machine has come to what it is to be.
 func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.UpdateMachineRequest, response *runtimehooksv1.UpdateMachineResponse) {
 	response.Status, response.RetryAfterSeconds = runtimehooksv1.ResponseStatusSuccess, 0
 	desired := &request.Desired.Machine

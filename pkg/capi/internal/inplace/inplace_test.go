@@ -146,7 +146,7 @@ func TestCanUpdate(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		current, desired clusterv1.MachineSpec
-		covered          clusterv1.MachineSpec // what is left of the difference is other than desired
+		covered          clusterv1.MachineSpec // the rest of the difference is not as desired
 		config           *runtime.RawExtension // that the desired one is made by
 		none             bool
 	}{
@@ -328,7 +328,7 @@ func TestRequestsTakeNoLongerThanCoreWaits(t *testing.T) {
 	}
 }
 
-// swelling is a request that takes much memory until it is let go.
+// swelling is a request that takes much memory until it is released.
 type swelling struct{}
 
 var decoding, mostDecoding atomic.Int32
@@ -343,7 +343,7 @@ func (swelling) UnmarshalJSON([]byte) error {
 	return nil
 }
 
-// never is a body of which nothing comes.
+// never is a body without any content, which does not end.
 type never struct{ until context.Context }
 
 func (n never) Read([]byte) (int, error) {
@@ -351,8 +351,9 @@ func (n never) Read([]byte) (int, error) {
 	return 0, n.until.Err()
 }
 
-// TestFewRequestsAreDecodedAtOnce, since they may take a hundred times their length in memory: others wait, and one whose
-// time ends meanwhile is told to come again. One whose body does not come holds up none.
+// TestFewRequestsAreDecodedAtOnce, since they may take a hundred times their length in memory: others wait, and the
+// answer to one that times out meanwhile says to try again. A request with a body that does not arrive holds up no
+// other.
 func TestFewRequestsAreDecodedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hook := func(context.Context, *swelling, *runtimehooksv1.UpdateMachineResponse) {}

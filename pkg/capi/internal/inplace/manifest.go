@@ -14,7 +14,7 @@ type Place struct {
 	// Namespace, Service and Port are those of the Service before the webhook server.
 	Namespace, Service string
 	Port               int
-	// Secret in Namespace has under ca.crt who has signed the server's certificate.
+	// Secret in Namespace has, under ca.crt, the certificate of the authority that has signed the server's certificate.
 	Secret string
 }
 

@@ -143,8 +143,8 @@ type look struct {
 	err   error // why there is no state; both are nil before it was read
 }
 
-// look is how a workload cluster stands. One that does not answer is waited for once by all that ask of it meanwhile:
-// Cluster API takes an answer that comes too late for a failure.
+// look is the state of a workload cluster. If it does not answer, all callers that ask meanwhile share one wait: for
+// Cluster API an answer that comes too late is a failure.
 func (e *Extension) look(ctx context.Context, cluster types.NamespacedName) (*upgrade.State, error) {
 	l := e.looks.get(cluster, e.Clock.Now())
 	l.mu.Lock()
@@ -165,7 +165,7 @@ func (e *Extension) read(ctx context.Context, cluster types.NamespacedName) (*up
 	if err != nil {
 		return nil, err
 	}
-	return upgrade.Read(ctx, reader, e.Clock.Now(), &upgrade.Want{}) // what stands in the way, the control plane says
+	return upgrade.Read(ctx, reader, e.Clock.Now(), &upgrade.Want{}) // the control plane reports what blocks it
 }
 
 // forgottenAfter is when what was seen of a cluster goes.

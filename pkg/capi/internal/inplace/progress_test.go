@@ -249,8 +249,8 @@ func TestUpdateMachine(t *testing.T) {
 	})
 }
 
-// TestOnlyLiveUpdatesAreAnswered asks as a pod may that is not Cluster API. It learns nothing of Machines, Clusters and
-// nodes of which no update is in progress, and not whether they exist.
+// TestOnlyLiveUpdatesAreAnswered sends requests as a pod may that is not Cluster API. It learns nothing of Machines,
+// Clusters and nodes without an update in progress, and not whether they exist.
 func TestOnlyLiveUpdatesAreAnswered(t *testing.T) {
 	const none = "No update of Machine m to v1.33.5 is in progress"
 	for name, c := range map[string]struct {

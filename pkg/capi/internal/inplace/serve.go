@@ -36,7 +36,7 @@ const (
 	decodedAtOnce = 4
 )
 
-// Register has a server serve the hooks, and what Cluster API discovers them by.
+// Register makes a server serve the hooks, and what Cluster API discovers them by.
 func (e *Extension) Register(server Registrar) error {
 	catalog, of := runtimecatalog.New(), newSlots()
 	if err := runtimehooksv1.AddToCatalog(catalog); err != nil {
@@ -51,8 +51,8 @@ func (e *Extension) Register(server Registrar) error {
 		{"can-update-machine-set", runtimehooksv1.CanUpdateMachineSet, serving(of, e.CanUpdateMachineSet)},
 		{"update-machine", runtimehooksv1.UpdateMachine, serving(of, e.UpdateMachine)},
 	}
-	// Whether Machines are replaced must not depend on whether we answer: where nobody does, Cluster
-	// API is to wait (FailurePolicyFail).
+	// Whether Machines are replaced must not depend on whether we answer: if no process answers, Cluster API is to wait
+	// (FailurePolicyFail).
 	var served []handler
 	var told []runtimehooksv1.ExtensionHandler
 	for _, h := range hooks {
@@ -121,9 +121,9 @@ type responseTo[R any] interface {
 	runtimehooksv1.ResponseObject
 }
 
-// serving serves a hook over HTTP. Cluster API gives up after hookTimeout, and so is the rest of a request not waited for
-// longer, nor an answer made. A request that cannot be read is answered as one that fails: the
-// status of HTTP is for what is no hook at all, and for what was not looked at.
+// serving serves a hook over HTTP. Cluster API gives up after hookTimeout: no longer does serving wait for the rest of
+// a request, nor for an answer. A request that cannot be read is answered as one that fails: an HTTP status other than
+// 200 is for what is no hook at all, and for what was not processed.
 func serving[Q, R any, P responseTo[R]](of slots, hook func(context.Context, *Q, P)) func(schema.GroupVersionKind) http.Handler {
 	return func(kind schema.GroupVersionKind) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func serving[Q, R any, P responseTo[R]](of slots, hook func(context.Context, *Q,
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(data) // whoever has gone needs no answer
+			_, _ = w.Write(data) // a client that has gone needs no answer
 		})
 	}
 }

@@ -47,7 +47,7 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...model.Scope) (*Vie
 	return view, done, err
 }
 
-// noteActed takes note of actions: the next look is a new one, and the hosts that they took out of the cluster are left out.
+// noteActed records actions: the next look is a new one, and the hosts that they took out of the cluster are left out.
 func (i *installation) noteActed(at time.Time, acted []model.Action) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package installation keeps, for each Cluster of Cluster API, one observation of its installation,
-// what is remembered of it, and the plan that follows from both. All reconcilers of the Cluster's
-// objects share them: each carries out the actions of its own scope, and none reads the service by
-// itself. Whom a change concerns is woken.
+// Package installation keeps, for each Cluster of Cluster API, one observation of its installation, its memory, and the
+// plan that follows from both. All reconcilers of the Cluster's objects share them: each carries out the actions of its
+// own scope, and none reads the service by itself. A change wakes the reconcilers that it concerns.
 package installation
 
 import (
@@ -22,27 +21,28 @@ import (
 // Key is the namespace and name of a Cluster.
 type Key = types.NamespacedName
 
-// Config says how installations are reached, and who hears of them.
+// Config says how installations are reached, and which callbacks get changes.
 type Config struct {
-	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of
-	// Start; what tells of changes, and so watches, also once its namespace has had no installation for a while:
-	// the next who needs it has it made anew.
+	// Connect is the service that installs the clusters of a namespace. What it returns is closed at the end of Start.
+	// A service that reports changes, and so watches, is also closed once its namespace has had no installation for a
+	// while: Connect is called again when it is needed next.
 	Connect func(namespace string) (install.Backend, error)
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet, and ErrGone
 	// beside it that there is no such Cluster any more: it is forgotten then. A desired state beside an
 	// error is only enough to observe by.
 	Desire func(ctx context.Context, cluster Key, observed *model.Observed) (*model.Desired, error)
-	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
-	// Desire asked each time.
+	// Mark is a digest of the objects of a Cluster, and differs once Desire may return something else; if it is nil,
+	// Desire is called each time.
 	Mark func(ctx context.Context, cluster Key) (uint64, error)
 	// Nodes is the plane of an installed cluster's own API server; nil looks at none.
 	Nodes func(cluster Key) install.Nodes
 	// Clock is what waits are measured by.
 	Clock install.Clock
-	// Forget is told that a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may be nil.
+	// Forget is called when a Cluster is gone, or was not asked for in a while: what is kept of it is dropped. It may
+	// be nil.
 	Forget func(cluster Key)
-	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
+	// Wake is called when something has changed that concerns some scopes of a Cluster. It must not block.
 	Wake func(cluster Key, scopes []model.Scope)
 	// Log has what ends a look at a Cluster that should not: its zero value drops it.
 	Log logr.Logger
@@ -54,7 +54,7 @@ var ErrNotYet = errors.New("there is nothing to install yet")
 // ErrGone is wrapped beside ErrNotYet where there is no Cluster.
 var ErrGone = errors.New("it is gone")
 
-// errEnded says that Start has ended, which whoever is still at work then hears.
+// errEnded says that Start has ended: callers that still work get it.
 var errEnded = errors.New("the controllers are being stopped: the next ones go on with it")
 
 // Refusal is what is wrong with the objects of a Cluster: only a change of them cures it.
@@ -86,7 +86,7 @@ type connection struct {
 	used    time.Time // last asked for
 }
 
-// New makes an empty set. Until Start, changes wake nobody.
+// New makes an empty set. Until Start, a change wakes no reconciler.
 func New(config Config) *Set {
 	return &Set{config: config, services: map[string]*connection{}, of: map[Key]*installation{}}
 }
@@ -104,7 +104,7 @@ type installation struct {
 
 	looking lock // held while it is observed and decided on, which may take long
 
-	mu      sync.Mutex // of what follows; a view and what goes with it change only while looking is held, too
+	mu      sync.Mutex // of what follows; a view and what belongs to it change only while looking is held, too
 	view    *View
 	changed uint64 // how often something was written, or has changed
 	seen    uint64 // how often it had when the view was made
@@ -114,7 +114,7 @@ type installation struct {
 	looked  time.Time          // when that was made, in real time
 	waited  time.Time          // when the installed cluster itself was waited for last
 
-	told map[model.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
+	told map[model.Scope]uint64 // the fingerprint of each scope when it was last reported; only the loop uses it
 }
 
 // View is the installation of a Cluster as it is now. An installed cluster that did not answer lately is not waited for.
@@ -127,7 +127,7 @@ func (s *Set) View(ctx context.Context, cluster Key) (*View, error) {
 	return i.look(ctx)
 }
 
-// Last is the view that was made last, nil where there is none. It asks nobody anything.
+// Last is the view that was made last, nil where there is none. It makes no request.
 func (s *Set) Last(cluster Key) *View {
 	s.mu.Lock()
 	i := s.of[cluster]

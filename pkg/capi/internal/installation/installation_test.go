@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// service is one that registers what it is told to, at once.
+// service is one that registers what it is asked to, at once.
 type service struct {
 	mu       sync.Mutex
 	cluster  *model.Cluster
@@ -83,14 +83,14 @@ func (s *service) Changed(model.Query) <-chan struct{} {
 	return s.changed
 }
 
-// followed reports whether somebody follows the service.
+// followed reports whether the loop follows the service.
 func (s *service) followed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed != nil
 }
 
-// tells has everybody who follows the service look again.
+// tells makes every caller that follows the service look again.
 func (s *service) tells() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +167,8 @@ func (b backend) Close()                                { b.service.closed.Add(1
 
 var lab = Key{Namespace: "ns", Name: "lab"}
 
-// TestScopesOnly: whoever acts on some scopes leaves those of others alone, and what one has done is seen
-// by the next at once.
+// TestScopesOnly: a caller that acts on some scopes leaves the others alone, and what one has done is seen by the next
+// at once.
 func TestScopesOnly(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
@@ -268,7 +268,7 @@ func TestFailedActionsAreTriedAgain(t *testing.T) {
 	})
 }
 
-// TestWakes: whom a change concerns is told, and told once.
+// TestWakes: a change wakes the scopes that it concerns, once.
 func TestWakes(t *testing.T) {
 	s := &service{}
 	told := make(chan []model.Scope, 100)
@@ -298,7 +298,7 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// TestGoneClustersAreForgotten: nobody says so where a Cluster was moved away.
+// TestGoneClustersAreForgotten: no event says that a Cluster was moved away.
 func TestGoneClustersAreForgotten(t *testing.T) {
 	s, gone := &service{}, atomic.Bool{}
 	set := newSet(t, s, nil)
@@ -352,7 +352,8 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestNothingIsBegunAfterTheEnd: who is still at work then neither starts a loop nor has a service made that nobody closes.
+// TestNothingIsBegunAfterTheEnd: a caller that is still at work then starts no loop and makes no service, since it
+// would never be closed.
 func TestNothingIsBegunAfterTheEnd(t *testing.T) {
 	s := &service{}
 	set, connected := newSet(t, s, nil), atomic.Int32{}
@@ -376,8 +377,8 @@ func TestNothingIsBegunAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestUnusedServicesAreClosed: what watches a namespace is closed once nothing is installed there, and nobody has asked
-// for it for a while; whoever asks for it then has another one.
+// TestUnusedServicesAreClosed: the service that watches a namespace is closed once nothing is installed there, and it
+// was not asked for during a while; the next caller gets a new one.
 func TestUnusedServicesAreClosed(t *testing.T) {
 	s := &service{}
 	set, now, connected := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}, 0
@@ -406,8 +407,8 @@ func TestUnusedServicesAreClosed(t *testing.T) {
 	}
 }
 
-// TestUnusedInstallationsAreDroppedWithoutLeading: a process that only hands out images keeps none of whom nobody asks it
-// for any more, and one that leads keeps all.
+// TestUnusedInstallationsAreDroppedWithoutLeading: a process that only hands out images drops installations that are
+// not asked for any more, and a leader keeps all.
 func TestUnusedInstallationsAreDroppedWithoutLeading(t *testing.T) {
 	s := &service{}
 	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
@@ -515,7 +516,7 @@ func (s *stuck) Act(ctx context.Context, _ *model.Desired, _ model.Action) error
 	return ctx.Err()
 }
 
-// TestPanicsEndNoLoop: what goes wrong with one Cluster is logged, and the Cluster is looked at again.
+// TestPanicsEndNoLoop: what goes wrong with one Cluster is logged, and the Cluster is observed again.
 func TestPanicsEndNoLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, looks := &service{}, strings.Builder{}, atomic.Int32{}
@@ -550,7 +551,7 @@ func TestPanicsEndNoLoop(t *testing.T) {
 	})
 }
 
-// TestViewIsKept: who looks again at once sees the same, and the service is not asked.
+// TestViewIsKept: a caller that looks again at once gets the same view, and the service is not asked.
 func TestViewIsKept(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
@@ -564,8 +565,8 @@ func TestViewIsKept(t *testing.T) {
 	}
 }
 
-// TestDesireIsAskedOnceForAMark: while the objects stay as they are, nobody is asked what is desired, and as soon
-// as they change, somebody is.
+// TestDesireIsAskedOnceForAMark: while the objects stay as they are, Desire is not called again, and as soon as they
+// change, it is.
 func TestDesireIsAskedOnceForAMark(t *testing.T) {
 	set := newSet(t, &service{}, nil)
 	desire, asked, mark := set.config.Desire, 0, uint64(1)
@@ -595,8 +596,8 @@ func TestDesireIsAskedOnceForAMark(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsLookedAt: where it cannot be told what is wanted, what there is is looked at, nothing is done, and
-// whoever it concerns hears of it; afterwards all goes on.
+// TestWhatIsNotKnownIsLookedAt: where the desired state cannot be determined, the cluster is still observed, nothing is
+// done, and the reconcilers that it concerns get the error; afterwards all goes on.
 func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
@@ -634,8 +635,8 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestRecordThatIsDeletedIsMadeAnew: where somebody deletes the service's record of an installed cluster, the cluster is
-// taken in once it is sure that the record is gone, as by providers that have just started.
+// TestRecordThatIsDeletedIsMadeAnew: if a user deletes the service's record of an installed cluster, the cluster is
+// imported once it is certain that the record is gone, also by providers that have just started.
 func TestRecordThatIsDeletedIsMadeAnew(t *testing.T) {
 	s := &service{cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterAddingHosts, OpenShiftID: "id"}}
 	set, now := newSet(t, s, nil), &still{Clock: clock.Real(), now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)}
@@ -671,7 +672,7 @@ func TestRecordThatIsDeletedIsMadeAnew(t *testing.T) {
 	t.Errorf("the plan is %+v", looks().Plan)
 }
 
-// TestHostsThatAreNotMadeOut: nothing is done to them, it is said why, and the others are looked after.
+// TestHostsThatAreNotMadeOut: nothing is done to them, the reason is reported, and the other hosts are processed.
 func TestHostsThatAreNotMadeOut(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
@@ -696,10 +697,10 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 	}
 }
 
-// away is an installed cluster that does not answer: who looks at it waits for as long as the test likes.
+// away is an installed cluster that does not answer: a caller waits for it until the test lets it answer.
 type away struct {
 	install.Nodes
-	waiting chan struct{} // whoever waits says so
+	waiting chan struct{} // a caller that waits reports it here
 	answer  chan struct{}
 }
 
@@ -763,7 +764,7 @@ func TestNobodyWaitsForAClusterThatIsAway(t *testing.T) {
 	}
 	set.Changed(lab)
 	plane.answer <- struct{}{}
-	mark.Store(1) // whatever it is that has changed
+	mark.Store(1) // any change
 	before := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.observed }()
 	set.Changed(lab)
 	if view, err = set.View(t.Context(), lab); err != nil || view.Observed.Spoke.Trouble == "" {

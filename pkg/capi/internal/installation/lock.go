@@ -17,5 +17,5 @@ func (l lock) Lock(ctx context.Context) error {
 	}
 }
 
-// Unlock lets go of it.
+// Unlock releases the lock.
 func (l lock) Unlock() { <-l }

@@ -13,8 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// freshFor is how long a view is taken for the present where nothing is known to have changed, in real
-// time: a plan also depends on the time.
+// freshFor is how long a view counts as current where nothing is known to have changed, in real time: a plan also
+// depends on the time.
 const freshFor = time.Second
 
 // waitsAgain is how long reconciles take an installed cluster that does not answer for away without waiting for it: that
@@ -31,13 +31,13 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 		return nil, fmt.Errorf("wait for what is looked at of Cluster %s: %w", i.key, err)
 	}
 	defer i.looking.Unlock()
-	if view, err := i.known(ctx); view != nil || err != nil { // somebody else has looked meanwhile
+	if view, err := i.known(ctx); view != nil || err != nil { // another caller has observed meanwhile
 		return view, err
 	}
 	return i.observe(ctx, false)
 }
 
-// isFresh reports whether the view is taken for the present, as far as the objects are the same. i.mu is held.
+// isFresh reports whether the view counts as current, if the objects are the same. i.mu is held.
 func (i *installation) isFresh() bool {
 	return i.view != nil && i.changed == i.seen && (clock.Real().Now().Sub(i.looked) < freshFor || i.isAway())
 }
@@ -51,7 +51,7 @@ func (i *installation) isAway() bool {
 	return spoke != nil && spoke.Trouble != "" && spoke.TroubleKind == model.TroubleUnreachable
 }
 
-// known is the view, where it is taken for the present by the mark of the objects; else nil.
+// known is the view, if it counts as current by the mark of the objects; else nil.
 func (i *installation) known(ctx context.Context) (*View, error) {
 	i.mu.Lock()
 	view, fresh, of := i.view, i.isFresh(), i.mark
@@ -66,8 +66,8 @@ func (i *installation) known(ctx context.Context) (*View, error) {
 	return view, view.NoPlan
 }
 
-// observe looks and decides; patient says that it waits for an installed cluster that did not answer lately, and takes
-// nothing that is known for the present. i.looking is held.
+// observe looks and decides; patient says that it waits for an installed cluster that did not answer lately, and uses
+// no known view instead. i.looking is held.
 func (i *installation) observe(ctx context.Context, patient bool) (*View, error) {
 	i.mu.Lock()
 	view, changed, fresh, away := i.view, i.changed, i.isFresh() && !patient, i.isAway() && !patient
@@ -145,8 +145,7 @@ func (i *installation) stillOut(observed *model.Observed) map[string]leftOut {
 	return maps.Clone(i.leftOut)
 }
 
-// differs reports whether what is desired may be other than before: the cluster is at another state, or says that it is
-// another one.
+// differs reports whether what is desired may have changed: the cluster is in another state, or has another id.
 func differs(before, now *model.Observed) bool {
 	if before.Cluster == nil || now.Cluster == nil {
 		return before.Cluster != now.Cluster

@@ -23,7 +23,7 @@ const (
 	burst = 100 * time.Millisecond
 )
 
-// Start has changes of installations wake whom they concern, until ctx ends. It returns then.
+// Start makes changes of installations wake the reconcilers that they concern, until ctx ends. It returns then.
 func (s *Set) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.life = ctx
@@ -35,7 +35,7 @@ func (s *Set) Start(ctx context.Context) error {
 		s.closeUnused()
 	}
 	s.mu.Lock()
-	s.ended = true // before the loops are waited for: who is still at work begins none meanwhile
+	s.ended = true // before the wait for the loops: a caller that is still at work must not begin another one meanwhile
 	s.mu.Unlock()
 	s.loops.Wait()
 	s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *Set) Start(ctx context.Context) error {
 	return nil
 }
 
-// unusedFor is for how long nobody has asked for a service at least, before its watches are ended: longer than anybody
-// who has asked for it uses it.
+// unusedFor is the least time since a service was last asked for, before its watches are ended: longer than any caller
+// uses it.
 const unusedFor = 10 * time.Minute
 
 // closeUnused closes the services that watch namespaces in which nothing is installed.
@@ -78,7 +78,7 @@ func (s *Set) closeUnused() {
 }
 
 // DropUnused is for a process that does not lead, where no loop finds out what is not needed any more: it drops the
-// installations that nobody has asked for in a while, and closes the services that are left without any.
+// installations that were not asked for in a while, and closes the services that are left without any.
 func (s *Set) DropUnused() {
 	var unused []*installation
 	s.mu.Lock()
@@ -155,7 +155,7 @@ func (i *installation) observePatiently(ctx context.Context) (*View, error) {
 	return i.observe(ctx, true)
 }
 
-// tell wakes whom a view concerns that is other than the last one, and reports whether there was anybody.
+// tell wakes the scopes in which a view differs from the last one, and reports whether there were any.
 func (i *installation) tell(view *View) bool {
 	now := view.Fingerprints()
 	var scopes []model.Scope

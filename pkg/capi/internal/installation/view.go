@@ -12,8 +12,8 @@ import (
 // View is the last look at an installation. It is not to be changed.
 type View struct {
 	install.Look
-	// NoPlan is why it cannot be told at present what the Cluster shall become; nil where it can. The plan is
-	// empty then, and what is desired says no more than what was observed.
+	// NoPlan is why it is not known at present what the Cluster shall become; nil where it is known. The plan is empty
+	// then, and what is desired says no more than what was observed.
 	NoPlan error
 
 	leftOut map[string]leftOut
@@ -54,7 +54,7 @@ func (v *View) Host(name string) *model.Host {
 // it is one of a pool, was not bound again; "" where that is not so.
 func (v *View) LeftOut(name string) string { return v.leftOut[name].why }
 
-// Fingerprints are those of the look. That of the cluster is another one with why there is no plan.
+// Fingerprints are those of the look. That of the cluster includes why there is no plan.
 func (v *View) Fingerprints() map[model.Scope]uint64 {
 	all := v.Look.Fingerprints()
 	if v.NoPlan != nil {

@@ -13,8 +13,8 @@ func SkippedDrain(m *clusterv1.Machine) bool {
 	return m.Status.NodeRef.IsDefined() && !excluded && d != nil && d.NodeDrainStartTime.IsZero() && !d.WaitForPreTerminateHookStartTime.IsZero()
 }
 
-// DrainAfterAll has Cluster API drain it once no hook before that is left. A hook has to be there meanwhile: without one it
-// would note again that it came to the later ones.
+// DrainAfterAll makes Cluster API drain it once no hook before that is left. A hook has to be there meanwhile: without
+// one Cluster API would record again that it came to the later ones.
 func DrainAfterAll(m *clusterv1.Machine) {
 	d := m.Status.Deletion.DeepCopy()
 	d.WaitForPreTerminateHookStartTime = metav1.Time{}

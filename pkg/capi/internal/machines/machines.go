@@ -68,7 +68,7 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Machine) (*unstructured.Unstructured, error) {
 	ref := machine.Spec.InfrastructureRef
 	if ref.Name == "" || CheckInfrastructure(machine) != nil {
-		return nil, nil //nolint:nilerr // it is said by its config
+		return nil, nil //nolint:nilerr // its config reports it
 	}
 	object, err := external.GetObjectFromContractVersionedRef(ctx, c, ref, machine.Namespace)
 	if client.IgnoreNotFound(err) != nil {
@@ -111,8 +111,8 @@ func IsArbiter(machine *clusterv1.Machine) bool {
 	return machine.Labels[bootstrapv1.RoleLabel] == bootstrapv1.RoleArbiter
 }
 
-// IsMoving reports whether an object is deleted because it was moved to another management cluster:
-// what it stands for lives on, and nothing of it is cleaned up.
+// IsMoving reports whether an object is deleted because it was moved to another management cluster: the machine or the
+// cluster behind it lives on, and nothing of it is cleaned up.
 func IsMoving(object client.Object) bool {
 	_, is := object.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]
 	return is
@@ -150,8 +150,8 @@ func Pause(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, obj
 	return client.IgnoreNotFound(c.Status().Patch(ctx, object, client.MergeFrom(before)))
 }
 
-// IsWatched reports whether an object has the label by which it is one of a manager's. Whatever wakes a
-// reconciler does not look at it.
+// IsWatched reports whether an object has the label by which it is one of a manager's. Events that wake a
+// reconciler are not filtered by it.
 func IsWatched(object client.Object, filter string) bool {
 	return filter == "" || labels.HasWatchLabel(object, filter)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
-// TestIsArbiter: the label that spec.config.arbiterReplicas tells of is the one that is read.
+// TestIsArbiter: the label that the documentation of spec.config.arbiterReplicas names is the one that is read.
 func TestIsArbiter(t *testing.T) {
 	for value, is := range map[string]bool{"arbiter": true, "worker": false, "": false} {
 		m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"oaictl.io/role": value}}}

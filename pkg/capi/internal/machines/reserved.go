@@ -9,17 +9,16 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 )
 
-// AnnotationReservedHost is on an AgentMachine: NAMESPACE/NAME of the Agent that is reserved for it;
-// over REST the ids of its InfraEnv and of the host. It stands for as long as the reservation, and
-// goes along when objects are moved. It counts where spec.providerID names the same host. Empty, it says
-// that the host was given back.
+// AnnotationReservedHost is on an AgentMachine: NAMESPACE/NAME of the Agent that is reserved for it; over REST the ids
+// of its InfraEnv and of the host. It stays for as long as the reservation, and is moved together with the object. It
+// counts where spec.providerID names the same host. Empty, it says that the host was given back.
 const AnnotationReservedHost = "oaictl.io/reserved-host"
 
 // ReservedHost is the host that an AgentMachine has reserved: the namespace and the name of its
 // Agent, over REST the ids of its InfraEnv and of the host. Without a reservation both are empty.
 //
-// The host is the one that spec.providerID names. Its namespace stands in the annotation, else in
-// status.agentRef; an Agent of which neither tells is in the AgentMachine's own.
+// The host is the one that spec.providerID names. Its namespace is in the annotation, else in status.agentRef; if
+// neither has it, the Agent is in the AgentMachine's own namespace.
 func ReservedHost(agentMachine *unstructured.Unstructured) (namespace, name string) {
 	providerID, _, _ := unstructured.NestedString(agentMachine.Object, "spec", "providerID")
 	ref, _, _ := unstructured.NestedStringMap(agentMachine.Object, "status", "agentRef")
@@ -50,7 +49,7 @@ func reservedHost(providerID string, annotations map[string]string, ref types.Na
 	return own, name
 }
 
-// GaveBack notes on an AgentMachine that it has no host any more. Its provider id stays.
+// GaveBack records on an AgentMachine that it has no host any more. Its provider id stays.
 func GaveBack(agentMachine *agentv1.AgentMachine) {
 	if agentMachine.Annotations == nil {
 		agentMachine.Annotations = map[string]string{}

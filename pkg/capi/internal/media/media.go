@@ -25,9 +25,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// Server hands on the discovery image of a config, as its service makes it. It keeps nothing: any process that
-// runs the providers serves any image. Its URLs are short, stay the same, and hold the UID of the config,
-// without which nothing is handed out.
+// Server hands on the discovery image of a config, as its service makes it. It keeps nothing: any process that runs the
+// providers serves any image. Its URLs are short, stay the same, and hold the UID of the config: without the UID
+// nothing is handed out.
 type Server struct {
 	// URL is what machines reach the server by, without a slash at its end.
 	URL string
@@ -43,7 +43,7 @@ type Server struct {
 	images sync.Map // *known by the UID of a config
 }
 
-// file is the end of each URL: what reads media goes by the ending of a name.
+// file is the end of each URL: programs that read media decide by the suffix of a name.
 const file = "discovery.iso"
 
 // Of is the URL of the discovery image of a config.
@@ -67,7 +67,7 @@ func (s *Server) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to end, and nothing is served
+		return nil // the process ends, and nothing is served
 	case err != nil:
 		return fmt.Errorf("serve media: %w", err)
 	}
@@ -90,10 +90,10 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// tidyEvery is how often it is looked what was needed for images that nobody reads any more.
+// tidyEvery is how often images are checked that are not read any more, to release what they needed.
 const tidyEvery = 10 * time.Minute
 
-// tidy lets go of that until ctx ends: every process serves, and only the one that leads does so by itself.
+// tidy releases that until ctx ends: every process serves, and only the leader does so by itself.
 func (s *Server) tidy(ctx context.Context) {
 	for s.Clock.Sleep(ctx, tidyEvery) == nil {
 		s.Installations.DropUnused()
@@ -143,8 +143,8 @@ func (s *Server) config(r *http.Request) *bootstrapv1.OpenshiftAssistedConfig {
 	return config
 }
 
-// knownFor is how long the URL and the size of an image are taken for the present: some machines read an
-// image in thousands of small parts.
+// knownFor is how long the URL and the size of an image count as current: some machines read an image in thousands of
+// small parts.
 const knownFor = time.Minute
 
 // known is what was learned of the image of a config.
@@ -189,7 +189,7 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 		i.close()
 		return nil, err
 	}
-	s.images.Range(func(uid, found any) bool { // those that nobody reads any more go
+	s.images.Range(func(uid, found any) bool { // those that are not read any more are dropped
 		if old, is := found.(*known); is && k.at.Sub(old.at) >= knownFor {
 			s.images.Delete(uid)
 		}

@@ -29,7 +29,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// token is in the service's URL of the image, and nobody else's business.
+// token is in the service's URL of the image, and must not be passed on.
 const token = "https://images.example.com/byapikey/SECRET/full.iso"
 
 // service has one image.
@@ -37,7 +37,7 @@ type service struct {
 	install.Backend
 	content      []byte
 	silent       bool // it does not say how large the image is
-	breaks       bool // it breaks off early
+	breaks       bool // it ends early
 	broken       error
 	noPlan       error // why it is not known what is desired of the cluster
 	asked, opens atomic.Int32
@@ -73,7 +73,7 @@ func (s *service) OpenISO(_ context.Context, address string, offset int64) (io.R
 
 func (s *service) Close() {}
 
-// iso is an image of so many digits, but for what marks an ISO 9660.
+// iso is an image of so many digits, except for what marks an ISO 9660.
 func iso(size int) []byte {
 	content := bytes.Repeat([]byte("0123456789"), size/10)
 	copy(content[32769:], "CD001")
@@ -132,7 +132,7 @@ func get(s *media.Server, method, url, part string) *httptest.ResponseRecorder {
 	return answer
 }
 
-// TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that tells nothing of the
+// TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that reveals nothing of the
 // service's.
 func TestImagesAreHandedOn(t *testing.T) {
 	content := iso(100000)
@@ -174,8 +174,8 @@ func TestImagesAreHandedOn(t *testing.T) {
 	}
 }
 
-// TestOnlyImagesOfConfigs: nothing is handed out but by the UID of a config that is there, and what goes wrong tells
-// the machine nothing of the service.
+// TestOnlyImagesOfConfigs: nothing is handed out but by the UID of a config that is there, and errors reveal nothing of
+// the service to the machine.
 func TestOnlyImagesOfConfigs(t *testing.T) {
 	for name, test := range map[string]struct {
 		method, path string

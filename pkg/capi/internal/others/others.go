@@ -25,16 +25,16 @@ type Found struct {
 	What, Remedy string
 }
 
-// Result is what was found, and what could not be looked for.
+// Result is what was found, and what could not be checked.
 type Result struct {
-	// Found are whoever runs.
+	// Found are the providers that run.
 	Found []Found
 	// Foreign are kinds of the providers that are there as another project has them: that is no
 	// hindrance to install the providers, which replaces them, and one to run them.
 	Foreign []Found
 	// Missing are the definitions of kinds that are not there.
 	Missing []string
-	// Unknown says what could not be looked for, and why.
+	// Unknown says what could not be checked, and why.
 	Unknown []string
 }
 
@@ -46,16 +46,16 @@ type Kind struct {
 	Stored string
 }
 
-// Search says what is looked for.
+// Search says what is searched for.
 type Search struct {
 	// Client reads without a cache.
 	Client client.Reader
-	// Infrastructure and Assisted say of which projects: those with machines of a pool, and with
+	// Infrastructure and Assisted select projects: those with machines of a pool, and those with
 	// OpenshiftAssistedConfigs and control planes.
 	Infrastructure, Assisted bool
 	// Kinds are those of the providers, and those that they need.
 	Kinds []Kind
-	// Now is the time by the clock of who looks.
+	// Now is the time by the clock of the caller.
 	Now time.Time
 }
 
@@ -179,7 +179,7 @@ func projectOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// slack is for how long after its end a Lease is still taken for one that is kept: clocks differ.
+// slack is for how long after its end a Lease still counts as held: clocks differ.
 const slack = 30 * time.Second
 
 func (s Search) leases(ctx context.Context) ([]Found, error) {
@@ -194,7 +194,7 @@ func (s Search) leases(ctx context.Context) ([]Found, error) {
 			}
 			ends := l.Spec.RenewTime.Add(time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second)
 			if s.Now.After(ends.Add(slack)) {
-				continue // nobody has it any more
+				continue // no process holds it any more
 			}
 			found = append(found, Found{
 				fmt.Sprintf("Lease %s in namespace %s is kept by %s, a manager of %s", l.Name, l.Namespace, *l.Spec.HolderIdentity, project),

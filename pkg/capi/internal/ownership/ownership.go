@@ -175,8 +175,9 @@ var (
 	onlyHex   = regexp.MustCompile(`^[a-f2-7]*$`)
 )
 
-// Former is the mark by which earlier releases knew the record of a control plane, given what is noted on the control plane.
-// It is "" for every other text: the marks of Clusters, and of runs of the command line, which are hexadecimal numbers.
+// Former is the mark by which earlier releases knew the record of a control plane, given what is recorded on the
+// control plane. It is "" for every other text: the marks of Clusters, and of runs of the command line, which are
+// hexadecimal numbers.
 func Former(noted string) string {
 	if !formerRun.MatchString(noted) || onlyHex.MatchString(noted) {
 		return ""

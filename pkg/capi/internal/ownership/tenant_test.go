@@ -182,8 +182,8 @@ func (x *shared) person() (id, run string) {
 	return "", ""
 }
 
-// TestTenants: a user who may write all kinds in one namespace gets by it no cluster of another namespace, and none of the
-// command line: none is read, none is changed, and the owner still has it.
+// TestTenants: a user who may write all kinds in one namespace gets access to no cluster of another namespace, and to
+// none of the command line: such a cluster is neither read nor changed, and its owner still has it.
 func TestTenants(t *testing.T) {
 	x := newShared(t)
 	byHand, run := x.person()
@@ -245,7 +245,7 @@ func TestTenants(t *testing.T) {
 					t.Errorf("the cluster %s was %s and is %s", of, before, now[of])
 				}
 			}
-			_ = clock.Real().Sleep(t.Context(), 1100*time.Millisecond) // a view is taken for the present for a second
+			_ = clock.Real().Sleep(t.Context(), 1100*time.Millisecond) // a view counts as current for a second
 			if still, _ := x.act("owner"); still != owned {
 				t.Errorf("the owner has %q", still)
 			}
@@ -297,8 +297,9 @@ func TestMovedAndLost(t *testing.T) {
 	is("with its key again", owned, false)
 }
 
-// TestFormerMark: the record of a cluster that an earlier release registered is known by the mark that is noted, keeps the
-// tags of its users, and gets the mark of the Cluster. From then on the note does not make the record belong to a control plane.
+// TestFormerMark: the record of a cluster that an earlier release registered is known by the mark in the annotation,
+// keeps the tags of its users, and gets the mark of the Cluster. From then on the annotation does not make the record
+// belong to a control plane.
 func TestFormerMark(t *testing.T) {
 	const former = "abcdefghijkl"
 	x := newShared(t)

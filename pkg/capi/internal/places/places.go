@@ -24,12 +24,12 @@ const (
 
 // Place is where Cluster API says what a field of cluster.yaml says.
 type Place struct {
-	File string // path in cluster.yaml; [] stands for an index
+	File string // path in cluster.yaml; [] is any index
 	By   Teller
 	At   string // path below the spec of that object; for ByMachines and ByNobody why
 }
 
-// all are the fields of cluster.yaml. A field stands for what is below it.
+// all are the fields of cluster.yaml. A field includes the fields below it.
 func all() []Place {
 	return []Place{
 		{"metadata.name", ByControlPlane, "config.clusterName"},
@@ -184,7 +184,7 @@ func LookUp(path string) (found Place, below string, ok bool) {
 	return found, below, true
 }
 
-// covers says whether a field is another one, or above it.
+// covers reports whether a field is the field of the path, or above it.
 func covers(field, path string) bool {
 	rest, below := strings.CutPrefix(path, field)
 	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestEveryFieldHasItsPlace holds the two schemas together: whatever cluster.yaml says of a
-// cluster, Cluster API's objects say too, or the table says why not.
+// TestEveryFieldHasItsPlace compares the two schemas: everything that cluster.yaml can say of a cluster, Cluster API's
+// objects can say, too, or the table says why not.
 func TestEveryFieldHasItsPlace(t *testing.T) {
 	fields := map[string]bool{}
 	leaves(reflect.TypeFor[spec.Metadata](), "metadata", "yaml", fields)
@@ -106,7 +106,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// leaves are the fields below a type, but for those whose type has a form of its own.
+// leaves are the fields below a type, except those of a type that has a form of its own.
 func leaves(of reflect.Type, path, tag string, found map[string]bool) {
 	switch of.Kind() {
 	case reflect.Pointer:

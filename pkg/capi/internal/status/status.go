@@ -22,7 +22,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// How often what is said of progress is written at most: at first, and where nothing but that has changed for long.
+// How often a status with only new progress is written at most: at first, and where nothing but that has changed for
+// long.
 const (
 	every  = 15 * time.Minute
 	seldom = 30 * time.Minute
@@ -31,12 +32,12 @@ const (
 // stands is how long news have been the same before they are written: what passes by itself is not worth it.
 const stands = 30 * time.Second
 
-// Words are what of a status is no more than words, but for messages of conditions, which all are.
+// Words are the parts of a status that are only texts, except messages of conditions, which all are.
 type Words struct {
 	// Progress are fields below status that are progress, as a.b.
 	Progress []string
-	// News are the types of the conditions whose messages tell now of what a person has to see to. That one of them
-	// does not any more is news as well.
+	// News are the types of the conditions with messages about what a person has to solve now. If such a message
+	// disappears, that is news as well.
 	News []string
 }
 
@@ -159,7 +160,7 @@ func statusOf(o client.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// markOf stands for a status, but for when its conditions came to be.
+// markOf is a digest of a status, without the times of its conditions.
 func markOf(status map[string]any) (uint64, error) {
 	status = runtime.DeepCopyJSON(status)
 	for _, condition := range conditionsOf(status) {
@@ -183,7 +184,7 @@ func conditionsOf(status map[string]any) []map[string]any {
 	return conditions
 }
 
-// newsOf stands for what the conditions of these types say; 0 where they say nothing.
+// newsOf is a digest of what the conditions of these types say; 0 where they say nothing.
 func newsOf(status map[string]any, kinds []string) uint64 {
 	sum, said := fnv.New64a(), false
 	for _, condition := range conditionsOf(status) {

@@ -140,8 +140,8 @@ func TestFieldsThatAreProgress(t *testing.T) {
 	}
 }
 
-// TestStaleReadingIsNotWrittenAgain: what a cache still shows as it was before a write is written once, and what has
-// changed besides is.
+// TestStaleReadingIsNotWrittenAgain: if a cache still shows the status from before a write, the same status is not
+// written again, but further changes are.
 func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 	stale, c := served(t)
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), stale); err != nil {
@@ -163,8 +163,8 @@ func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, what
-// somebody else has made of the status is mended.
+// TestReadingsInBetween: a cache that shows one write but not the next is behind as well. Once it has caught up, a
+// status that another client has written is corrected.
 func TestReadingsInBetween(t *testing.T) {
 	first, c := served(t)
 	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})

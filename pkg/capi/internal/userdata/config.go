@@ -32,8 +32,8 @@ const (
 
 // Config is what an OpenshiftAssistedConfig says that ends up in Ignition configs.
 type Config struct {
-	// Name is the hostname, a text with references. It is empty where the service alone
-	// decides, also because the config has a hostname that the service is told.
+	// Name is the hostname, a text with references. It is empty where the service alone decides, also because the
+	// config has a hostname that is sent to the service.
 	Name string
 	// ProviderID of the node, a text with references. It may be empty.
 	ProviderID string

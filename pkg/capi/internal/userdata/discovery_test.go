@@ -117,7 +117,7 @@ func hostile() []string {
 	}
 }
 
-// checkMetadata holds a variable against its value, as systemd and bash read it.
+// checkMetadata compares a variable with its value, as systemd and bash read it.
 func checkMetadata(t *testing.T, m *machine, variable, value string) {
 	t.Helper()
 	oneLine := !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })

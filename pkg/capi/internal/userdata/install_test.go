@@ -321,7 +321,7 @@ func TestInstallErrors(t *testing.T) {
 	}
 }
 
-// The same values give the same bytes, whatever order maps have.
+// The same values give the same bytes, for any order of maps.
 func TestInstallIsDeterministic(t *testing.T) {
 	make := func() []byte {
 		c := userdata.Config{Labels: map[string]string{}, PreCommands: []string{"true"}, ProviderID: "$METADATA_P"}

@@ -290,9 +290,9 @@ func (u unit) read(contents string) {
 
 func (u unit) words(key string) []string { return strings.Fields(strings.Join(u[key], " ")) }
 
-// environmentFile reads one by the rules of systemd.exec(5) and systemd's source, as far as
-// files with one variable a line need them: within double quotes a backslash stands before
-// a character that is taken as it is, and before any other it stands for itself.
+// environmentFile reads one by the rules of systemd.exec(5) and systemd's source, as far as files with one variable a
+// line need them: within double quotes a backslash escapes some characters, which are taken as they are; before any
+// other character it is a plain backslash.
 func environmentFile(t *testing.T, content string) map[string]string {
 	t.Helper()
 	env := map[string]string{}

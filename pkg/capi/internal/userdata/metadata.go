@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Metadata is what is known of a machine by those who are not on it.
+// Metadata is what is known of a machine outside of the machine.
 type Metadata struct {
 	// Name and UUID are the name and UID of the machine's BareMetalHost or Agent.
 	Name, UUID string

@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 )
 
-// everything is a config of which all units are made.
+// everything is a config with all units.
 func everything() userdata.Config {
 	return userdata.Config{
 		Name: "$METADATA_NAME", ProviderID: "x://$METADATA_ID", Labels: map[string]string{"a": "$METADATA_A"},

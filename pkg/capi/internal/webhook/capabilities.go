@@ -30,8 +30,7 @@ var baselineSet = regexp.MustCompile(`^v4\.(\d+)$`)
 
 const oldestBaselineMinor = 11
 
-// checkCapabilities says which capabilities there are not. A release that is newer than what
-// is known here may have more.
+// checkCapabilities reports capabilities that do not exist. A release that is newer than the known ones may have more.
 func checkCapabilities(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) (admission.Warnings, field.ErrorList) {
 	minor := 0
 	if parts := wholeVersion.FindStringSubmatch(s.DistributionVersion); parts != nil {
@@ -75,7 +74,7 @@ func checkBaseline(baseline string, minor int, at *field.Path) field.ErrorList {
 	return nil
 }
 
-// nearest is the word that was meant, whatever its case, or "".
+// nearest is the word that was meant, in any case, or "".
 func nearest(text string, words []string) string {
 	for _, word := range words {
 		if strings.EqualFold(word, text) {

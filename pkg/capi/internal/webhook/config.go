@@ -72,7 +72,7 @@ func configTemplates() validator[*bootstrapv1.OpenshiftAssistedConfigTemplate] {
 	}
 }
 
-// checkConfig says what is wrong with what is said of a machine.
+// checkConfig says what is wrong with the settings of a machine.
 func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
 	w := newWanted()
 	w.cluster.Spec.OpenShift.Arch = spec.Multi
@@ -191,7 +191,7 @@ func changedConfig(before, after *bootstrapv1.OpenshiftAssistedConfig) field.Err
 		"the machine has its user data, and nothing would follow: put the old value back, and have the Machine replaced by one with another config")
 }
 
-// changes are the fields of an object that differ, but for those that may.
+// changes are the fields of an object that differ, except those that may.
 func changes(before, after any, at *field.Path, allowed []string, why string) field.ErrorList {
 	was, is := fieldsOf(before), fieldsOf(after)
 	var wrong field.ErrorList

@@ -27,8 +27,7 @@ import (
 // +kubebuilder:webhook:verbs=create;update,path=/validate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanes,versions=v1beta1,name=validation.openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
 // +kubebuilder:webhook:verbs=create;update,path=/validate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplanetemplate,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanetemplates,versions=v1beta1,name=validation.openshiftassistedcontrolplanetemplate.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
 
-// defaultReplicas is how many machines a control plane has where nothing is said, as in an
-// install-config.
+// defaultReplicas is how many machines a control plane has if the field is not set, as in an install-config.
 const defaultReplicas = 3
 
 // controlPlaneDefaulter fills in what Cluster API's contract needs.
@@ -81,8 +80,7 @@ func controlPlaneTemplates() validator[*controlplanev1.OpenshiftAssistedControlP
 	}
 }
 
-// replicasFor is a number of machines that goes with what is said of a cluster, for a template
-// that does not have one.
+// replicasFor is a number of machines that fits the settings of a cluster, for a template that does not have one.
 func replicasFor(config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) int {
 	if config.Fencing != nil || valueOf(config.ArbiterReplicas) > 0 {
 		return 2
@@ -192,8 +190,7 @@ var wholeVersion = regexp.MustCompile(`^(\d+)\.(\d+)\.\d+(-[0-9A-Za-z.-]+)?$`)
 // oldestMinor is that of the oldest OpenShift 4 that is installed here.
 const oldestMinor = 14
 
-// checkVersion says what is wrong with the version of OpenShift, beyond what is known of
-// which there are.
+// checkVersion says what is wrong with the version of OpenShift, beyond the list of known versions.
 func checkVersion(v string, at *field.Path) field.ErrorList {
 	if v == "" {
 		return nil
@@ -277,7 +274,7 @@ func keys(a, b map[string]any) iter.Seq[string] {
 	return maps.Keys(all)
 }
 
-// same says whether two values of fields are the same.
+// same reports whether two values of fields are the same.
 func same(a, b any) bool {
 	if equality.Semantic.DeepEqual(a, b) {
 		return true
@@ -285,7 +282,7 @@ func same(a, b any) bool {
 	return isEmpty(a) && isEmpty(b)
 }
 
-// isEmpty says whether a value means the same as none.
+// isEmpty reports whether a value means the same as none.
 func isEmpty(value any) bool {
 	text, err := json.Marshal(value)
 	return err == nil && slices.Contains([]string{"null", "{}", "[]", `""`, "false", "0"}, string(text))

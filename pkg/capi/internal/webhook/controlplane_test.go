@@ -483,8 +483,8 @@ func TestNothingThatIsThereIsHeldUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsMovedHereIsTaken: what is wrong with the objects of an installed cluster, of another provider say, does not keep
-// them from being moved. It is told, and whoever makes new ones is refused.
+// TestWhatIsMovedHereIsTaken: what is wrong with the objects of an installed cluster, of another provider say, does not
+// keep them from being moved. They get warnings, and new objects with the same errors are refused.
 func TestWhatIsMovedHereIsTaken(t *testing.T) {
 	type plane = *controlplanev1.OpenshiftAssistedControlPlane
 	for field, change := range map[string]func(plane){

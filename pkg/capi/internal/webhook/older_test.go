@@ -40,7 +40,7 @@ func older(t *testing.T, name string) *unstructured.Unstructured {
 	return o
 }
 
-// TestOlderManifestsHaveEveryField holds the manifests against the types.
+// TestOlderManifestsHaveEveryField compares the manifests with the types.
 func TestOlderManifestsHaveEveryField(t *testing.T) {
 	for name, c := range map[string]struct {
 		of    reflect.Type

@@ -18,8 +18,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// What stands for what an object leaves to other objects, so that the rules of cluster.yaml
-// can be asked. The version is the newest that rules know of, so that none is too old.
+// Placeholders for what an object leaves to other objects, so that the rules of cluster.yaml can be applied. The
+// version is the newest that the rules know, so that none is too old.
 const (
 	someName       = "cluster"
 	someDomain     = "example.com"
@@ -29,8 +29,8 @@ const (
 	someBMC        = "redfish+https://192.0.2.1/redfish/v1/Systems/1"
 )
 
-// wanted is a cluster with one host, as cluster.yaml would say it, made of an object so that
-// it can be held against the rules for cluster.yaml.
+// wanted is a cluster with one host, as cluster.yaml would say it, made of an object so that the rules for cluster.yaml
+// can be applied to it.
 type wanted struct {
 	cluster *spec.Cluster
 	// controlPlane and config are where the fields of the two specs stand in the object. One
@@ -101,7 +101,7 @@ func (w *wanted) told(p spec.Problem) *field.Error {
 	return invalidAt(at, text)
 }
 
-// leftToOthers says whether another object may make a problem go away.
+// leftToOthers reports whether another object may make a problem go away.
 func (w *wanted) leftToOthers(p spec.Problem) bool {
 	n := w.cluster.Spec.Network
 	switch {
@@ -134,7 +134,7 @@ func (w *wanted) inObjects(text string) string {
 	})
 }
 
-// addControlPlane takes over what is said of a cluster.
+// addControlPlane takes over the settings of a cluster.
 func (w *wanted) addControlPlane(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) {
 	w.controlPlane = at
 	config, to := &s.Config, &w.cluster.Spec
@@ -246,7 +246,7 @@ func (w *wanted) addImages(config *controlplanev1.OpenshiftAssistedControlPlaneC
 	}
 }
 
-// addConfig takes over what is said of a machine.
+// addConfig takes over the settings of a machine.
 func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) {
 	w.config = at
 	host := &w.cluster.Spec.Hosts[0]
@@ -322,7 +322,7 @@ func immutable(at *field.Path, format string, args ...any) *field.Error {
 	return field.Forbidden(at, fmt.Sprintf(format, args...))
 }
 
-// archOf is the architecture of a cluster: that which is said, else that of its machines.
+// archOf is the architecture of a cluster: the one in the object, else that of its machines.
 func archOf(cluster, machines string) spec.Arch {
 	words, spellings := spec.Words(spec.Arch(""))
 	switch _, other := spellings[machines]; {

@@ -163,8 +163,9 @@ spec:
 	}
 }
 
-// olderEdits writes a label by every older version of each kind. Nothing else of the object changes: what such a version
-// filled in would be a change that nobody has asked for, which is refused, or has machines installed anew.
+// olderEdits writes a label by every older version of each kind. Nothing else of the object changes: a default that
+// such a version filled in would be a change that no user has asked for: it would be refused, or machines would be
+// installed again.
 func olderEdits(t *testing.T, c client.Client, namespace string) {
 	specs := map[string]string{
 		"OpenshiftAssistedConfig":         `{hostname: edited}`,
@@ -382,7 +383,7 @@ func installed(t *testing.T, c client.Client, namespace, name string, replicas i
 	return plane
 }
 
-// scale goes by the scale subresource, which no webhook sees.
+// scale uses the scale subresource, which no webhook sees.
 func scale(t *testing.T, c client.Client, namespace string) {
 	scaled := func(plane *controlplanev1.OpenshiftAssistedControlPlane, replicas int32) error {
 		return c.SubResource("scale").Update(t.Context(), plane, client.WithSubResourceBody(&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}))

@@ -3,13 +3,12 @@
 //
 // A refusal names the field and what to do. The rules are those of cluster.yaml
 // ([github.com/oaictl/oaictl/pkg/install/spec]) and of what machines get
-// ([github.com/oaictl/oaictl/pkg/capi/internal/userdata]); what they say of a cluster or a
-// machine is asked of them, and told by the fields of the objects. What takes a look at
-// another object is not decided here: the controllers say that in conditions.
+// ([github.com/oaictl/oaictl/pkg/capi/internal/userdata]); the webhooks apply them, and report errors by the fields of
+// the objects. Checks that need another object are not made here: the controllers report them in conditions.
 //
-// Nothing that is there already is held up: an object that is being deleted, or whose spec
-// stays, is admitted, and what was wrong before an update is not what is wrong with it. Nor is
-// what was there elsewhere, and is moved here, or restored: what is wrong with it is a warning.
+// Nothing that is there already is held up: an object that is being deleted, or has an unchanged spec, is admitted, and
+// what was wrong before an update is not a reason to refuse it. An object that was there elsewhere, and is moved here
+// or restored, is admitted, too: what is wrong with it is a warning.
 package webhook
 
 import (
@@ -37,13 +36,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook/convert"
 )
 
-// Register has a manager serve the webhooks of all three providers. Its scheme has to know
-// every version of their kinds.
+// Register makes a manager serve the webhooks of all three providers. Its scheme has to know every version of their
+// kinds.
 func Register(mgr ctrl.Manager) error {
 	return errors.Join(RegisterBootstrap(mgr), RegisterControlPlane(mgr), RegisterInfrastructure(mgr))
 }
 
-// RegisterBootstrap has a manager serve the webhooks of the bootstrap provider.
+// RegisterBootstrap makes a manager serve the webhooks of the bootstrap provider.
 func RegisterBootstrap(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate", configTemplateDefaulter{})
 	return errors.Join(
@@ -54,7 +53,7 @@ func RegisterBootstrap(mgr ctrl.Manager) error {
 	)
 }
 
-// RegisterControlPlane has a manager serve the webhooks of the control plane provider.
+// RegisterControlPlane makes a manager serve the webhooks of the control plane provider.
 func RegisterControlPlane(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane", controlPlaneDefaulter{})
 	return errors.Join(
@@ -65,7 +64,7 @@ func RegisterControlPlane(mgr ctrl.Manager) error {
 	)
 }
 
-// RegisterInfrastructure has a manager serve the webhooks of the infrastructure provider.
+// RegisterInfrastructure makes a manager serve the webhooks of the infrastructure provider.
 func RegisterInfrastructure(mgr ctrl.Manager) error {
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentCluster{}).
@@ -79,7 +78,7 @@ func RegisterInfrastructure(mgr ctrl.Manager) error {
 	)
 }
 
-// setDefaults has a manager serve what fills in the objects of a kind.
+// setDefaults makes a manager serve the webhook that fills in the objects of a kind.
 func setDefaults[T runtime.Object](mgr ctrl.Manager, path string, defaulter admission.Defaulter[T]) {
 	hook := admission.WithDefaulter(mgr.GetScheme(), defaulter)
 	hook.Handler = leftToSchema{hook.Handler}
@@ -105,14 +104,13 @@ type validator[T client.Object] struct {
 	content func(T) any
 	// check says what is wrong with an object by itself.
 	check func(context.Context, T) (admission.Warnings, field.ErrorList)
-	// isTaken says of an object that is to be made that it is in use already: it is moved here, or
-	// restored. Whoever only says so gains nothing: the controllers ask the rules of cluster.yaml
-	// again. Nil for a kind of which none is.
+	// isTaken says of an object that is to be made that it is in use already: it is moved here, or restored. A user who
+	// only claims that gains nothing: the controllers check the rules of cluster.yaml again. Nil for a kind that has no
+	// such objects.
 	isTaken func(T) bool
 	// change says which changes are not allowed. Nil allows all.
 	change func(before, after T) field.ErrorList
-	// template is what may be changed by nobody but a topology that tries it out. Nil for a
-	// kind that is no template.
+	// template is the part that only a topology may change, in a dry run. Nil for a kind that is no template.
 	template func(T) any
 }
 
@@ -195,7 +193,7 @@ func without(errs, others field.ErrorList) field.ErrorList {
 	return rest
 }
 
-// triedOut says whether a request is a topology's, which asks what would become of a template.
+// triedOut reports whether a request is a topology's, which asks what would become of a template.
 func triedOut(ctx context.Context, object client.Object) bool {
 	request, err := admission.RequestFromContext(ctx)
 	return err == nil && topology.IsDryRunRequest(request, object)

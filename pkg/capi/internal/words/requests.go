@@ -7,7 +7,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// Reasons of CertificateRequestPending, and those of the library's blockers that it stands for.
+// Reasons of CertificateRequestPending, and the reasons of the library's blockers that it summarizes.
 const (
 	reasonPending   = "CertificateRequestPending"
 	reasonRefused   = "RequestRefused"

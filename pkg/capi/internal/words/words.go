@@ -1,5 +1,5 @@
-// Package words says what the library finds in the words of Cluster API's objects: by their fields, and with
-// the commands that whoever applies objects types.
+// Package words says what the library finds in the words of Cluster API's objects: by their fields, and with the
+// commands of a user who applies objects.
 package words
 
 import (
@@ -54,11 +54,11 @@ var paths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b
 // Text is a text with the fields of the objects, and advice that they take, in place of those of cluster.yaml.
 func Text(text string) string { return paths().ReplaceAllStringFunc(places.Reword(text), fieldOf) }
 
-// kubeconfigFlag gives the command line a kubeconfig of the installed cluster, whatever else an advice says beside it. The
-// providers have it of a Secret.
+// kubeconfigFlag gives the command line a kubeconfig of the installed cluster. Advice with it is replaced as a whole:
+// the providers read the kubeconfig from a Secret.
 const kubeconfigFlag = "--cluster-kubeconfig FILE"
 
-// Advise is what to do next, for somebody who applies objects. Other commands are typed as they are.
+// Advise is what to do next, for a user who applies objects. Other commands are typed as they are.
 func Advise(a model.Advice) string {
 	if strings.Contains(string(a), kubeconfigFlag) {
 		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig, with the label cluster.x-k8s.io/cluster-name: CLUSTER"
@@ -71,7 +71,7 @@ func Advise(a model.Advice) string {
 	})))
 }
 
-// byItself says of what somebody would run again that it is tried again: nobody runs a command here.
+// byItself changes "run the same command again" into "it is tried again": with Cluster API no command is run.
 func byItself(text string) string {
 	return strings.NewReplacer(
 		"change the file and run the same command again", "change the object",

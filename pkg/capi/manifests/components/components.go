@@ -204,7 +204,7 @@ func (p Provider) only(all []object) []object {
 	return all
 }
 
-// called has an object that calls webhooks call those of the provider.
+// called makes an object that calls webhooks call those of the provider.
 func (p Provider) called(o object, options Options) error {
 	var clients []object
 	if o["kind"] == definitionKind {
@@ -230,8 +230,8 @@ func (p Provider) called(o object, options Options) error {
 	return nil
 }
 
-// roles are the ClusterRoles of the manager: what it does in namespaces, what outside of them or in all
-// whatever it watches, and what where the hosts of a pool are.
+// roles are the ClusterRoles of the manager: what it does in the namespaces that it watches, what it always does
+// outside of them or in all namespaces, and what it does where the hosts of a pool are.
 func (p Provider) roles(o Options) ([]object, error) {
 	rules, err := p.rules()
 	if err != nil {

@@ -154,7 +154,7 @@ func TestComponents(t *testing.T) {
 
 // TestForeignKindsAreTheManagersOfOthers: the API group of the infrastructure is no group of Cluster API's. Its own
 // managers are given all that they do with the kinds by a role that is added to theirs, subresources and so finalizers
-// included. It is added to nobody else's: the other providers have the roles that are written from their markers.
+// included. It is added to no other role: the other providers have the roles that are generated from their markers.
 func TestForeignKindsAreTheManagersOfOthers(t *testing.T) {
 	for _, options := range []components.Options{{}, {SelfManaged: true}, {Namespaced: true}} {
 		for _, name := range components.Names() {
@@ -461,8 +461,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestRightsWhereThePoolIs: in the namespace of a pool a provider looks at hosts, and at what they have booted. Only who
-// takes them changes them, and nobody lists the Secrets there.
+// TestRightsWhereThePoolIs: in the namespace of a pool a provider looks at hosts, and at what they have booted. Only
+// the provider that takes hosts may change them, and no provider may list the Secrets there.
 func TestRightsWhereThePoolIs(t *testing.T) {
 	looked := map[string]string{
 		"agent-install.openshift.io/agents": "list watch", "agent-install.openshift.io/infraenvs": "list watch", "agent-install.openshift.io/nmstateconfigs": "list watch",

@@ -38,8 +38,7 @@ type Options struct {
 	Image string
 	// Version is the release, as v0.1.0. "" is the newest that metadata.yaml lists.
 	Version string
-	// SelfManaged has the managers make the certificates of their webhooks, for a cluster without
-	// cert-manager.
+	// SelfManaged makes the managers make the certificates of their webhooks, for a cluster without cert-manager.
 	SelfManaged bool
 	// Namespaced leaves out what allows the managers to act in all namespaces. What they may do in
 	// one is in a file of its own.

@@ -28,7 +28,7 @@ type Provider struct {
 	Group string
 	// foreign says that Cluster API does not know that group.
 	foreign bool
-	// acts says that the provider acts on kinds of infrastructure, whoever has them.
+	// acts says that the provider acts on the kinds of infrastructure of any provider.
 	acts bool
 	// takes says that the provider takes hosts out of pools.
 	takes bool
@@ -64,7 +64,7 @@ func Of(name string) (Provider, error) {
 // Label is the value of LabelKey of its objects.
 func (p Provider) Label() string { return p.Name + "-" + p.Clusterctl }
 
-// Namespace is where its manager runs, unless clusterctl is told otherwise.
+// Namespace is where its manager runs, unless clusterctl is given another one.
 func (p Provider) Namespace() string { return p.prefix() + "-system" }
 
 func (p Provider) prefix() string { return "oaictl-" + p.Name }

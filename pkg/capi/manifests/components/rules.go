@@ -24,8 +24,8 @@ func (p Provider) rules() ([]rbacv1.PolicyRule, error) {
 	return role.Rules, nil
 }
 
-// outside are the resources that are in no namespace, or that are looked for in all: what would not go
-// well together with the providers.
+// outside are the resources that are in no namespace, or that are searched for in all: those that would conflict with
+// the providers.
 var outside = []string{
 	"apiextensions.k8s.io/customresourcedefinitions", "hive.openshift.io/clusterimagesets", "multicluster.openshift.io/multiclusterengines",
 	"authentication.k8s.io/tokenreviews", "authorization.k8s.io/subjectaccessreviews",
@@ -74,8 +74,9 @@ func isHost(group, resource string) bool {
 	return false
 }
 
-// agents are those of its rules that the provider needs where the hosts of a pool are, if that is another namespace: all
-// look at hosts there. The provider that takes them writes to them besides, and to Secrets that they name, by name.
+// agents are those of its rules that the provider needs in the namespace of a pool's hosts, if that is another
+// namespace: all read hosts there. The provider that takes them also writes to them, and to Secrets that they name, by
+// name.
 func (p Provider) agents(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	looks := []string{"get", "list", "watch"}
 	var agents []rbacv1.PolicyRule

@@ -24,13 +24,13 @@ type Cause struct {
 	Reason    string // CamelCase
 	Message   string
 	Look      model.Advice // at the object itself
-	Remedy    model.Advice // "" where there is none but to see to what Message says
+	Remedy    model.Advice // "" where there is none but to solve what Message says
 	Passes    bool         // it is waited for, and passes by itself
 
 	silent bool // it sums up, without a word of why
 
 	who   who
-	waits []who // whom it waits for: where one of them says why, this is no cause
+	waits []who // the objects that it waits for: if one of them says why, this is no cause
 }
 
 // Of is the object that says it, for people.
@@ -61,8 +61,8 @@ type object struct {
 	u         *unstructured.Unstructured
 }
 
-// Causes are what keeps the Machine from becoming a node, what is waited for by all else first: none of a Machine that
-// is Ready. hostSays leaves out what only waits for its host, for who tells what stands in the way of that.
+// Causes are what keeps the Machine from becoming a node, first the cause that all others wait for: none for a Machine
+// that is Ready. hostSays leaves out causes that only wait for the host, for callers that report what blocks the host.
 func (m *Machine) Causes(hostSays bool) []Cause {
 	if m.ready {
 		return nil
@@ -72,7 +72,7 @@ func (m *Machine) Causes(hostSays bool) []Cause {
 		found.causes = append(found.causes, m.objects[i].causes()...)
 	}
 	if paused := slices.IndexFunc(found.causes, func(c Cause) bool { return c.who == theCluster && c.Reason == reasonPaused }); paused >= 0 {
-		return found.causes[paused : paused+1] // what else is said was true before
+		return found.causes[paused : paused+1] // other conditions were true before
 	}
 	causes := slices.DeleteFunc(slices.Clone(found.causes), func(c Cause) bool { return found.isExplained(c, nil) })
 	causes = withoutRepeats(causes)
@@ -97,8 +97,8 @@ type search struct {
 	hostSays bool
 }
 
-// isExplained reports whether one of those whom a cause waits for says why. Those who ask already do not count: they wait
-// for this one.
+// isExplained reports whether one of the objects that a cause waits for says why. Objects that the search came through
+// do not count: they wait for this one.
 func (s *search) isExplained(c Cause, asking []who) bool {
 	asking = append(slices.Clip(asking), c.who)
 	return slices.ContainsFunc(c.waits, func(w who) bool { return !slices.Contains(asking, w) && s.explains(w, asking) })
@@ -148,10 +148,10 @@ func (o *object) causes() []Cause {
 		return []Cause{o.cause("NoConditions", "nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces")}
 	}
 	if o.who == theInfrastructure && hubapi.IsTrue(conditions, conditionReady) {
-		return nil // what it says besides is not up to it
+		return nil // its other conditions are not its own causes
 	}
 	conditions = slices.DeleteFunc(conditions, func(c hubapi.Condition) bool { return !o.hinders(c) })
-	if o.who != theControlPlane { // whose Available sums nothing up
+	if o.who != theControlPlane { // the Available of a control plane is no summary of its other conditions
 		conditions = withoutSummaries(conditions)
 	}
 	var all []Cause
@@ -308,7 +308,7 @@ var waitings = sync.OnceValue(func() []waiting {
 	}
 })
 
-// waitsFor is whom a condition waits for, or repeats.
+// waitsFor are the objects that a condition waits for, or that it repeats.
 func (o *object) waitsFor(c hubapi.Condition) []who {
 	var repeated []who
 	switch {

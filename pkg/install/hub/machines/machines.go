@@ -1,5 +1,5 @@
-// Package machines says what the objects of Cluster API tell of Machines: which there are, which host each
-// has, and what keeps one from becoming a node. It looks at objects that somebody else has read.
+// Package machines says what the objects of Cluster API report about Machines: which there are, which host each has,
+// and what keeps one from becoming a node. It only looks at objects that its caller has read.
 package machines
 
 import (
@@ -30,7 +30,7 @@ type Machine struct {
 	Cluster         string // NAMESPACE/NAME
 	Role            spec.Role
 	Phase           string // as Cluster API has it: Pending, Provisioning, Running, …
-	Node            string // "" while it is none
+	Node            string // "" while there is none
 	Infrastructure  string // the kind of its infrastructure object, and that it boots a live ISO
 	InfraEnv        string // NAMESPACE/NAME of the one that is its own, "" for a Machine of a pool
 	BareMetalHost   string // NAMESPACE/NAME, "" where it is not known
@@ -88,8 +88,8 @@ func text(u *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// Of is what objects tell of a Machine. find returns the object of a namespace that a Ref names, nil where it is not there;
-// read is false where that is not known.
+// Of is what objects report about a Machine. find returns the object of a namespace that a Ref names, nil where it is
+// not there; read is false where that is not known.
 func Of(
 	machine *unstructured.Unstructured, find func(namespace string, ref Ref) (found *unstructured.Unstructured, read bool), hosts []Host,
 ) Machine {

@@ -36,7 +36,7 @@ var (
 type claim struct {
 	*x509.CertificateRequest
 	key  [sha256.Size]byte // of its public key
-	sans int               // how many alternative names, of whatever kind
+	sans int               // how many alternative names, of any kind
 	// extra is what it asks for beside alternative names; empty if nothing.
 	extra string
 }
@@ -56,8 +56,8 @@ type attribute struct {
 	Values []asn1.RawValue `asn1:"set"`
 }
 
-// read parses a request strictly. crypto/x509, by which the API server reads it and the
-// signer makes the certificate, skips what it does not know; here that is looked at too.
+// read parses a request strictly. crypto/x509, by which the API server reads it and the signer makes the certificate,
+// skips what it does not know; this function checks that, too.
 func read(text []byte) (*claim, *finding) {
 	if len(text) > maxPEM {
 		return nil, &finding{model.RequestRefuse, model.ReasonTooLarge, fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
@@ -84,7 +84,7 @@ func malformed(err error) *finding {
 // fingerprint is a key for people.
 func fingerprint(key [sha256.Size]byte) string { return hex.EncodeToString(key[:8]) }
 
-// readAttributes notes every alternative name and whatever else is asked for.
+// readAttributes records every alternative name and everything else that is requested.
 func (c *claim) readAttributes() error {
 	var signed tbs
 	if err := whole(c.RawTBSCertificateRequest, &signed); err != nil {
@@ -128,7 +128,7 @@ func (c *claim) readExtensions(raw []byte) error {
 	return nil
 }
 
-// whole reads a value that nothing follows.
+// whole reads a value, and is an error if anything follows it.
 func whole(raw []byte, into any) error {
 	rest, err := asn1.Unmarshal(raw, into)
 	if err == nil && len(rest) != 0 {
@@ -168,7 +168,7 @@ func (c *claim) subject() (name string, usual bool) {
 // and the key. Both are empty if there is no reading it.
 func glance(text []byte) (subject pkix.Name, key [sha256.Size]byte) {
 	var request struct {
-		Signed struct { // what follows in both is not looked at
+		Signed struct { // what follows in both is not read
 			Version   int
 			Subject   pkix.RDNSequence
 			PublicKey asn1.RawValue

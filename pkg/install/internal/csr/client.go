@@ -28,7 +28,7 @@ const (
 	usageServer       = "server auth"
 )
 
-// asked is a pending request of a kubelet beside all that it is held against.
+// asked is a pending request of a kubelet with all that it is compared with.
 type asked struct {
 	*judge
 	*model.CertificateRequest
@@ -173,8 +173,8 @@ func (a *asked) afterReboot() *finding {
 	return refused(model.ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 }
 
-// noNode refuses a name that a Node has, Ready or not: the token is shared by all machines,
-// and who waits until a machine is off could take its Node over.
+// noNode refuses a name that a Node has, Ready or not: the token is shared by all machines, and another machine could
+// wait until this one is off, and take over its Node.
 func (a *asked) noNode() *finding {
 	if node := a.nodes[a.verdict.Node]; node != nil {
 		return refused(model.ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))

@@ -1,13 +1,11 @@
-// Package csr judges the certificate requests of kubelets: a pure function of the
-// requests, the hosts of the file and what the cluster has, which reads no clock and
-// speaks to nobody.
+// Package csr judges the certificate requests of kubelets: a pure function of the requests, the hosts of the file and
+// what the cluster has, which reads no clock and makes no network call.
 //
-// A client certificate makes a machine a Node, and every machine that has the
-// bootstrapper's token may ask for one under any name. The name alone proves nothing. A
-// request is approved only if it fits a host that the file names and the service has just
-// installed, if nothing else in the cluster has that name, and once for an installation.
-// A serving certificate lets a Node be taken for what its names and addresses say. It is
-// approved for names and addresses that are known to be of that host, and of no other.
+// A client certificate makes a machine a Node, and every machine that has the bootstrapper's token may ask for one
+// under any name. The name alone proves nothing. A request is approved only if it fits a host that the file names and
+// the service has just installed, if nothing else in the cluster has that name, and once for an installation. With a
+// serving certificate, a Node is trusted as each name and address in it. It is approved for names and addresses that
+// are known to belong to that host, and to no other.
 //
 // Nothing is ever denied: a request that is refused stays pending, since another approver
 // or a person may know more.
@@ -37,8 +35,8 @@ type Host struct {
 	// Named reports that the file names it. Requests of others are never approved; their
 	// names and addresses are only kept from being claimed.
 	Named bool
-	// Unasked reports that nobody asked about it, though the file names it: it was added long
-	// ago, or others are meant. None of its requests is approved either.
+	// Unasked reports that the caller does not ask about this host, though the file names it: it was added long ago, or
+	// the command is about other hosts. None of its requests is approved either.
 	Unasked bool
 	// Installed reports that it is rebooting, joined or added, by the service's record,
 	// for this cluster.
@@ -52,14 +50,14 @@ type Host struct {
 	Joined bool
 }
 
-// Node is a Node of the cluster, whatever its state.
+// Node is a Node of the cluster, in any state.
 type Node struct {
 	Name      string
 	Created   time.Time
 	Addresses []netip.Addr
 }
 
-// Cluster is what requests are held against.
+// Cluster is what requests are compared with.
 type Cluster struct {
 	// Hosts are all that the service knows of the cluster, named by the file or not.
 	Hosts []Host

@@ -16,14 +16,13 @@ const (
 	floodApproval = "This CSR was approved by the Node CSR Approver (cluster-machine-approver)"
 )
 
-// Flood counts the requests that the cluster's machine-approver holds to be pending, as it
-// does itself, and its limit for them: 100 more than there are machines or nodes, whichever
-// are more. Over the limit it approves nothing at all, of anybody.
+// Flood counts the requests that the cluster's machine-approver holds to be pending, as it does itself, and its limit
+// for them: 100 more than there are machines or nodes, whichever are more. Over the limit the machine-approver approves
+// no request at all.
 //
-// Of the last hour it counts serving requests of Nodes and client requests of the
-// bootstrapper that have no condition Approved, so that denied ones count too; and those
-// that somebody else approved within the last 30 seconds. Machines are those of the Machine
-// API; now is by the cluster's clock.
+// Of the last hour it counts serving requests of Nodes and client requests of the bootstrapper that have no condition
+// Approved, so that denied ones count too; and those that another approver approved within the last 30 seconds.
+// Machines are those of the Machine API; now is by the cluster's clock.
 func Flood(requests []model.CertificateRequest, machines, nodes int, now time.Time) (pending, limit int, over bool) {
 	for i := range requests {
 		r := &requests[i]

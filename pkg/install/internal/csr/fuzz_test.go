@@ -9,9 +9,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// FuzzJudge: no request is approved against the rules as proves has them, whoever made it,
-// beside a genuine one that was approved for w-2, whose Node is older than its reboot. The bytes are
-// tried as PEM and as what is in it.
+// FuzzJudge: no request is approved against the rules that proves implements, regardless of who made it. Beside it
+// there is a genuine request that was approved for w-2, and the Node w-2 is older than its reboot. The bytes are tried
+// as PEM and as the content of PEM.
 func FuzzJudge(f *testing.F) {
 	key := newKey(f)
 	earlier, world := oldNode(f)
@@ -35,7 +35,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// FuzzContents tries requests that are signed, whatever they say.
+// FuzzContents tries signed requests with any content.
 func FuzzContents(f *testing.F) {
 	key := newKey(f)
 	earlier, world := oldNode(f)

@@ -30,8 +30,8 @@ const skew = 60 * time.Second
 // their certificate. Of the answered ones only client requests by the bootstrapper since the
 // first reboot of a host are read, and these no further than to their subject.
 //
-// No rule rests on the caller's own clock, which may be wrong: the dates of requests and
-// Nodes are held against those of reboots.
+// No rule uses the caller's own clock, which may be wrong: the dates of requests and Nodes are compared with those of
+// reboots.
 func Judge(requests []model.CertificateRequest, cluster Cluster, _ time.Time) []model.RequestVerdict {
 	j := newJudge(cluster)
 	verdicts := make([]model.RequestVerdict, len(requests))
@@ -64,7 +64,7 @@ type judge struct {
 	claims   map[string][]contender // pending client requests by the name that they claim
 }
 
-// holder is whose a name or an address is: a host's, or a Node's.
+// holder is the host or the Node that has a name or an address.
 type holder struct {
 	host int    // among the hosts; -1 for a Node
 	node string // its name
@@ -149,7 +149,7 @@ func settle(v *model.RequestVerdict, f finding) {
 	v.Decision, v.Reason, v.Message = f.decision, f.reason, f.text
 }
 
-// answered settles a request that somebody has answered, and notes what its approval proves.
+// answered settles a request that is already approved or denied, and records what its approval proves.
 func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Decision != "" {
 		return
@@ -168,9 +168,9 @@ func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	settle(v, finding{model.RequestIgnore, model.ReasonApproved, "approved " + by})
 }
 
-// grant notes an approved client request. What bars a further approval is whatever may have
-// brought a certificate of that name since the reboot. What proves a Node to be of this
-// installation is less: a request that the bootstrapper made since then, for that name.
+// grant records an approved client request. A further approval is barred by every request that may have brought a
+// certificate of that name since the reboot. Less is needed to prove that a Node is of this installation: a request
+// that the bootstrapper made since then, for that name.
 func (j *judge) grant(r *model.CertificateRequest, v *model.RequestVerdict) {
 	subject, _ := glance(r.PEM)
 	v.Node, _ = nodeOf(subject.CommonName)
@@ -198,7 +198,7 @@ func (j *judge) hostOf(node string) *Host {
 	return nil
 }
 
-// since reports whether something happened after a reboot, as far as clocks can tell.
+// since reports whether something happened after a reboot, within the accuracy of the clocks.
 func since(at, reboot time.Time) bool { return !at.Before(reboot.Add(-skew)) }
 
 // older is the one of two requests that was made first. Names decide between those of one
@@ -214,12 +214,12 @@ func compare(one, other *model.CertificateRequest) int {
 	return cmp.Or(one.Created.Compare(other.Created), cmp.Compare(one.Name, other.Name), cmp.Compare(one.UID, other.UID))
 }
 
-// pending settles a pending request, but for what other requests have to do with it.
+// pending settles a pending request, without regard to other requests.
 func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Kind == model.RequestClient {
 		j.contend(r, v)
 	}
-	v.Node = "" // who asks is not what is claimed
+	v.Node = "" // the name of the requester is not the name that is claimed
 	c, wrong := read(r.PEM)
 	if c != nil {
 		v.Key = fingerprint(c.key)
@@ -243,10 +243,10 @@ func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 }
 
-// contend puts a request among those that claim its name. One that is refused for its form
-// is a rival too, as it shows that the token is in use by something else than the host. One
-// of before the reboot is not: it is a leftover of an earlier installation, and could not be
-// approved any more. Nor is one of anybody but the bootstrapper.
+// contend puts a request among those that claim its name. A request that is refused for its form is a rival, too, as it
+// shows that the token is in use by something else than the host. A request from before the reboot is not: it is a
+// leftover of an earlier installation, and could not be approved any more. Neither is a request that was not made by
+// the bootstrapper.
 func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if r.Username != bootstrapper {
 		return
@@ -259,10 +259,9 @@ func (j *judge) contend(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 }
 
-// settleRivals looks at the client requests that claim one name. Of those with the same key,
-// which are the same kubelet's, the oldest one stands for all. Different keys are of
-// different machines, or of a kubelet that has asked anew and waits for its newest request
-// alone: a person has to say whether that is the host's.
+// settleRivals looks at the client requests that claim one name. Requests with the same key are of the same kubelet,
+// and only the oldest of them counts. Different keys are of different machines, or of a kubelet that has made a new
+// request and waits for the newest one alone: a person has to say whether that request is the host's.
 func (j *judge) settleRivals() {
 	for _, all := range j.claims {
 		slices.SortFunc(all, func(one, other contender) int { return compare(one.CertificateRequest, other.CertificateRequest) })
@@ -285,7 +284,7 @@ func (j *judge) settleRivals() {
 	}
 }
 
-// newestProven is the newest of several that are proven, but for the others.
+// newestProven is the newest of several that would be proven if the others were not there.
 func newestProven(all []contender) (newest contender) {
 	for _, c := range all {
 		if c.verdict.Decision == model.RequestApprove {

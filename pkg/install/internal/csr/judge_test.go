@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// world is one request and what it is held against; a row of the table changes it.
+// world is one request and what it is compared with; a row of the table changes it.
 type world struct {
 	cluster  csr.Cluster
 	request  model.CertificateRequest

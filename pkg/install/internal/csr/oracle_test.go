@@ -177,8 +177,8 @@ func isNamed(name, hostname string) bool {
 	return ascii && name == strings.ToLower(strings.TrimSpace(hostname))
 }
 
-// usable reports whether a machine can have an address: in IPv4 from 1.0.0.0 to below the multicast
-// ones, but for loopback and link-local, in IPv6 none that begins with zeros or holds IPv4.
+// usable reports whether a machine can have an address: in IPv4 from 1.0.0.0 to below the multicast ones, except
+// loopback and link-local, in IPv6 none that begins with zeros or holds IPv4.
 func usable(a netip.Addr) bool {
 	in := func(text string) bool { return netip.MustParsePrefix(text).Contains(a) }
 	if a.Is4() {

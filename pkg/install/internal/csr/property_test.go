@@ -133,8 +133,8 @@ func (g *generator) cluster() csr.Cluster {
 	return c
 }
 
-// requests are up to four pending ones, of hosts most of which are as far, and what was
-// approved earlier.
+// requests are up to four pending requests of random hosts, some of them damaged, and some requests that were approved
+// earlier.
 func (g *generator) requests(c csr.Cluster) []model.CertificateRequest {
 	var all []model.CertificateRequest
 	for i := range 1 + g.rand.IntN(4) {

@@ -220,7 +220,7 @@ func servingRequest(name, node string, request []byte) model.CertificateRequest 
 	}
 }
 
-// approved is a request that somebody has approved a minute after it was made.
+// approved is a request that was approved a minute after it was made.
 func approved(r model.CertificateRequest) model.CertificateRequest {
 	r.Approved, r.Issued, r.ConditionAt = true, true, r.Created.Add(time.Minute)
 	r.Reason, r.Message = "NodeCSRApprove", "This CSR was approved by the Node CSR Approver (cluster-machine-approver)"

@@ -10,9 +10,8 @@ import (
 
 const authenticatedGroup = "system:authenticated"
 
-// serving settles a serving request, of a new Node or an old one. What can never become
-// right is looked at before what is still missing, and a person is asked only if all the
-// rest fits.
+// serving settles a serving request, of a new Node or an old one. What can never become right is checked before what is
+// still missing, and a person is asked only if all the rest fits.
 func (a *asked) serving() {
 	found := first(
 		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.usualKey, a.fitsHost,
@@ -49,8 +48,8 @@ func (a *asked) onlyNames() *finding {
 	return nil
 }
 
-// ownNames holds DNS names to the host's. A name that is another's too proves nothing, even
-// where the host has it; its own name stays its own whatever others say.
+// ownNames checks that each DNS name belongs to the host. A name that another host or Node has, too, proves nothing,
+// even where this host has it. The host's own name stays its own, even if others claim it.
 func (a *asked) ownNames() *finding {
 	node := a.verdict.Node
 	for _, asked := range a.claim.DNSNames {
@@ -67,12 +66,11 @@ func (a *asked) ownNames() *finding {
 	return nil
 }
 
-// ownAddresses refuses addresses that cannot be the host's alone. There is no exception, not
-// for what the host has in its inventory, since it reports that itself, and might report a
-// neighbour's; nor for what a person has allowed: that is an answer about an address that
-// nobody knows, given before the request was there, and a certificate for an address of
-// somebody else lets a Node be taken for that. Who wants it all the same can approve the
-// request by hand.
+// ownAddresses refuses addresses that cannot be the host's alone. There is no exception for what the host has in its
+// inventory: it reports that itself, and might report a neighbour's address. There is none for what a person has
+// allowed either: that answer was given before the request was there, about an address that was not known. With a
+// certificate for the address of another machine, a Node is trusted as that machine. A user who still wants it can
+// approve the request by hand.
 func (a *asked) ownAddresses() *finding {
 	for _, address := range a.claim.addresses() {
 		var found *finding

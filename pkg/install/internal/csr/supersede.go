@@ -7,9 +7,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// supersede marks the pending requests in place of which the same kubelet has made another one,
-// as far as can be told: of one name, for the same, and of the same standing. One that is not as
-// a kubelet makes it takes the place of those alone that are wrong in the same way.
+// supersede marks the pending requests that the same kubelet has probably replaced by a newer one: requests of the same
+// kind, for the same node and with the same standing. A request that a kubelet would not make replaces only requests
+// that are wrong in the same way.
 func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerdict) {
 	type claimed struct {
 		kind     model.RequestKind
@@ -39,8 +39,8 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 	}
 }
 
-// standing is what a request may well be: a kubelet's own, but for what is known of its host, or
-// something else.
+// standing says what a request probably is: "" for one that a kubelet may have made, even if its host does not allow to
+// approve it, or the reason why it is something else.
 func standing(v *model.RequestVerdict) string {
 	switch v.Reason {
 	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonSuperseded, model.ReasonUnknownAddress, model.ReasonNodeMissing, model.ReasonHostNotNamed, model.ReasonHostUnasked,

@@ -96,8 +96,7 @@ func (p *planner) addNodes() {
 	p.notAdded(failed)
 }
 
-// incomplete says whether a host of the file is not part of the cluster, beside
-// those that are left alone.
+// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
 func (p *planner) incomplete(alone []*spec.Host) bool {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
@@ -108,8 +107,8 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 	return false
 }
 
-// awaitBoot waits for a host to boot an image that the cluster still takes
-// hosts from. The image itself is seen to elsewhere.
+// awaitBoot waits for a host to boot an image that the cluster still takes hosts from. The image itself is handled
+// elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
@@ -142,8 +141,8 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	}
 }
 
-// newcomerChecks explains what stands in the way of hosts to be added. The
-// checks of the cluster itself were those of its install. Hosts that are nodes already are none.
+// newcomerChecks explains what blocks hosts that are to be added. The checks of the cluster itself were those of its
+// install. Hosts that are nodes already are not among them.
 func (p *planner) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
 	for _, h := range p.matches.Part {

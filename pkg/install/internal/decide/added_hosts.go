@@ -101,7 +101,7 @@ func (p *planner) unlessMember() model.Advice {
 // they stand with an installed cluster.
 type unnamedNodes struct {
 	take    []*model.Host // have registered, and are to be added
-	leave   []*model.Host // have registered, and are nobody's: never installed
+	leave   []*model.Host // have registered, and belong to no cluster: never installed
 	missing int           // have still to come
 }
 
@@ -161,8 +161,8 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 	return failed
 }
 
-// strangers tells of machines that registered and are not to be added. Hosts
-// are installed one by one, so that these hold up none of the others.
+// strangers reports machines that registered and are not to be added. Hosts are installed one by one, so that these
+// hold up none of the others.
 func (p *planner) strangers(u unnamedNodes) {
 	for _, h := range u.leave {
 		if !h.Inventory.Known && h.State != model.HostDisconnected {
@@ -224,7 +224,7 @@ func (p *planner) lateImages(unnamed bool) {
 		}
 		if others := infraenv.Others(p.spec, env); len(others) > 0 {
 			var own []model.StaticNetwork
-			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none where nothing is said
+			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none if nothing is set
 			image.Settings[model.SettingStaticNetworks] = model.ValueOf(append(own, others...))
 		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)

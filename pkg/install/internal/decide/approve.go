@@ -10,11 +10,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// approval adds to a host's settings that it may take part, where the service
-// asks for that. It goes together with role, hostname and disk, so that no host
-// is ever free to be installed as what it shall not be. A host that joins an
-// installed cluster is installed as soon as it is approved: that is the action
-// InstallHost.
+// approval adds to a host's settings that it may take part, where the service asks for that. It is sent together with
+// role, hostname and disk, so that no host is ever free to be installed as what it shall not be. A host that joins an
+// installed cluster is installed as soon as it is approved: that is the action InstallHost.
 func (p *planner) approval(h *model.Host, s model.Settings) model.Settings {
 	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
 		s[model.SettingApproved] = model.ValueOf(true)
@@ -36,8 +34,7 @@ func (p *planner) approveUnnamed(h *model.Host) {
 	})
 }
 
-// asksApproval says whether the host's service installs only hosts that were
-// approved.
+// asksApproval reports whether the host's service installs only hosts that were approved.
 func asksApproval(h *model.Host) bool {
 	_, asks := h.Settings[model.SettingApproved]
 	return asks
@@ -70,9 +67,8 @@ func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
 	return true
 }
 
-// isOf says whether a machine is that of a host of the file: the one that oaictl
-// gave under its name, or one that somebody else gave and that boots from the
-// same MAC address.
+// isOf reports whether a machine is that of a host of the file: the one that oaictl created under the host's name, or
+// one that another client created and that boots from the same MAC address.
 func isOf(e *model.Enrolled, want *spec.Host) bool {
 	if e.Owned && e.Name == want.Name {
 		return true
@@ -121,7 +117,7 @@ func (p *planner) enrolledTrouble() bool {
 	return found
 }
 
-// hasRegistered says whether a machine with a MAC address has registered.
+// hasRegistered reports whether a machine with a MAC address has registered.
 func (p *planner) hasRegistered(mac string) bool {
 	has := func(nic model.Interface) bool { return mac != "" && setting.MAC(nic.MAC) == setting.MAC(mac) }
 	return slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return slices.ContainsFunc(h.Inventory.Interfaces, has) })
@@ -131,8 +127,8 @@ func enrolledRemedy(name string) model.Advice {
 	return model.Advicef("kubectl describe baremetalhost,preprovisioningimage %s; correct what the message names", name)
 }
 
-// unapproved says whether a host that is reserved may not be used, since nobody has approved it: a
-// reservation is no approval, and oaictl approves nothing in a pool.
+// unapproved reports whether a reserved host may not be used because it is not approved: a reservation is no approval,
+// and oaictl approves nothing in a pool.
 func (p *planner) unapproved(h *model.Host) bool {
 	if h.Reserved == "" || !asksApproval(h) || approved(h) {
 		return false

@@ -28,7 +28,7 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Hub, w.Observed.Enrolled = true, []model.Enrolled{}
 	later := c.Spec.Hosts[3]
-	c.Spec.Hosts = c.Spec.Hosts[:3] // whose worker is still to be written
+	c.Spec.Hosts = c.Spec.Hosts[:3] // the worker is to be added later
 	registered := func() int { return w.Count(model.RegisterHost) }
 	run := func() {
 		t.Helper()

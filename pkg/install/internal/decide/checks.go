@@ -80,8 +80,8 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 	return to
 }
 
-// evaluation is how often the service, and the agents it asks, come to a new
-// result. Looking more often than that tells nothing new of a check.
+// evaluation is how often the service, and the agents it asks, come to a new result. Reading more often than that shows
+// nothing new about a check.
 const evaluation = 20 * time.Second
 
 // evaluationsOf is in how many evaluations in a row a check has had its status. Without
@@ -97,7 +97,7 @@ func (p *planner) evaluationsOf(hostID string, v *model.Validation) int {
 	return 1 + int(p.now.Sub(since)/evaluation)
 }
 
-// clusterChecks explains the validations that stand in the way of the install.
+// clusterChecks explains the validations that block the install.
 func (p *planner) clusterChecks() {
 	ready := p.cluster.State == model.ClusterReady
 	if ready && !p.explains {
@@ -111,8 +111,8 @@ func (p *planner) clusterChecks() {
 	p.causes(report)
 }
 
-// causes makes blockers of what stands in the way, waits of what passes, and keeps
-// apart what holds nothing up.
+// causes makes a blocker of each cause that blocks, a wait of each cause that passes, and keeps apart the causes that
+// hold nothing up.
 func (p *planner) causes(report diagnose.Report) {
 	if p.only != "" {
 		report = report.Of(p.only)
@@ -135,8 +135,8 @@ func (p *planner) causes(report diagnose.Report) {
 	}
 }
 
-// silent says whether a cause is told of elsewhere: one of hosts only that do not answer or are left
-// out, and that those are not ready.
+// silent reports whether a cause is already reported elsewhere: a cause that concerns only hosts that do not answer or
+// are left out, or the cause that not all hosts are ready.
 func (p *planner) silent(cause diagnose.Cause) bool {
 	if len(cause.Hosts) == 0 {
 		return cause.ID == diagnose.AllHosts && len(p.matches.leftOut) > 0
@@ -155,8 +155,8 @@ func (p *planner) silent(cause diagnose.Cause) bool {
 // node a machine network, that lie in no network of the hosts.
 const reasonNetworks = "VIPOutsideHostNetworks"
 
-// ofNetworks says whether a validation fails where the virtual addresses are in no network of a
-// host: the service takes the machine network from the host whose network has them.
+// ofNetworks reports whether a validation fails where the virtual addresses are in no network of a host: the service
+// takes the machine network from the host whose network has them.
 func ofNetworks(validation string) bool {
 	switch validation {
 	case "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr", "belongs-to-machine-cidr", "api-vips-valid", "ingress-vips-valid":
@@ -165,7 +165,7 @@ func ofNetworks(validation string) bool {
 	return false
 }
 
-// differ says whether a cause follows from networks that differ, which is told in terms of the file.
+// differ reports whether a cause follows from networks that differ, which are reported in terms of the file.
 func (p *planner) differ(cause diagnose.Cause) bool {
 	told := func(b model.Blocker) bool { return b.Reason == reasonNetworks }
 	return ofNetworks(cause.ID) && slices.ContainsFunc(p.plan.Blockers, told)
@@ -213,7 +213,7 @@ func causeScope(cause diagnose.Cause) model.Scope {
 	return model.ScopeCluster
 }
 
-// causeText is a cause in one sentence: what the service says, and of whom.
+// causeText is a cause in one sentence: what the service says, and about which hosts.
 func causeText(cause diagnose.Cause) string {
 	text := cmp.Or(cause.Meaning, cause.Title, cause.ID)
 	if len(cause.Messages) > 0 {
@@ -226,7 +226,7 @@ func causeText(cause diagnose.Cause) string {
 	return text
 }
 
-// ofHosts is what is said of hosts, in one line.
+// ofHosts puts a text about hosts into one line.
 func ofHosts(hosts []string, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(hosts) == 0 {

@@ -113,10 +113,9 @@ func (p *planner) manifests() {
 	p.surplusManifests()
 }
 
-// surplusManifests removes, from a cluster that oaictl has made, the manifests that
-// users uploaded where the file says that there are none. Where it names some, others
-// are only told of, since it cannot be seen who uploaded them; where it says nothing of
-// manifests, all are left alone.
+// surplusManifests removes, from a cluster that oaictl has made, the manifests that users uploaded where the file says
+// that there are none. Where the file names some, others are only reported, since the service does not say who uploaded
+// them. Where the file does not mention manifests, all are left alone.
 func (p *planner) surplusManifests() {
 	if p.spec.Spec.Manifests == nil || !p.cluster.Owned {
 		return

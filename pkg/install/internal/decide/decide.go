@@ -1,7 +1,6 @@
-// Package decide compares a desired with an observed cluster and makes a plan of it: what to do
-// next, what can only be waited for, what stands in the way and who can remove it, and when a
-// loop has waited for long enough. It is pure. Its files follow an install from the registration
-// to hosts that are added later.
+// Package decide compares a desired with an observed cluster and makes a plan of it: what to do next, what a loop can
+// only wait for, what blocks it and who can remove that, and when it has waited for long enough. It is pure. Its files
+// follow an install from the registration to hosts that are added later.
 package decide
 
 import (
@@ -13,11 +12,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// Decide compares what is desired with what was observed and says what to do
-// next, what can only be waited for, what stands in the way, and when a loop has
-// waited for long enough. It is pure: the same arguments give the same plan. now is
-// a moment on the service's clock. Without memory, of a single look, what the service
-// does not date counts as having stood for long.
+// Decide compares what is desired with what was observed and says what to do next, what the loop can only wait for,
+// what blocks it, and when it has waited for long enough. It is pure: the same arguments give the same plan. now is a
+// moment on the service's clock. Without memory, as for a single look, a state that the service does not date counts as
+// old.
 func Decide(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) model.Plan {
 	p := newPlanner(desired, observed, memory, now)
 	if memory.Misses > 0 && !observed.Unproven {
@@ -30,7 +28,7 @@ func Decide(desired *model.Desired, observed *model.Observed, memory model.Memor
 	return p.plan
 }
 
-// leaveAlone takes out of the plan what it would do to hosts of which it is not known what they shall be, and says why.
+// leaveAlone removes from the plan the actions on hosts with an unknown desired state, and reports why.
 func (p *planner) leaveAlone() {
 	if len(p.desired.Options.LeftAlone) == 0 {
 		return
@@ -55,7 +53,7 @@ func (p *planner) leaveAlone() {
 	}
 }
 
-// decide goes by the state of the cluster.
+// decide depends on the state of the cluster.
 func (p *planner) decide() {
 	if p.desired.Options.Remove != nil {
 		p.removeNodes()
@@ -179,8 +177,8 @@ func (p *planner) unattended() {
 	})
 }
 
-// Explain decides on an observation without anything remembered, to say what stands in
-// the way now, of one host alone where host is its id. What holds nothing up is named too.
+// Explain decides on one observation without a memory, to say what blocks the install now, or, if host is the id of a
+// host, what blocks that host. Problems that hold nothing up are named, too.
 func Explain(desired *model.Desired, observed *model.Observed, host string) model.Plan {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
 	p.explains = true
@@ -199,7 +197,7 @@ func Explain(desired *model.Desired, observed *model.Observed, host string) mode
 	return p.plan
 }
 
-// AddingHosts says whether hosts are being added to an installed cluster.
+// AddingHosts reports whether hosts are being added to an installed cluster.
 func AddingHosts(observed *model.Observed) bool {
 	cluster := observed.Cluster
 	return cluster != nil && cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(observed.Hosts, func(h model.Host) bool {
@@ -207,7 +205,7 @@ func AddingHosts(observed *model.Observed) bool {
 	})
 }
 
-// unbound says what stands in the way of machines that belong to no cluster.
+// unbound reports what blocks machines that belong to no cluster.
 func (p *planner) unbound() {
 	hosts := make([]*model.Host, 0, len(p.observed.Hosts))
 	for i := range p.observed.Hosts {
@@ -217,8 +215,7 @@ func (p *planner) unbound() {
 	p.causes(p.explain(hosts))
 }
 
-// narrow leaves of a plan what concerns one host: what is said of it, and what stands in
-// the way of the cluster itself.
+// narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.
 func (p *planner) narrow(host string) {
 	concerns := func(scope model.Scope) bool {
 		return scope == model.HostScope(p.only) || scope == model.HostScope(host) || scope == model.NodeScope(p.only)

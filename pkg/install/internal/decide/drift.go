@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// late is why a difference is told and not removed once the install runs.
+// late is why a difference is reported and not removed once the install runs.
 const late = "cannot be changed after the installation was started"
 
 // driftAfterStart reports what the file says differently once it is too late,
@@ -64,7 +64,7 @@ func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
 			return false
 		}
 		w, h := setting.Roles(want), setting.Roles(have)
-		delete(w, string(spec.Arbiter)) // there are none
+		delete(w, string(spec.Arbiter)) // the topology has no arbiters
 		delete(h, string(spec.Arbiter))
 		return maps.Equal(w, h)
 	})
@@ -126,8 +126,8 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 	}
 }
 
-// networksAdded says whether a difference is only that the networks of hosts that were
-// added have come into an image that the cluster was installed with.
+// networksAdded reports whether a difference is only that the networks of hosts that were added have come into an image
+// that the cluster was installed with.
 func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
 	whole, err := p.infraEnvPlans()
 	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image model.InfraEnvPlan) bool {
@@ -159,8 +159,7 @@ func (p *planner) hostDrift() {
 	}
 }
 
-// toWrite says whether a difference of the cluster is to be written now. It tells
-// of those that cannot be.
+// toWrite reports whether a difference of the cluster is to be written now. It reports those that cannot be.
 func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
 	case model.KeptFrozen:
@@ -179,10 +178,9 @@ func (p *planner) toWrite(d setting.Difference) bool {
 	return true
 }
 
-// derived tells of machine networks that the service worked out of the virtual
-// addresses and the hosts, and that the file has otherwise. Before a host has
-// shown its networks they are nobody's, and with other virtual addresses they
-// become others.
+// derived reports machine networks that the service derived from the virtual addresses and the hosts, and that differ
+// from the file. Before a host has reported its networks, the machine networks belong to no host, and other virtual
+// addresses change them.
 func (p *planner) derived(d setting.Difference) {
 	if len(p.hostNetworks()) == 0 || p.movesVIPs() {
 		return
@@ -199,7 +197,7 @@ func (p *planner) derived(d setting.Difference) {
 	})
 }
 
-// movesVIPs says whether the file has other virtual addresses than the service.
+// movesVIPs reports whether the file has other virtual addresses than the service.
 func (p *planner) movesVIPs() bool {
 	want := setting.OfCluster(p.spec)
 	return slices.ContainsFunc([]model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs}, func(s model.Setting) bool {
@@ -212,9 +210,8 @@ func containsPrefix(list []string, cidr string) bool {
 	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
 }
 
-// reachesHosts says whether a host has the network of the virtual addresses of the
-// file: the service takes other ones only then. Until the hosts are there that is
-// waited for.
+// reachesHosts reports whether a host has the network of the virtual addresses of the file: the service takes other
+// ones only then. Until the hosts are there that is waited for.
 func (p *planner) reachesHosts(d setting.Difference) bool {
 	vips := slices.Concat(p.spec.Spec.Network.VIPs.API, p.spec.Spec.Network.VIPs.Ingress)
 	if len(vips) == 0 {

@@ -26,7 +26,7 @@ func TestDriftAfterTheStart(t *testing.T) {
 		if plan := w.Decide(); len(plan.Warnings) > 0 {
 			t.Errorf("%s: nothing was edited, and yet: %+v", state, plan.Warnings)
 		}
-		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: told once
+		c.Spec.Network.Defaults.NTP = []string{"new.example.com"} // of cluster and image: reported once
 		fips := true
 		c.Spec.Network.MTU, c.Spec.FIPS = 1500, &fips
 		c.Spec.Discovery.KernelArgs = []string{"console=ttyS1"}
@@ -165,8 +165,7 @@ type keepingCase struct {
 	warnings   int
 }
 
-// What a service does with a setting decides whether a difference is written,
-// waited for, a warning, in the way, or none.
+// What a service does with a setting decides whether a difference is written, a wait, a warning, a blocker, or none.
 func TestKeepingOfClusterSettings(t *testing.T) {
 	const ours, theirs = "10.0.0.%/24", "192.0.2.%/24"
 	networks, vips := model.SettingMachineNetworks, model.SettingAPIVIPs

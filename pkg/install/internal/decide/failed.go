@@ -55,7 +55,7 @@ func (p *planner) finalized() bool {
 // failedWithCluster is what the service says of a host that did nothing wrong.
 const failedWithCluster = "Host is part of a cluster that failed to install"
 
-// cancelled ends the run: somebody cancelled the install.
+// cancelled ends the run: a user cancelled the installation.
 func (p *planner) cancelled() {
 	p.block(model.Blocker{
 		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: p.cluster.StatusSince,

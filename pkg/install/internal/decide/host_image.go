@@ -21,9 +21,8 @@ func (p *planner) infraEnv(name string) *model.InfraEnv {
 	return &p.observed.InfraEnvs[i]
 }
 
-// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
-// were made to add hosts later, which hold the networks of others too, take no
-// part in who boots which.
+// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
+// hold the networks of others too, are not considered here.
 func (p *planner) infraEnvPlans() ([]model.InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
 	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
@@ -59,7 +58,7 @@ func (p *planner) imagesByHost() map[string]string {
 	names := map[string]string{}
 	intended, err := p.infraEnvPlans()
 	if err != nil {
-		return names // Decide tells of it
+		return names // Decide reports it
 	}
 	for _, image := range intended {
 		for _, host := range image.Hosts {
@@ -96,8 +95,8 @@ func (p *planner) lateEnvOf(name string) *model.InfraEnv {
 	return nil
 }
 
-// latePlans are infraEnvPlans for who asks host by host; none where they cannot be made, which
-// is told with the images.
+// latePlans are infraEnvPlans for callers that ask host by host; none where they cannot be made, which is reported with
+// the images.
 func (p *planner) latePlans() []model.InfraEnvPlan {
 	if p.intended == nil {
 		p.intended, _ = p.infraEnvPlans()
@@ -105,8 +104,8 @@ func (p *planner) latePlans() []model.InfraEnvPlan {
 	return p.intended
 }
 
-// madeLate says whether an InfraEnv is not one that the cluster was installed with, or
-// is a pool, which belongs to no cluster.
+// madeLate reports whether an InfraEnv is not one that the cluster was installed with, or is a pool, which belongs to
+// no cluster.
 func (p *planner) madeLate(env *model.InfraEnv) bool {
 	done := p.cluster.InstallCompleted
 	return env.ClusterID == "" || done.IsZero() || !env.Created.Before(done)
@@ -171,8 +170,8 @@ func (p *planner) liveSystem(settings model.Settings) {
 	}
 }
 
-// updatedTo is the minor release that the cluster has been updated to, "" where it runs the one
-// that it was installed with, or nobody says. No service compares the two.
+// updatedTo is the minor release that the cluster has been updated to, "" where it still runs the one that it was
+// installed with, or where the release is not known. The service does not compare the two.
 func (p *planner) updatedTo() string {
 	if !p.desired.Options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
 		return ""
@@ -197,7 +196,7 @@ func (p *planner) lateName(image model.InfraEnvPlan, intended []model.InfraEnvPl
 	place := slices.IndexFunc(intended, func(i model.InfraEnvPlan) bool { return i.Name == image.Name })
 	first := len(intended) + 1
 	if p.spec.Imported() {
-		first = 1 // there are none that it was installed with
+		first = 1 // the cluster was installed without any
 	}
 	for number := first + place; ; number += len(intended) {
 		name := infraenv.NameOf(p.name(), number)

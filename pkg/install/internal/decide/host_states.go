@@ -14,8 +14,8 @@ import (
 // registers anew, which takes a minute.
 const bindingWithin = 10 * time.Minute
 
-// usable says whether a host can be configured before the install. Where it
-// can't, it says what the host waits for, or who has to do what.
+// usable reports whether a host can be configured before the install. Where it can't, it says what the host waits for,
+// or who has to do what.
 func (p *planner) usable(h *model.Host) bool {
 	switch h.State {
 	case model.HostDiscovering, model.HostBlocked, model.HostReady:

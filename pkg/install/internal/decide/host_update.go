@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// hostUpdate is what makes a host what the file says, without settings where it is. ok is false
-// where that cannot be made out, which is told.
+// hostUpdate is the action that makes a host what the file says, without settings if it is that already. ok is false if
+// that cannot be decided, which is reported.
 func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
 	field := p.hostField(want.Name)
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.diskChooser(want, have))
@@ -78,8 +78,8 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 	return s
 }
 
-// neverSent says of what goes along with other settings of a host only that
-// there are none.
+// neverSent reports settings of a host that can only be sent together with other settings, if there are no such other
+// settings.
 func (p *planner) neverSent(name string, settings model.Settings) {
 	var alone []string
 	for one := range settings {

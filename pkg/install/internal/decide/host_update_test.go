@@ -88,7 +88,7 @@ func TestFencingThatIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestNothingToSendItWith is said: it would never be sent.
+// TestNothingToSendItWith is reported: the setting would never be sent.
 func TestNothingToSendItWith(t *testing.T) {
 	c := fenced()
 	for i := range c.Spec.Hosts {

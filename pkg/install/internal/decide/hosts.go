@@ -35,8 +35,8 @@ func (p *planner) hosts() {
 	p.unnamedAbsent()
 }
 
-// ambiguous says whether it can't be told which machine a host of the file is,
-// or which host of the file a machine. Nothing is written to either then.
+// ambiguous reports whether it is not clear which machine a host of the file is, or which host of the file a machine.
+// Nothing is written to either then.
 func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 	for _, double := range p.matches.doubles[want.Name] {
 		p.block(model.Blocker{
@@ -88,8 +88,8 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 	}
 }
 
-// matchesAnother says whether the machine of a host of the file has registered
-// but was taken for another host, which is told there.
+// matchesAnother reports whether the machine of a host of the file has registered but was taken for another host, which
+// is reported there.
 func (p *planner) matchesAnother(name string) bool {
 	for _, names := range p.matches.several {
 		if slices.Contains(names, name) {
@@ -139,15 +139,13 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	}
 }
 
-// boundElsewhere says whether the machine of a host of the file is bound to
-// another cluster.
+// boundElsewhere reports whether the machine of a host of the file is bound to another cluster.
 func (p *planner) boundElsewhere(want *spec.Host) bool {
 	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
 }
 
-// elsewhere says whether the machine that is waited for need not be expected,
-// since it is bound to another cluster. That blocks the install, unless it can
-// do without the machine: then it is the wait that says so.
+// elsewhere reports whether the machine that is waited for need not be expected, since it is bound to another cluster.
+// That blocks the install, unless it can do without the machine: then it is the wait that says so.
 func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
 	if i < 0 {
@@ -180,9 +178,8 @@ func (p *planner) optionalEnds() time.Time {
 	return p.imageSince().Add(cmp.Or(within, defaultWithin))
 }
 
-// enoughHosts says whether the hosts that are there suffice for the start, and
-// names those that are missing. Workers that are not required are waited for
-// until their time is up.
+// enoughHosts reports whether the hosts that are there suffice for the start, and names those that are missing. Workers
+// that are not required are waited for until their time is up.
 func (p *planner) enoughHosts() (missing []string, ok bool) {
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]

@@ -144,8 +144,8 @@ func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 	}
 }
 
-// lasts tells of a change that takes something away, where the service goes on with what
-// it has: with a proxy only in the image, and not in the cluster.
+// lasts reports a change that removes a setting which the service keeps nevertheless: with a proxy only in the image,
+// and not in the cluster.
 func (p *planner) lasts(scope model.Scope, d setting.Difference) {
 	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.Setting) || !d.TakesAway() {
 		return
@@ -170,9 +170,8 @@ func (p *planner) anew() model.Advice {
 	return model.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
 }
 
-// barred says whether a setting is excluded by what the service goes on with: from such a
-// change on it refuses every one of the InfraEnv. One that it refuses already may be on
-// its way back.
+// barred reports whether a setting is excluded by what the service goes on with: from such a change on it refuses every
+// one of the InfraEnv. One that it refuses already may be on its way back.
 func (p *planner) barred(d setting.Difference, env *model.InfraEnv) bool {
 	rival := setting.RivalOf(d.Setting)
 	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != model.ImageFailed
@@ -183,7 +182,7 @@ func (p *planner) barredByImage(d setting.Difference) bool {
 	return p.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Owned && p.barred(d, &e) })
 }
 
-// rivalKept stands in the way of a change that the service cannot take.
+// rivalKept blocks a change that the service cannot take.
 func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 	rival, remedy := setting.RivalOf(d.Setting), p.anew()
 	if !p.cluster.State.Installed() {
@@ -196,7 +195,7 @@ func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 	})
 }
 
-// newImageNeeded says whether something of an update is in the image.
+// newImageNeeded reports whether something of an update is in the image.
 func (p *planner) newImageNeeded(update model.Action) bool {
 	for one := range update.Settings {
 		if one != model.SettingNodeLabels {
@@ -206,10 +205,9 @@ func (p *planner) newImageNeeded(update model.Action) bool {
 	return false
 }
 
-// runsOldImage says whether a machine still runs a discovery image from before
-// its InfraEnv was changed: it registers whenever it boots, and that was before
-// the image of today was made. An agent that is restarted registers without a
-// boot and can't be told from one that came with the new image.
+// runsOldImage reports whether a machine still runs a discovery image from before its InfraEnv was changed: it
+// registers whenever it boots, and that was before the image of today was made. An agent that is restarted registers
+// without a boot and looks like one that came with the new image.
 func (p *planner) runsOldImage(h *model.Host) bool {
 	switch h.State {
 	case model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostUnbound, model.HostDisconnected:
@@ -224,8 +222,7 @@ func (p *planner) runsOldImage(h *model.Host) bool {
 	return env.Owned && h.Registered.Before(env.Image.Created)
 }
 
-// anyOldImage says whether a machine has still to be booted from what the image
-// has become.
+// anyOldImage reports whether a machine has still to be booted from what the image has become.
 func (p *planner) anyOldImage(env *model.InfraEnv) bool {
 	return slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
 }
@@ -242,9 +239,8 @@ func (p *planner) bootNewImage(h *model.Host) {
 	})
 }
 
-// newImage sends a change that makes a new image. Hosts that booted the old one
-// hold the old settings until they boot again, which nobody but a person sees
-// to: that needs --reimage.
+// newImage sends a change that makes a new image. Hosts that booted the old one hold the old settings until they boot
+// again, and only a person can boot them: that needs --reimage.
 func (p *planner) newImage(update model.Action) {
 	booted := p.bootedFrom(update.Target)
 	fields := make([]string, 0, len(update.Changes))
@@ -266,8 +262,8 @@ func (p *planner) newImage(update model.Action) {
 	}
 }
 
-// mayResend says whether an InfraEnv's pull secret may be sent again. It is in
-// the image: what booted from the old one would have to boot again.
+// mayResend reports whether an InfraEnv's pull secret may be sent again. It is in the image: what booted from the old
+// one would have to boot again.
 func (p *planner) mayResend(env *model.InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
 	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
@@ -281,7 +277,7 @@ func (p *planner) mayResend(env *model.InfraEnv) bool {
 	return false
 }
 
-// usableImage sees to an image that hosts have still to boot.
+// usableImage makes an image usable that hosts have still to boot.
 func (p *planner) usableImage(env *model.InfraEnv) {
 	scope := model.InfraEnvScope(env.Name)
 	switch {
@@ -318,7 +314,7 @@ func (p *planner) bootedFrom(id string) []string {
 	return names
 }
 
-// missingFrom says whether a host of the file has still to boot the image.
+// missingFrom reports whether a host of the file has still to boot the image.
 func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
 	if image.Alone == "" && p.unnamedMissing() > 0 {
 		return true
@@ -326,8 +322,8 @@ func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
 	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.ByName[name] == nil })
 }
 
-// imageReady says whether a host of the file can be booted, or for nil one that it does not
-// name: there is an image for it.
+// imageReady reports whether a host of the file can be booted, or for nil one that it does not name: there is an image
+// for it.
 func (p *planner) imageReady(want *spec.Host) bool {
 	var alone *spec.Host // that has its image to itself
 	if want != nil && want.Match.InfraEnv != "" {

@@ -62,7 +62,7 @@ func TestLastingSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		have model.Settings
 		want func(*spec.ClusterSpec)
-		told string // who goes on with it, "" for none
+		told string // what goes on with it, "" for none
 	}{
 		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
 			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
@@ -100,8 +100,8 @@ func TestLastingSettings(t *testing.T) {
 	}
 }
 
-// TestRivalThatIsKept stands in the way of what excludes it: the service would have both,
-// and refuse every change from then on. Of what it refuses already there is a way back.
+// TestRivalThatIsKept blocks the setting that excludes it: the service would have both, and refuse every change from
+// then on. If the service refuses both already, there is a way back.
 func TestRivalThatIsKept(t *testing.T) {
 	for key, rival := range map[model.Setting]model.Setting{model.SettingNTP: model.SettingExtraNTP,
 		model.SettingExtraNTP: model.SettingNTP} {
@@ -223,7 +223,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	w.Desired.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
 	w.Desired.Options.Reimage = true
 	w.Rest(t)
-	w.Desired.Options.Reimage = false // another run, which was not told
+	w.Desired.Options.Reimage = false // another run, without that option
 	for left := 3; left > 0; left-- {
 		plan := w.Decide()
 		if len(plan.Actions) > 0 || plan.Verdict != model.VerdictWaiting {
@@ -248,8 +248,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	}
 }
 
-// TestOldImagesThatDoNotMatter are those of others, and those of which nothing
-// is known.
+// TestOldImagesThatDoNotMatter are images of hosts of others, and of hosts about which nothing is known.
 func TestOldImagesThatDoNotMatter(t *testing.T) {
 	later := decidetest.Start().Add(100 * time.Hour)
 	for name, change := range map[string]func(*model.Observed){
@@ -376,7 +375,7 @@ func TestOneImageChanges(t *testing.T) {
 		change [2]string
 		booted bool
 		writes string
-		field  string // of what stands in the way
+		field  string // the field of the blocker
 	}{
 		"nothing":                  {},
 		"of one image":             {change: [2]string{"own=1", "own=2"}, writes: "infraenv/c/update"},
@@ -401,7 +400,7 @@ func TestOneImageChanges(t *testing.T) {
 	}
 }
 
-// Once the cluster is installed, such a difference is told under the host's field, and once.
+// Once the cluster is installed, such a difference is reported under the host's field, and once.
 func TestOneImageDrifts(t *testing.T) {
 	c := parsed(t, ownDiscovery)
 	w := decidetest.NewWorld(&model.Desired{Spec: c})

@@ -11,7 +11,7 @@ import (
 func (p *planner) installed() {
 	p.plan.Missing = p.missingHosts()
 	p.driftAfterStart()
-	if !p.spec.OnlyAdds() { // whoever installed it has its credentials
+	if !p.spec.OnlyAdds() { // the user who installed it has its credentials
 		p.saveCredentials()
 	}
 	if p.desired.Options.AddNodes {

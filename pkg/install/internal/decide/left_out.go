@@ -8,9 +8,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// leaveOut takes hosts that the cluster is installed without out of it, once nothing else stands in the way of the
-// start: until then they may still become what takes part. A service installs each host of a cluster, and no cluster with
-// one that is not ready.
+// leaveOut removes hosts from the cluster that it is installed without, once nothing else blocks the start: until then
+// they may still become ready and take part. A service installs each host of a cluster, and no cluster with one that is
+// not ready.
 func (p *planner) leaveOut() {
 	free := p.idle() && p.unhindered() && !p.spec.Spec.Hold
 	if _, held := p.cluster.Held(); held {

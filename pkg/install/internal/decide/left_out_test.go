@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestHostsThatAreLeftOut are taken out of the cluster before it is installed, once nothing else stands in the way, and
-// what is wrong with each is told.
+// TestHostsThatAreLeftOut are removed from the cluster before it is installed, once there is no other blocker, and what
+// is wrong with each is reported.
 func TestHostsThatAreLeftOut(t *testing.T) {
 	lacksMemory := model.Validation{ID: "has-memory-for-role", Category: "hardware", Status: "failure",
 		Message: "Require at least 8 GiB RAM, found only 4 GiB"}

@@ -17,9 +17,8 @@ import (
 // many fail for a while and pass.
 const fileWithin = 5 * time.Minute
 
-// limit says whether a loop ends with this plan, and if not, when it would. What
-// begins to stand, or to be waited for, counts from when the loop first saw it, or
-// from the service's own date where that is later.
+// limit reports whether a loop ends with this plan, and if not, when it would. What begins to stand, or to be waited
+// for, counts from when the loop first saw it, or from the service's own date where that is later.
 func (p *planner) limit() {
 	plan := &p.plan
 	if code, ended := EndCode(plan.Verdict); ended {
@@ -89,8 +88,8 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 	return 0, 0, false
 }
 
-// othersGoOn reports whether the loop gets on with something else than what a blocker is about: an
-// action, also one that is to be tried again, a wait, or a person who may still see to another host.
+// othersGoOn reports whether the loop makes progress with something else than what a blocker is about: an action, also
+// one that is to be tried again, a wait, or a person who may still help another host.
 func (p *planner) othersGoOn(b *model.Blocker) bool {
 	if refusal := p.memory.RefusalOf(p.plan); !p.idle() || refusal != nil && !refusal.Permanent {
 		return true
@@ -102,7 +101,7 @@ func (p *planner) othersGoOn(b *model.Blocker) bool {
 		})
 }
 
-// over says whether something has stood for too long.
+// over reports whether something has stood for too long.
 func (p *planner) over(key string, since time.Time, within time.Duration) bool {
 	first := cmp.Or(p.memory.Standing[key], p.memory.LastObserved)
 	if own := since.Add(-p.memory.Ahead); own.After(first) {
@@ -111,7 +110,7 @@ func (p *planner) over(key string, since time.Time, within time.Duration) bool {
 	return p.reached(first.Add(within))
 }
 
-// reached says whether a limit is reached, and keeps the nearest one that is not.
+// reached reports whether a limit is reached, and keeps the nearest one that is not.
 func (p *planner) reached(limit time.Time) bool {
 	if !p.memory.LastObserved.Before(limit) {
 		return true
@@ -145,9 +144,9 @@ func Op(d *model.Desired) string {
 	return "install"
 }
 
-// blockedFault is the end of a loop with a blocker, or with the first of those that a
-// person is to see to: others may have been seen before it, as its consequences, since
-// hosts miss a machine's answers before the service calls it disconnected.
+// blockedFault is the end of a loop with a blocker, or with the first of those that a person has to solve: others may
+// have been seen before it, as its consequences, since hosts miss a machine's answers before the service calls it
+// disconnected.
 func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
 	all := p.plan.Blockers
 	if b.Cure == model.CurePerson {
@@ -177,8 +176,8 @@ func fieldByIndex(c *spec.Cluster, b *model.Blocker) string {
 	return b.Field
 }
 
-// besides are the other things that stand in the way when a blocker ends a loop. What
-// takes too long may well wait for the first, and is left out.
+// besides are the other blockers when a blocker ends a loop. A blocker for a wait that takes too long may well be a
+// consequence of the first, and is left out.
 func besides(b *model.Blocker, all []model.Blocker) string {
 	const most = 4
 	var texts []string
@@ -197,7 +196,7 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 	return "; besides, " + strings.Join(texts, "; ") + rest
 }
 
-// waitAdvice is the advice to whoever a wait is for.
+// waitAdvice is the advice to the one who has to end a wait.
 func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")

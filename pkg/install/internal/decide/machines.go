@@ -30,7 +30,7 @@ const (
 	reasonNotBooted  = "AgentNotCalled"
 )
 
-// toBoot says whether a host of the file has still to boot the discovery image.
+// toBoot reports whether a host of the file has still to boot the discovery image.
 func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.ByName[want.Name]
 	switch {
@@ -46,14 +46,14 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	return false
 }
 
-// waitsForBoot says whether a host was reset or released after it had left the
-// discovery image, so that it has to be booted from it again.
+// waitsForBoot reports whether a host was reset or released after it had left the discovery image, so that it has to be
+// booted from it again.
 func waitsForBoot(h *model.Host) bool {
 	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
-// pastBoot says whether a host must not boot the discovery image again: it runs
-// from its disk or is about to, or nothing more is installed.
+// pastBoot reports whether a host must not boot the discovery image again: it runs from its disk or is about to, or
+// nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
 	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
 	have := p.matches.ByName[want.Name]
@@ -203,7 +203,7 @@ func (b *booting) inserting() {
 	fetch := b.state.Fetch
 	quiet := fetch.Quiet()
 	switch {
-	case b.state.Failed != "": // which is told
+	case b.state.Failed != "": // this is reported
 		return
 	case fetch.Stalled():
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch), quiet.Round(time.Second)),
@@ -254,8 +254,8 @@ func (b *booting) off() {
 	}
 }
 
-// on is a machine that is on. With our image in the drive it boots, whoever
-// switched it on; otherwise it runs something that may matter to somebody.
+// on is a machine that is on. With our image in the drive it boots, no matter who switched it on. Otherwise it runs
+// something else that may still be needed.
 func (b *booting) on() {
 	first := b.matches.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
 	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
@@ -274,8 +274,8 @@ func (b *booting) on() {
 	}
 }
 
-// boots follows a machine from power-on to its agent's first call. In a single look,
-// a machine that nobody reads to has been on for long.
+// boots follows a machine from power-on to its agent's first call. Where the state is read only once, without memory, a
+// machine that does not read the image counts as on for long.
 func (b *booting) boots() {
 	fetch, boot := b.state.Fetch, b.memory.Machines[b.want.Name]
 	since := func(t time.Time) time.Duration {
@@ -322,7 +322,7 @@ func FetchText(f model.Fetched) string {
 	return fmt.Sprintf("%s of %s fetched", bytesize.Rough(f.Bytes), bytesize.Rough(f.Size))
 }
 
-// origin is where a URL points to, without the path that nobody is to guess.
+// origin is where a URL points to, without the secret path.
 func origin(media string) string {
 	u, err := url.Parse(media)
 	if err != nil || u.Host == "" {
@@ -437,7 +437,7 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 	return ask, phases
 }
 
-// settled says whether nothing is left to do to a machine that has booted.
+// settled reports whether nothing is left to do to a machine that has booted.
 func settled(s model.MachineState) bool {
 	if s.Trouble != "" || s.Inserting || s.BootStays {
 		return false

@@ -256,7 +256,7 @@ func TestBootAgain(t *testing.T) {
 		case !allowed && (len(plan.Actions) > 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "RunningMachine"):
 			t.Errorf("not allowed: %+v, %+v", plan.Actions, plan.Blockers)
 		}
-		h.Status = "resetting" // the service sees to that itself
+		h.Status = "resetting" // the service does that itself
 		if plan, _, _ = r.Plan(); len(plan.Actions) > 0 || plan.Blockers[0].Reason != "BootDiscoveryImage" {
 			t.Errorf("%+v, %+v", plan.Actions, plan.Blockers)
 		}

@@ -17,7 +17,7 @@ const (
 	member                    // part of the cluster, as far as the service can see
 )
 
-// IsMember says whether a host is part of the cluster, as far as the service can see.
+// IsMember reports whether a host is part of the cluster, as far as the service can see.
 func IsMember(h *model.Host) bool { return membershipOf(h) == member }
 
 // membershipOf is where a host stands, nil for one that the service has not seen.
@@ -39,8 +39,8 @@ func membershipOf(h *model.Host) membership {
 	return member
 }
 
-// toAdd says whether a host of the file is to be brought into the installed cluster
-// and has still to boot the image for that.
+// toAdd reports whether a host of the file is to be brought into the installed cluster and has still to boot the image
+// for that.
 func (p *planner) toAdd(want *spec.Host) bool {
 	have := p.matches.ByName[want.Name]
 	return membershipOf(have) == outside && !p.unaccounted(want, have)
@@ -50,12 +50,11 @@ func started(h *model.Host) bool {
 	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser || h.State == model.HostFailed
 }
 
-// unaccounted says whether a host of the file that is to be added may be part of
-// the control plane already: the service has fewer records of it than machines
-// were installed, so that one is lost, and to install that machine again would
-// wipe a member of the cluster. A host that the install lost has a record. How many
-// were installed a file that only adds does not say: the service has to, and where it
-// has no records at all, something else has installed the cluster.
+// unaccounted reports whether a host of the file that is to be added may be part of the control plane already: the
+// service has fewer records of it than machines were installed, so that one is lost, and to install that machine again
+// would wipe a member of the cluster. A host that the install lost has a record. How many were installed a file that
+// only adds does not say: the service has to, and where it has no records at all, something else has installed the
+// cluster.
 func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if want.Role == spec.Worker || p.spec.Imported() || p.desired.Options.AcceptControlPlane {
 		return false
@@ -92,5 +91,5 @@ func (p *planner) recordsOf(role spec.Role) int {
 	return records
 }
 
-// tookPart says whether a host of an installed cluster is of its install.
+// tookPart reports whether a host of an installed cluster was installed together with the cluster, and not added later.
 func tookPart(h *model.Host) bool { return !h.Day2 && !h.Unbound() && h.State != model.HostBinding }

@@ -9,8 +9,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestNodesBesideLostRecords: whether a machine of the control plane may be one of the
-// cluster's own is told by how many the service says were installed.
+// TestNodesBesideLostRecords: the number of hosts that the service says were installed decides whether a machine of the
+// control plane may be one of the cluster's own.
 func TestNodesBesideLostRecords(t *testing.T) {
 	for name, test := range map[string]struct {
 		role  spec.Role

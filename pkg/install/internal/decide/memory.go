@@ -12,7 +12,7 @@ import (
 const (
 	// keptAfter is how often an action is carried out that the service does not keep.
 	keptAfter = 6
-	// stubbornAfter is how often a BMC may refuse before a person is to see to it.
+	// stubbornAfter is how often a BMC may refuse before a person has to solve that.
 	stubbornAfter = 3
 )
 
@@ -24,7 +24,7 @@ func (p *planner) remember() {
 		r, refused := p.memory.Refused[a.Key]
 		refused = refused && r.Inputs == a.Fingerprint()
 		stubborn := refused && !r.Permanent && a.Kind.Boots() && r.Attempts >= stubbornAfter
-		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
+		if stubborn { // while it is tried again, too: no component handles a failure that comes and goes
 			p.block(refusedBlocker(r, a))
 		}
 		switch {
@@ -51,9 +51,8 @@ func (p *planner) remember() {
 	p.plan.Actions = kept
 }
 
-// repeated says whether an action was carried out only just now, and is not to
-// be again: the service needs a while to show it or, if it never does, does
-// not keep it. Without this a difference that nothing removes would be written
+// repeated reports whether an action was carried out only just now, and is not to be again: the service needs a while
+// to show it or, if it never does, does not keep it. Without this a difference that nothing removes would be written
 // for ever.
 func (p *planner) repeated(a model.Action) bool {
 	s, known := p.memory.Done[a.Key]
@@ -68,7 +67,7 @@ func (p *planner) repeated(a model.Action) bool {
 		again = switchWithin
 	}
 	switch {
-	case p.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // which is told already
+	case p.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // it is reported already
 		return p.now.Before(s.Last.Add(again))
 	case a.Kind.Switches() && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))
@@ -129,7 +128,7 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: model.Advice(r.Next),
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
-	if a.Kind.ByBMC() { // a person sees to that machine, and the others go on
+	if a.Kind.ByBMC() { // a person handles that machine, and the others go on
 		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, model.Advice("look at the BMC of "+a.Name))
 		return b
 	}
@@ -154,9 +153,8 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	return b
 }
 
-// deleted decides on a cluster that was there and that the service does not show: a
-// list may be a moment old, above all right after the registration. Whoever deleted
-// the cluster does not want it made anew.
+// deleted decides on a cluster that was there and that the service does not show: a list may be a moment old, above all
+// right after the registration. A deleted cluster is not created again: its user does not want it.
 func (p *planner) deleted() {
 	m := &p.memory
 	within := shownWithin

@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestRefusedForGoodIsTriedAgain after a while where no command is run anew: a quota or a right may have been cured. Until
-// it succeeds it is told, while it is tried, too.
+// TestRefusedForGoodIsTriedAgain after a while where no command is run anew: a quota or a right may have been cured.
+// Until it succeeds it is reported, while it is tried, too.
 func TestRefusedForGoodIsTriedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		unattended bool
@@ -69,7 +69,7 @@ func failing(random *rand.Rand, o *model.Observed) {
 	}
 }
 
-// cause is what a blocker says but for how long it has stood.
+// cause is the content of a blocker without the time since when it is there.
 type cause struct {
 	Key, Reason, Field, Remedy string
 	Scope                      model.Scope
@@ -95,9 +95,8 @@ func longAgo(desired *model.Desired, observed *model.Observed) (memory model.Mem
 	return memory
 }
 
-// TestOneLookNamesWhatALoopNames: in each state, a single look names the causes that
-// a loop names that has looked for hours, in the same order, with the same remedies, and
-// what is kept of a memory as JSON decides as it did.
+// TestOneLookNamesWhatALoopNames: in each state, a single look names the same causes as a loop that has run for hours,
+// in the same order, with the same remedies; and a memory that was saved as JSON leads to the same decisions.
 func TestOneLookNamesWhatALoopNames(t *testing.T) {
 	t.Parallel()
 	named := map[string]int{}

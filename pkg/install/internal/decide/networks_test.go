@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestNetworksThatNoHostHas are told as soon as the inventories are there, in terms of the file, and
-// what the service makes of it is not told beside them.
+// TestNetworksThatNoHostHas are reported as soon as the inventories are there, in terms of the file, and the failing
+// validation of the service is not reported beside them.
 func TestNetworksThatNoHostHas(t *testing.T) {
 	undefined := []model.Validation{{ID: "machine-cidr-defined", Category: "network", Status: "failure",
 		Message: "The Machine Network CIDR is undefined"}}

@@ -121,9 +121,8 @@ func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
 	return again, told
 }
 
-// recordedOtherwise refuses hosts of a file that only adds which are machines that are part of
-// the cluster already, under other names: nothing would be added, and nobody be told. Others may
-// be on their way, which go on.
+// recordedOtherwise refuses hosts of a file that only adds, if their machines are part of the cluster already under
+// other names: nothing would be added, and the user would not know. Other hosts that are being added go on.
 func (p *planner) recordedOtherwise(others bool) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
@@ -168,9 +167,8 @@ func (p *planner) joinNodes() {
 	}
 }
 
-// markNodes gives the nodes of hosts that have been part of the cluster for long what the file says
-// of them. Those that were added of late are seen to as they join. It holds nothing up: what the
-// cluster does not take is told.
+// markNodes gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
+// were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
 func (p *planner) markNodes() {
 	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
 		return

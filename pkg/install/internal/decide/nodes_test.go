@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestOthersApproveToo: who wants to say yes to each request is told at the start who else does.
+// TestOthersApproveToo: a user who wants to approve each request reads at the start which other approvers there are.
 func TestOthersApproveToo(t *testing.T) {
 	for _, mode := range []model.Approve{model.ApproveAuto, model.ApproveAsk, model.ApproveOff} {
 		w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
@@ -30,7 +30,7 @@ func TestOthersApproveToo(t *testing.T) {
 	}
 }
 
-// TestApprovalOfRequests is who approves, and where a run ends whose question has no answer.
+// TestApprovalOfRequests: who approves requests, and where a run ends if its question has no answer.
 func TestApprovalOfRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(w *decidetest.World)

@@ -64,11 +64,11 @@ func (p *planner) act(a model.Action) {
 	}
 }
 
-// reconsiderAfter is how long after a refusal for good the same is tried again where nobody runs a command anew: somebody
-// may have cured what nothing tells of, a quota or a right.
+// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
+// again: the cause, a quota or a permission, may have been cured, and no event reports that.
 const reconsiderAfter = 10 * time.Minute
 
-// rests says whether what was refused is not to be tried at present.
+// rests reports whether what was refused is not to be tried at present.
 func (p *planner) rests(r model.Refusal) bool {
 	if r.Permanent {
 		return !p.desired.Options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
@@ -76,8 +76,7 @@ func (p *planner) rests(r model.Refusal) bool {
 	return p.now.Before(r.Until)
 }
 
-// otherwise says what is waited for where nothing else does: nobody is to wait
-// without knowing for what.
+// otherwise records what the run waits for where there is no other wait: a wait always has a reason.
 func (p *planner) otherwise(what string) {
 	if p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.wait(model.Wait{Key: "cluster/service", Scope: model.ScopeCluster, For: what, Since: p.cluster.StatusSince, Who: model.WhoService})
@@ -105,15 +104,13 @@ func (p *planner) kubeconfigFlag() string {
 	return "--kubeconfig " + names.Quoted(cmp.Or(p.desired.Options.ClusterKubeconfig, p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }
 
-// later says whether a host is one that the cluster is installed without, however
-// long it takes.
+// later reports whether a host is one that the cluster is installed without, however long it takes.
 func (p *planner) later(name string) bool {
 	first := p.whole.AtInstall()
 	return first != p.whole && first.Host(name) == nil
 }
 
-// slow says whether a blocker is that something takes too long, and no more is
-// known.
+// slow reports whether a blocker is that something takes too long, and no more is known.
 func slow(b model.Blocker) bool {
 	return b.Reason == "StageTimedOut" || b.Reason == "FinalizingTimedOut"
 }
@@ -164,9 +161,8 @@ func redactedChanges(settings model.Settings) []model.Change {
 	return changes
 }
 
-// imageDifferences compares what is said of an InfraEnv with it, but for what the
-// file overrides in the service's own words. Of a version a service may keep the minor
-// one alone, of which it takes the live system.
+// imageDifferences compares what the file says of an InfraEnv with it, except what the file overrides in the service's
+// own words. Of a version a service may keep only the minor release, from which it takes the live system.
 func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
 	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
 		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
@@ -179,17 +175,16 @@ type Matches struct {
 	Names   map[string]string
 	Part    []*model.Host // all that take part: the hosts of the cluster and those that the file names
 	unknown []*model.Host // of the cluster, but no host of the file; their inventory is known
-	unread  []*model.Host // of the cluster, and cannot be told yet: no inventory
-	pool    []*model.Host // bound to no cluster, and not named: nobody's business until they are bound
+	unread  []*model.Host // of the cluster, and cannot be identified yet: no inventory
+	pool    []*model.Host // bound to no cluster, and not named: not considered until they are bound
 	leftOut []*model.Host // of the cluster, and it is installed without them
 	doubles map[string][]*model.Host
 	several map[string][]string // id of a machine → further names in the file that fit it
 	envs    map[string]string   // id of an InfraEnv → its name
 }
 
-// MatchHosts finds the machine of every host of the file. All that a host's
-// match says has to fit, and exactly: never a prefix. A machine that belongs to
-// another cluster is not even looked at.
+// MatchHosts finds the machine of every host of the file. All that a host's match says has to fit, and exactly: never a
+// prefix. A machine that belongs to another cluster is not considered.
 func MatchHosts(hosts []spec.Host, observed *model.Observed) Matches {
 	m := Matches{
 		ByName: map[string]*model.Host{}, Names: map[string]string{}, doubles: map[string][]*model.Host{}, several: map[string][]string{},
@@ -275,9 +270,8 @@ func (m *Matches) Call(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.Ho
 // its id, since the service's names are neither unique nor stable.
 func (m *Matches) id(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.ID) }
 
-// identities finds hosts of the file by one of the things that their match
-// says, so that hundreds of machines need not be held against hundreds of
-// hosts.
+// identities finds hosts of the file by one of the things that their match says, so that hundreds of machines need not
+// be compared with hundreds of hosts.
 type identities map[string][]int
 
 func newIdentities(hosts []spec.Host) identities {
@@ -332,7 +326,7 @@ func normaliseAddress(text string) string {
 	return address.Unmap().String()
 }
 
-// identifies says whether a machine is the one that match describes.
+// identifies reports whether a machine is the one that match describes.
 func (m *Matches) identifies(match *spec.Match, host *model.Host) bool {
 	known, fits := 0, true
 	check := func(want string, same bool) {
@@ -360,7 +354,7 @@ func sameAddress(a, b string) bool {
 	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
 }
 
-// boundToAnother says whether a machine is bound to another cluster.
+// boundToAnother reports whether a machine is bound to another cluster.
 func boundToAnother(o *model.Observed, h *model.Host) bool {
 	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }
@@ -407,9 +401,8 @@ func (p *planner) presentWorkers() int {
 	return workers
 }
 
-// presentCounts is how many hosts of which role are there to be installed, for
-// a service that counts before it starts. Workers that are not required and did
-// not come are not among them; machines that the file does not name are workers.
+// presentCounts is how many hosts of each role are there to be installed, for a service that counts before it starts.
+// Workers that are not required and did not come are not counted; machines that the file does not name are workers.
 func (p *planner) presentCounts() model.Settings {
 	c := p.counts()
 	return model.Settings{

@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// singleWithLater is a single node with static networks, and workers that are
-// added to it later, the first of which is booted through its BMC.
+// singleWithLater is a single node with static networks, and workers that are added to it later. The first of them is
+// booted through its BMC.
 func singleWithLater(workers int) *spec.Cluster {
 	c, none := decidetest.Sample(1, workers), 0
 	c.Spec.Topology.Required = spec.Required{Workers: &none}
@@ -67,8 +67,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkerBeforeItsSingleNode came too early: it is no stranger, and the user who
-// switched it on is told what to do.
+// TestWorkerBeforeItsSingleNode came too early: it is no stranger, and the user who switched it on reads what to do.
 func TestWorkerBeforeItsSingleNode(t *testing.T) {
 	for name, tt := range map[string]struct {
 		accept bool

@@ -9,8 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// others looks at clusters of the same name: duplicates of our own and those
-// that may be somebody else's.
+// others looks at clusters of the same name: duplicates of our own, and those that may belong to another user.
 func (p *planner) others() {
 	var foreign []model.ClusterRef
 	for _, other := range p.observed.Others {
@@ -81,8 +80,8 @@ func (p *planner) remark() {
 	})
 }
 
-// adopt marks a cluster as oaictl's that the user named to take over, and whose
-// installation has begun or is over. Before that, the mark goes with the settings.
+// adopt marks a cluster as oaictl's if the user named it to take over, and its installation has begun or is over.
+// Before that, the mark is written together with the settings.
 func (p *planner) adopt() {
 	p.remark()
 	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
@@ -102,7 +101,7 @@ func (p *planner) adopt() {
 	})
 }
 
-// ownMark is what marks a cluster as oaictl's: it goes with the tags, which stay.
+// ownMark is what marks a cluster as oaictl's: it is sent together with the tags, which stay.
 func (p *planner) ownMark() (model.Value, model.Change) {
 	tags := p.cluster.Settings[model.SettingTags]
 	if tags == "" {
@@ -111,7 +110,7 @@ func (p *planner) ownMark() (model.Value, model.Change) {
 	return tags, model.Change{Field: string(model.SettingTags), From: setting.Show(model.SettingTags, tags), To: "oaictl"}
 }
 
-// foreign refuses to touch what oaictl did not make and nobody let it adopt.
+// foreign refuses to touch a cluster that oaictl did not make and that the user did not tell it to adopt.
 func (p *planner) foreign(clusters []model.ClusterRef) {
 	labels := make([]string, 0, len(clusters))
 	for _, c := range clusters {
@@ -135,8 +134,8 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	})
 }
 
-// importCluster has the service take in a cluster that something else installed,
-// so that hosts can be added to it. There is nothing about it to install.
+// importCluster makes the service import a cluster that another tool installed, so that hosts can be added to it. There
+// is nothing about it to install.
 func (p *planner) importCluster() {
 	switch {
 	case !p.desired.Options.AddNodes:
@@ -158,8 +157,8 @@ func (p *planner) importCluster() {
 	}
 }
 
-// markImported completes the record of an imported cluster: a service that takes
-// neither marks nor anything else with the import is told afterwards.
+// markImported completes the record of an imported cluster: if the service takes neither marks nor other settings with
+// the import, they are sent afterwards.
 func (p *planner) markImported() {
 	settings := setting.OfCluster(p.spec)
 	if settings[model.SettingTags] == "" {

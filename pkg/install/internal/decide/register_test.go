@@ -10,8 +10,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// TestAdoptInEachState: a cluster that is named to be taken over is marked also
-// where nothing else is to be done, or the user is told that it is not.
+// TestAdoptInEachState: a cluster that is named to be taken over is marked also where nothing else is to be done, or
+// the user reads that it is not.
 func TestAdoptInEachState(t *testing.T) {
 	for state, always := range map[model.ClusterState]bool{
 		model.ClusterReady: true, model.ClusterAddingHosts: true,
@@ -132,8 +132,8 @@ func TestImportWaits(t *testing.T) {
 	}
 }
 
-// TestNodesOfAForeignCluster: to take it over is for a person to say; another name in
-// the file would be another cluster.
+// TestNodesOfAForeignCluster: only a person can decide to take it over; another name in the file would be another
+// cluster.
 func TestNodesOfAForeignCluster(t *testing.T) {
 	w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})
 	w.Observed.Cluster.Owned = false

@@ -38,7 +38,7 @@ func TestInstallWithReservedHosts(t *testing.T) {
 	}
 }
 
-// What a reservation comes to that cannot be used.
+// The result for a reservation that cannot be used.
 func TestReservedHostsThatCannotBeUsed(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(w *decidetest.World)

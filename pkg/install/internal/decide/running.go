@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// running follows an install that is under way: nothing is written, results
-// are fetched, and whoever has to act is named.
+// running follows an install that is under way: nothing is written, results are fetched, and the plan names who has to
+// act.
 func (p *planner) running() {
 	p.plan.Missing = p.missingHosts()
 	p.driftAfterStart()
@@ -37,8 +37,7 @@ func (p *planner) running() {
 			Message: cmp.Or(p.cluster.StatusInfo, "somebody has to act at a machine"), Remedy: "look at the machines' consoles; the installation then goes on by itself",
 		})
 	}
-	// A host that takes too long may well wait for another, in whose way
-	// something stands: that goes first.
+	// A host that takes too long may well wait for another host that is blocked: that blocker goes first.
 	slices.SortStableFunc(p.plan.Blockers, func(a, b model.Blocker) int { return cmp.Compare(bit(slow(a)), bit(slow(b))) })
 	p.otherwise("the service to go on with the installation")
 }
@@ -115,8 +114,8 @@ func (p *planner) runningStage(h *model.Host) {
 	}
 }
 
-// stuck says whether a host has been in its stage for too long: the service's
-// own word for it, or else the stage's budget.
+// stuck reports whether a host has been in its stage for too long: the service's own word for it, or else the stage's
+// budget.
 func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
 	began := h.Progress.Updated
 	if began.IsZero() {
@@ -157,5 +156,5 @@ func (p *planner) save(kind model.Kind, name, reason string) {
 	})
 }
 
-// reasonHostFailed is the reason of what is said of a host that failed.
+// reasonHostFailed is the reason of the reports about a host that failed.
 const reasonHostFailed = "HostFailed"

@@ -19,9 +19,8 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) *Snapshot {
 	return &Snapshot{planner: newPlanner(desired, observed, model.Memory{}, observed.At)}
 }
 
-// Hosts says which observed machine is which host of cluster.yaml: all that a host's
-// match says has to fit. First come the hosts of the file in their order, those that
-// have not come among them, then the machines that are none of these in the order in
+// Hosts says which observed machine is which host of cluster.yaml: all that a host's match says has to fit. First come
+// the hosts of the file in their order, those that have not come among them, then the other machines in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s *Snapshot) Hosts() []model.NamedHost {
 	cluster, observed := s.planner.whole, s.planner.observed
@@ -44,8 +43,7 @@ func (s *Snapshot) Hosts() []model.NamedHost {
 	return named
 }
 
-// InfraEnv is the one whose discovery image a host of the file boots next; false while
-// there is none.
+// InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
 func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	if s.planner.cluster == nil {
 		return model.InfraEnv{}, false
@@ -53,7 +51,7 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	return s.planner.envOf(host)
 }
 
-// HasToBoot says whether a host of the file has still to boot its discovery image.
+// HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s *Snapshot) HasToBoot(host string) bool {
 	want := s.planner.spec.Host(host)
 	return s.planner.cluster != nil && want != nil && s.planner.toBoot(want)
@@ -145,13 +143,13 @@ func (f *following) leavesBehind() {
 	}
 }
 
-// planned says whether the plan does such a thing already.
+// planned reports whether the plan does such a thing already.
 func (f *following) planned(kind model.Kind) bool {
 	return slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind == kind })
 }
 
-// settings are what the service is still to be told of cluster and image: those
-// of the decisions ahead that need nothing of a machine.
+// settings are the settings of cluster and image that are still to be sent to the service: those of the decisions ahead
+// that need nothing of a machine.
 func (f *following) settings() {
 	ahead := *f.planner
 	ahead.plan = model.Plan{}
@@ -248,7 +246,7 @@ func (f *following) bootedByOaictl(names []string) []string {
 	return out
 }
 
-// reimages says whether the plan makes a new image.
+// reimages reports whether the plan makes a new image.
 func (f *following) reimages() bool {
 	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s model.Step) bool { return s.Kind == model.UpdateInfraEnv })
 }

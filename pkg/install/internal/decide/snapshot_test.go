@@ -82,8 +82,7 @@ func TestThenOfNothing(t *testing.T) {
 	}
 }
 
-// TestThenShrinks as an install goes on, until nothing follows. What the plan
-// does is not told a second time.
+// TestThenShrinks as an install goes on, until nothing follows. What the plan does is not listed a second time.
 func TestThenShrinks(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1)})
 	most := 100

@@ -58,9 +58,9 @@ func (p *planner) start() {
 	})
 }
 
-// preparationRetries is how often a failed preparation is tried again at once,
-// preparationPause after how long where somebody may have cured it, and
-// preparationMemory how long a failure counts towards the next one.
+// preparationRetries is how often a failed preparation is tried again at once. preparationPause is the time after which
+// it is tried again because a user may have cured the cause. preparationMemory is how long a failure counts towards the
+// next one.
 const (
 	preparationRetries = 2
 	preparationPause   = 10 * time.Minute
@@ -70,17 +70,15 @@ const (
 // ReasonPreparation is the reason of a blocker that is a failed preparation.
 const ReasonPreparation = "PreparationFailed"
 
-// preparationCancelled says whether somebody has cancelled the preparation of an
-// install since this run began. The service takes the cluster back to where it
-// could be installed again, which nobody asked for: a later run does, if it is
-// told to.
+// preparationCancelled reports whether a user has cancelled the preparation of an install since this run began. The
+// service then takes the cluster back to a state in which it could be installed again. This run does not do that, since
+// it was not asked for; a later run does, if the user asks for it.
 func (p *planner) preparationCancelled() bool {
 	return !p.memory.Began.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
 }
 
-// preparationFailed says whether the service has failed too often to prepare
-// this install to try it again now. A cluster that is ready after an install
-// call is one whose preparation failed.
+// preparationFailed reports whether the service has failed too often to prepare this install, so that it is not tried
+// again now. A cluster that is ready after an install call is one that the service failed to prepare.
 func (p *planner) preparationFailed() bool {
 	failures, last := p.preparationFailures()
 	if failures <= preparationRetries || p.toldBefore(last) {
@@ -112,7 +110,7 @@ func (p *planner) nextPreparation() model.Advice {
 		int(preparationPause/time.Minute))
 }
 
-// toldBefore says whether a preparation that failed then was known when the loop began.
+// toldBefore reports whether a preparation that failed then was known when the loop began.
 func (p *planner) toldBefore(failed time.Time) bool { return !failed.After(p.memory.Failed) }
 
 // failedBefore says why the last preparation failed, if that was before the loop began: it
@@ -127,10 +125,9 @@ func (p *planner) failedBefore(last time.Time) {
 	}
 }
 
-// preparationFailures counts the failures in a row, by the service's events, so
-// that a run that is broken off and begun again has no more tries than one that
-// is not. Whoever begins a run after all tries failed was told so, and wants
-// to try again: for that run they do not count.
+// preparationFailures counts the failures in a row, by the service's events, so that a run that is interrupted and
+// started again has no more tries than one that is not. The user of a run whose tries all failed has read that. If that
+// user starts another run, the user wants to try again: for that run the old failures do not count.
 func (p *planner) preparationFailures() (failures int, last time.Time) {
 	for _, at := range p.cluster.Preparation.FailedAt {
 		known := failures > preparationRetries && p.toldBefore(last)
@@ -142,10 +139,9 @@ func (p *planner) preparationFailures() (failures int, last time.Time) {
 	return failures, last
 }
 
-// unprepared is the blocker of hosts that could not prepare: they could not pull
-// what an install needs, or took too long. The service measures that while it
-// prepares one, and takes the hosts for ready nevertheless: a person sees to the
-// network, the registry or its mirror, and the next preparation shows it.
+// unprepared is the blocker of hosts that could not prepare: they could not pull what an install needs, or took too
+// long. The service measures that while it prepares one, and reports the hosts as ready nevertheless: a person repairs
+// the network, the registry or its mirror, and the next preparation shows the effect.
 func (p *planner) unprepared() (b model.Blocker, found bool) {
 	for _, cause := range p.explain(p.matches.Part).Causes {
 		if cause.ID != "container-images-available" {
@@ -172,8 +168,7 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 	return b, len(said) > 0
 }
 
-// onHold says whether the start is held, by the file or by somebody else, and
-// waits for those who hold it.
+// onHold reports whether the start is held, by the file or by another client, and waits for the holder.
 func (p *planner) onHold() bool {
 	if p.spec.Spec.Hold {
 		p.wait(model.Wait{
@@ -189,8 +184,8 @@ func (p *planner) onHold() bool {
 	return p.spec.Spec.Hold || is
 }
 
-// released says whether the service was told to start with just these hosts, and
-// waits for it to do so. It is helped on where it does not notice that it can.
+// released reports whether the service has the order to start with just these hosts, and waits for it to do so. If the
+// service does not notice that it can start, the cluster is touched to wake it.
 func (p *planner) released(counts model.Settings) bool {
 	stalled := !p.cluster.Stalled.IsZero()
 	if !p.cluster.Released && !stalled {
@@ -222,8 +217,8 @@ const (
 	touchAgain   = time.Minute
 )
 
-// passingOn says whether the service may not know yet what was written of the hosts, and
-// waits for that: what it is told after the start comes too late.
+// passingOn reports whether the service may not know yet what was written of the hosts, and waits for that: what is
+// sent after the start comes too late.
 func (p *planner) passingOn() bool {
 	differed := p.memory.HostWritten
 	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {

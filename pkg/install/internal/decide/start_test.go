@@ -23,7 +23,7 @@ func actionOf(t *testing.T, plan model.Plan, kind model.Kind) model.Action {
 	return plan.Actions[i]
 }
 
-// A held start is waited for, by the name of who holds it.
+// A held start is a wait, with the name of the client that holds it.
 func TestHold(t *testing.T) {
 	for name, test := range map[string]struct {
 		file  bool
@@ -91,8 +91,8 @@ func TestCountsAtTheStart(t *testing.T) {
 	}
 }
 
-// A service that was told to start is not told again; where it does not notice
-// that it can, it is helped on, but not at once.
+// A service that has the order to start does not get it again; if it does not notice that it can start, it is woken,
+// but not at once.
 func TestReleasedAndStalled(t *testing.T) {
 	for name, test := range map[string]struct {
 		released bool
@@ -123,8 +123,8 @@ func TestReleasedAndStalled(t *testing.T) {
 	}
 }
 
-// TestPreparationsAreCountedByEvents, so that runs that are broken off have no
-// more tries together than one that is not.
+// TestPreparationsAreCountedByEvents, so that several interrupted runs have no more tries together than one run that is
+// not interrupted.
 func TestPreparationsAreCountedByEvents(t *testing.T) {
 	const began = 60 // the run, in minutes
 	for name, test := range map[string]struct {
@@ -218,8 +218,8 @@ func TestCancelOfAPreparation(t *testing.T) {
 	}
 }
 
-// TestHubPreparesAgainByItself: the operator of a hub starts again the moment that the
-// hosts are ready, so that the cause stands in the way at every other moment, too.
+// TestHubPreparesAgainByItself: the operator of a hub starts again the moment that the hosts are ready, so that the
+// cause is a blocker at every other moment, too.
 func TestHubPreparesAgainByItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		cluster model.ClusterState

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// unknownHosts sees to it that no machine is wiped that the file does not name.
+// unknownHosts makes sure that no machine is wiped that the file does not name.
 func (p *planner) unknownHosts() {
 	if p.spec.Spec.AcceptUnknownHosts {
 		p.acceptUnknown()
@@ -70,9 +70,8 @@ func (p *planner) bindable() []*model.Host {
 	})
 }
 
-// surplus says whether more machines came than the file counts, or are in a pool
-// than are still missing. The service would install every one that belongs to the
-// cluster; which of them are meant is for a person to say.
+// surplus reports whether more machines came than the file counts, or are in a pool than are still missing. The service
+// would install every one that belongs to the cluster; which of them are meant is for a person to say.
 func (p *planner) surplus(unnamed []*model.Host) bool {
 	room := p.counts().total() - len(p.spec.Spec.Hosts)
 	candidates := slices.DeleteFunc(slices.Clone(unnamed), func(h *model.Host) bool { return !h.Inventory.Known })
@@ -99,8 +98,8 @@ func (p *planner) surplus(unnamed []*model.Host) bool {
 	return true
 }
 
-// tooEarly says whether a machine that is no host of the install is one that is
-// added later, and has it taken out of the way: it is no stranger.
+// tooEarly reports whether a machine that is no host of the install is one that is added later, and has it taken out of
+// the way: it is no stranger.
 func (p *planner) tooEarly(h *model.Host) bool {
 	if p.whole == p.spec {
 		return false
@@ -110,7 +109,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && p.matches.identifies(&w.Match, h) }); i >= 0 {
 		name = hosts[i].Name
 	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
-		return false // nobody's, or perhaps the single node itself
+		return false // of no cluster, or perhaps the single node itself
 	}
 	p.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,

@@ -90,9 +90,8 @@ func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	}
 }
 
-// TestMoreMachinesThanTheFileCounts: the service would install every machine of
-// the cluster, so that nothing is started, written or approved before a person has
-// said which are meant.
+// TestMoreMachinesThanTheFileCounts: the service would install every machine of the cluster, so that nothing is
+// started, written or approved before the user has said which are meant.
 func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		named   int // of the three of the control plane

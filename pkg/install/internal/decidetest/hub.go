@@ -11,11 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// What the world does as a service that is told what it shall come to, and
-// starts by itself.
+// What the world does as a service that gets the desired state, and starts by itself.
 
-// release has the service start as soon as it has what it is told to wait for,
-// or, where it stalls, once it is touched.
+// release makes the service start as soon as it has what it waits for, or, where it stalls, once it is touched.
 func (w *World) release(a model.Action) {
 	c := w.Observed.Cluster
 	maps.Copy(c.Settings, a.Settings)
@@ -62,15 +60,13 @@ func (w *World) mayBind(host *model.Host) error {
 	return nil
 }
 
-// switchedOn says whether a machine runs: where the service boots machines, only
-// one that it was given.
+// switchedOn reports whether a machine runs: where the service boots machines, only one that it was given.
 func (w *World) switchedOn(name string) bool {
 	enrolled := w.Observed.Enrolled
 	return enrolled == nil || slices.ContainsFunc(enrolled, func(e model.Enrolled) bool { return e.Name == name })
 }
 
-// enough says whether a service that starts by itself has what it was told to
-// wait for.
+// enough reports whether a service that starts by itself has the hosts that it waits for.
 func (w *World) enough() bool {
 	c, approved, wanted := w.Observed.Cluster, 0, 0
 	for _, setting := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters} {

@@ -29,7 +29,7 @@ func (w *World) settle(act func(model.Action) error) error {
 	return settle(40, func() (model.Plan, error) { return w.Decide(), nil }, act)
 }
 
-// settle acts on plans, of which there may be so many, until one has no action. It refuses an action that comes a second
+// settle acts on plans, at most that many times, until a plan has no action. It refuses an action that comes a second
 // time.
 func settle(times int, decide func() (model.Plan, error), act func(model.Action) error) error {
 	asked := map[string]bool{}
@@ -85,8 +85,7 @@ func (w *World) Do(t testing.TB, actions ...model.Action) {
 	}
 }
 
-// onlyNamed says whether every machine that would be installed is one that
-// the file names or counts.
+// onlyNamed reports whether every machine that would be installed is one that the file names or counts.
 func onlyNamed(w *World) error {
 	unnamed, file := 0, w.Desired.Spec
 	for _, h := range w.Observed.Hosts {

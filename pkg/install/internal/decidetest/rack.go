@@ -11,12 +11,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Rack is a world whose machines have BMCs: it models what they do when they
-// are told to.
+// Rack is a world of machines with BMCs: it models what they do with each action.
 type Rack struct {
 	*World
 	Boxes map[string]*Box
-	Asked map[string]int // how often each BMC was looked at
+	Asked map[string]int // how often each BMC was read
 }
 
 // Box is one machine in the rack.
@@ -127,7 +126,7 @@ func (r *Rack) Tell(a model.Action) error {
 	return nil
 }
 
-// SwitchOn has a machine start from what it finds.
+// SwitchOn makes a machine start from what it finds.
 func (r *Rack) SwitchOn(name string) {
 	x := r.Boxes[name]
 	x.Power, x.Booted = model.PowerIsOn, x.Once && x.Media == ImageOf(name)
@@ -137,7 +136,7 @@ func (r *Rack) SwitchOn(name string) {
 	}
 }
 
-// stillBoots says whether a machine still needs the image in its drive.
+// stillBoots reports whether a machine still needs the image in its drive.
 func (r *Rack) stillBoots(name string) bool {
 	switch r.Observed.Cluster.State {
 	case model.ClusterFailed, model.ClusterCancelled, model.ClusterInstalled, model.ClusterAddingHosts:
@@ -238,8 +237,7 @@ func (x *Box) Disturb(random *rand.Rand, name string) {
 	}
 }
 
-// ReadyRack is a rack whose cluster and image are there, and whose machines have
-// still to boot.
+// ReadyRack is a rack with a cluster and an image, and with machines that have still to boot.
 func ReadyRack(t *testing.T, controlPlane, workers int) *Rack {
 	t.Helper()
 	r := NewRack(&model.Desired{Spec: Sample(controlPlane, workers)})
@@ -252,7 +250,7 @@ func ReadyRack(t *testing.T, controlPlane, workers int) *Rack {
 	return r
 }
 
-// Call has a machine register that has not sent its inventory.
+// Call makes a machine register without its inventory.
 func (r *Rack) Call() {
 	h := Machine("someone", "52:54:00:00:00:00", 1)
 	h.Inventory = model.Inventory{}

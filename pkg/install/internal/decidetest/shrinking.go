@@ -92,7 +92,7 @@ func (w *Shrinking) join(h *spec.Host, i int, machines bool) {
 		model.BareMetalHost{Name: "bmh-" + name, UID: "bmh-uid-" + name, State: "unmanaged", Consumer: m.Name})
 }
 
-// WithBMC has a host of the file be one that can be switched off.
+// WithBMC gives a host of the file a BMC, so that it can be switched off.
 func (w *Shrinking) WithBMC(name string) {
 	w.Desired.Spec.Host(name).BMC = &spec.BMC{Address: "https://bmc", Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
 }

@@ -173,7 +173,7 @@ func (s *Spoke) pass(now time.Time, hosts []model.Host) {
 	}
 }
 
-// Stranger adds a request of one that is none of the hosts that were just installed.
+// Stranger adds a request of a machine that is not one of the hosts that were just installed.
 func (s *Spoke) Stranger(random *rand.Rand, w *World) string {
 	name := "cp-0"
 	switch random.IntN(5) {

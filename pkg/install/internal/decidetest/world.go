@@ -237,7 +237,7 @@ func (w *World) Pass() {
 				h.State, h.Rebooted, h.Progress.Stage = model.HostAdded, o.At, "Done"
 			}
 		}
-		if h.Reserved == "" || h.ClusterID != "" { // one of another's pool is none of its hosts
+		if h.Reserved == "" || h.ClusterID != "" { // a host of another's pool does not belong to the cluster
 			ready, bound = ready && h.State == model.HostReady, bound+1
 		}
 	}
@@ -272,9 +272,8 @@ func (w *World) Pass() {
 	}
 }
 
-// bootHosts registers the machines of the file that are not there yet, from an image
-// that was made for those that are added, where there is one. Once the cluster is
-// installed, the service takes none until it was told to.
+// bootHosts registers the machines of the file that are not there yet, from an image for added hosts, where there is
+// one. Once the cluster is installed, the service takes no host until it was changed to add hosts.
 func (w *World) bootHosts() {
 	late := w.Desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	done := w.Observed.Cluster.InstallCompleted

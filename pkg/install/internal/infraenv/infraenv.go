@@ -85,10 +85,9 @@ func aloneFor(c *spec.Cluster, host *spec.Host) (model.InfraEnvPlan, error) {
 	return plan, nil
 }
 
-// archesOf are the architectures of the machines that share InfraEnvs, x86_64 first whatever
-// else there is, and their hosts in the order of the file. There are none where every
-// host has its own, or runs that of a pool, and the file accepts no other; and none where there is
-// nothing to be added to an imported cluster.
+// archesOf are the architectures of the machines that share InfraEnvs, x86_64 always first, and their hosts in the
+// order of the file. There are none where every host has its own InfraEnv, or comes from a pool, and the file accepts
+// no other host; and none where no host is to be added to an imported cluster.
 func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
 	byArch = map[spec.Arch][]seat{}
 	for i := range c.Spec.Hosts {
@@ -143,8 +142,8 @@ const (
 	// othersRoom is what the service's own discovery Ignition takes, compressed:
 	// its units and scripts, and the pull secret.
 	othersRoom = 32 << 10
-	// leastRoom is what networks are given however much else there is: the
-	// service tells whoever gives too much.
+	// leastRoom is the room for networks even if everything else takes more: the service reports an error to a user who
+	// gives too much.
 	leastRoom = 64 << 10
 	// laterRoom is how much of the room, in percent, the hosts of an InfraEnv that
 	// is there may take so that others are still added to it. It is less than what
@@ -170,9 +169,8 @@ type seat struct {
 	network *model.StaticNetwork // nil: the host's network says itself what it is
 }
 
-// ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is
-// called like the cluster. Of several of one name, the first counts. Those that serve a
-// host alone have none, whatever their names.
+// ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is called like the cluster. Of several of
+// one name, the first counts. An InfraEnv that serves only one host has no number, even if its name has one.
 type ownEnvs map[int]*model.InfraEnv
 
 func newOwnEnvs(c *spec.Cluster, have []model.InfraEnv) ownEnvs {
@@ -185,7 +183,7 @@ func newOwnEnvs(c *spec.Cluster, have []model.InfraEnv) ownEnvs {
 	return own
 }
 
-// MayShare says whether an InfraEnv of that name is one that hosts of the cluster share.
+// MayShare reports whether an InfraEnv of that name is one that hosts of the cluster share.
 func MayShare(c *spec.Cluster, name string) bool {
 	return envNumber(c.Metadata.Name, name) > 0 && c.HostAloneIn(name) == nil
 }
@@ -220,9 +218,8 @@ type split struct {
 	seats   map[int][]seat // by number
 }
 
-// distribute gives every host an InfraEnv. One whose network is in an InfraEnv
-// stays there, whatever becomes of the others; the rest fills up what is there
-// and then new ones, in the order of the file.
+// distribute gives every host an InfraEnv. A host with its network in an InfraEnv stays there, even if the others move;
+// the rest fill up the InfraEnvs that are there and then new ones, in the order of the file.
 func (s *split) distribute(hosts []seat) {
 	var later []seat
 	first := s.next(1)
@@ -357,14 +354,14 @@ func networksOf(seats []seat) []model.StaticNetwork {
 	return networks
 }
 
-// Serves says whether an InfraEnv's image runs on the machines of an intended one.
+// Serves reports whether an InfraEnv's image runs on the machines of an intended one.
 func Serves(i *model.InfraEnvPlan, env *model.InfraEnv) bool {
 	arch := env.Settings[model.SettingArch].Text()
 	return i.Arch == "" || arch == "" || arch == string(i.Arch)
 }
 
-// HeldBy says whether an InfraEnv is for the hosts of a plan, where several are
-// for machines of one architecture: it holds their networks.
+// HeldBy reports whether an InfraEnv is for the hosts of a plan, where several are for machines of one architecture: it
+// holds their networks.
 func HeldBy(i *model.InfraEnvPlan, env *model.InfraEnv, intended []model.InfraEnvPlan) bool {
 	alike := 0
 	for _, other := range intended {

@@ -125,7 +125,7 @@ func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.Infra
 	return plans
 }
 
-// whose is which InfraEnv every host boots.
+// whose maps every host to the name of the InfraEnv that it boots from.
 func whose(plans []model.InfraEnvPlan) map[string]string {
 	envs := map[string]string{}
 	for _, p := range plans {
@@ -157,8 +157,8 @@ func made(plans ...model.InfraEnvPlan) []model.InfraEnv {
 	return envs
 }
 
-// Hosts whose networks do not fit into one InfraEnv are spread over several, of
-// which none is too large and all but the last are well filled.
+// Hosts with networks that do not fit into one InfraEnv are spread over several: none is too large, and all but the
+// last are well filled.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	const room = 256 << 10

@@ -28,8 +28,8 @@ func Ahead(q Question) Answer {
 // with the service once more. Its new record is never installed, since that would wipe a node.
 const ReasonRegisteredAgain = "RegisteredAgain"
 
-// Again tells of hosts that are nodes of the cluster already, and have registered with the service once
-// more, by new ids. One whose node is Ready is as the file wants it, and no other host waits for it.
+// Again reports hosts that are nodes of the cluster already, and have registered with the service once more, under new
+// ids. A host with a Ready node is as the file wants it, and no other host waits for it.
 func Again(q Question) (again []Host, answer Answer) {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	for _, h := range q.Hosts {

@@ -24,8 +24,8 @@ func refused(t *testing.T, w *decidetest.World) model.Blocker {
 	return plan.Blockers[0]
 }
 
-// TestMachineOfTheCluster: a machine that is part of the cluster already is refused under
-// another name, before anything is written and before anybody is told to boot it.
+// TestMachineOfTheCluster: a machine that is part of the cluster already is refused under another name, before anything
+// is written and before the user is asked to boot it.
 func TestMachineOfTheCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		host   spec.Host

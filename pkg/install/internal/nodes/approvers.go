@@ -15,8 +15,8 @@ const dayOneSays = "approved by the assisted-installer-controller"
 // every half minute.
 const dayOneLasts = 5 * time.Minute
 
-// Approvers answers who else will approve the requests for certificates of the hosts, where a
-// person wants to: to be asked, or to do it, is worth little while others do so unasked.
+// Approvers answers which other components will approve the requests for certificates of the hosts, if a person wants
+// to decide: it is worth little to be asked while others approve without asking.
 func Approvers(q Question) Answer {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	mode := q.Desired.Options.Approve
@@ -39,7 +39,7 @@ func Approvers(q Question) Answer {
 	return a.answer
 }
 
-// approvers are those who approve beside oaictl, as far as can be seen, and what.
+// approvers are the components that approve beside oaictl, as far as can be seen, and what each approves.
 func (a *asker) approvers() []string {
 	var others []string
 	s := a.spoke

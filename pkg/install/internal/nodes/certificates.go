@@ -182,8 +182,8 @@ func addresses(texts ...string) []netip.Addr {
 	return out
 }
 
-// certificates sees to the requests of a host's kubelet. It reports whether the node has all
-// the certificates that it needs, as far as can be told.
+// certificates handles the requests of a host's kubelet. It reports whether the node has all the certificates that it
+// needs, as far as that is known.
 func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 	if node == nil {
 		for _, v := range a.named(h, model.RequestClient) {
@@ -286,8 +286,8 @@ func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequ
 	return since
 }
 
-// refuse leaves a request pending. One that may well be the host's own, but for what is known of
-// its installation, stands in its way; another in its name is somebody's else, and is told.
+// refuse leaves a request pending. A request that may well be the host's own, but cannot be matched with what is known
+// of its installation, blocks the host. Another request in its name is of a different machine, and is reported.
 func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
@@ -335,7 +335,7 @@ func (h *Host) inService() string { return names.Quoted(h.Have.DisplayName()) }
 // ReasonAsk is the reason of blockers that a person's answer removes.
 const ReasonAsk = "CertificateRequestPending"
 
-// forPerson is how long a person is waited for: not at all where nobody is there to be asked.
+// forPerson is how long the run waits for a person: not at all where the run is unattended.
 func (a *asker) forPerson() model.Cure {
 	if a.Desired.Options.Unattended {
 		return model.CureAnswer
@@ -343,8 +343,8 @@ func (a *asker) forPerson() model.Cure {
 	return model.CurePerson
 }
 
-// strangers tells of requests of no host that is known, while hosts are still waited for: a
-// machine may have another name than the service was told.
+// strangers reports requests of unknown hosts while the run still waits for hosts: a machine may have another name than
+// the one that the service has.
 func (a *asker) strangers(missing []string) {
 	var strange []string
 	for _, v := range a.verdicts {
@@ -363,7 +363,7 @@ func (a *asker) strangers(missing []string) {
 	})
 }
 
-// flood tells that the cluster's own approver has given up.
+// flood reports that the cluster's own approver has given up.
 func (a *asker) flood() {
 	pending, limit, over := csr.Flood(a.spoke.Requests, len(a.spoke.Machines), len(a.spoke.Nodes), a.Now)
 	if !over {

@@ -47,8 +47,8 @@ func asksAnew(t *testing.T, node string, often int) []model.CertificateRequest {
 	return all
 }
 
-// TestOneOfMany: of what a kubelet has asked again and again, the newest request is told, alone,
-// and as long in the way as the first of them.
+// TestOneOfMany: if a kubelet has asked again and again, only the newest request is reported, and it counts as open
+// since the first of them.
 func TestOneOfMany(t *testing.T) {
 	for name, test := range map[string]struct {
 		approved bool
@@ -82,7 +82,7 @@ func TestOneOfMany(t *testing.T) {
 	}
 }
 
-// TestUnaskedHost: a host that was added, and that nobody asks about, is not said to be none.
+// TestUnaskedHost: a host that was added, and that the run does not ask about, is not reported as unknown.
 func TestUnaskedHost(t *testing.T) {
 	q := asked(func(q *Question) {
 		q.Desired.Spec.Spec.Hosts = []spec.Host{{Name: "w-2"}}

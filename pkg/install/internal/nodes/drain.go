@@ -99,7 +99,7 @@ func heldBy(p *model.Pod) string {
 	return "cannot go: " + p.Refusal
 }
 
-// held tells of pods that could not be evicted, each once.
+// held reports pods that could not be evicted, each once.
 func (t *leaving) held() {
 	for i := range t.drain.Pods {
 		p := &t.drain.Pods[i]

@@ -20,9 +20,9 @@ const (
 	plainPort  = "22624"
 )
 
-// configIsServed holds the hosts that are still to be installed where the service sends them, for
-// their config, to what the installed cluster does not serve: the service tells what it was given,
-// and compares it with nothing.
+// configIsServed blocks hosts that are still to be installed if the service sends them, for their config, to an address
+// that the installed cluster does not serve: the service passes on what it was given, and does not compare it with the
+// cluster.
 func (a *asker) configIsServed(hosts []Host) {
 	var wait []Host
 	for _, h := range hosts {
@@ -59,8 +59,8 @@ func (a *asker) serverName() string {
 	return "api-int." + a.Desired.FullName()
 }
 
-// unserved is why nothing is served at an address, "" where something may be. Of an address
-// elsewhere nothing is known: that is only told.
+// unserved is why nothing is served at an address, "" where something may be. Nothing is known of an address outside of
+// the cluster: that is only a warning.
 func (a *asker) unserved(at *url.URL) string {
 	host, outer := strings.TrimSuffix(strings.ToLower(at.Hostname()), "."), strings.ToLower(a.spoke.APIHost())
 	own := slices.ContainsFunc(a.spoke.ConfigServer.Hosts, func(name string) bool { return sameAddress(name, host) })

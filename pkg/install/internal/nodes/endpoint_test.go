@@ -38,8 +38,7 @@ func authority(t *testing.T, name string, from time.Time) (text string, read mod
 	return text, all[0]
 }
 
-// TestEndpoint: what the service was told of where hosts fetch their config, held against the
-// cluster.
+// TestEndpoint compares the address that the service gives to hosts for their config with the cluster.
 func TestEndpoint(t *testing.T) {
 	own, read := authority(t, "own", now.Add(-time.Minute))
 	other, _ := authority(t, "other", now.Add(-time.Minute))

@@ -35,8 +35,8 @@ func (t *leaving) lowered() bool {
 	return t.machine != nil && t.set != nil && slices.Contains(t.set.Lowered, t.machine.UID)
 }
 
-// giveUpMachine has the Machine API let go of a node's Machine: its MachineSet, which would make
-// another one otherwise, or, where none made it, by deleting it.
+// giveUpMachine makes the Machine API release a node's Machine: by scaling down its MachineSet, which would make
+// another one otherwise, or, if no MachineSet made it, by deleting it.
 func (r *removal) giveUpMachine(t *leaving) {
 	m := t.machine
 	switch {
@@ -163,7 +163,7 @@ func (r *removal) firstOfSet(t *leaving) bool {
 	return true
 }
 
-// machineRefused is why the Machine API would not let go of the Machine as is asked.
+// machineRefused is why the Machine API does not release the Machine.
 func (t *leaving) machineRefused() *model.Blocker {
 	b := &model.Blocker{Key: t.key("machine"), Scope: t.scope(), Cure: model.CureNow, Hosts: []string{t.Name}}
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// target finds what goes with a name: the host of the file and of the service, its node, Machine,
-// BareMetalHost, member of etcd and BMC. What cannot be proven to be of the same machine is left
-// out where nothing is done to it, and a doubt where something would be.
+// target finds what belongs to a name: the host of the file and of the service, its node, Machine, BareMetalHost,
+// member of etcd and BMC. What cannot be proven to be of the same machine is left out if nothing would be done to it,
+// and is a doubt if something would be.
 func (r *removal) target(asked string) *leaving {
 	h := r.hostOf(asked)
 	t := &leaving{Host: h, nodeName: nodeNameOf(h)}
@@ -49,7 +49,7 @@ func (r *removal) hostOf(asked string) Host {
 	hostname := asked
 	var (
 		found []Host
-		want  *spec.Host // whose record this loop has deleted
+		want  *spec.Host // this loop has deleted the record of that host
 	)
 	for _, h := range r.Hosts {
 		switch {
@@ -139,8 +139,8 @@ func (t *leaving) checkRecord() {
 // newFor is how long a host that was added is the one that has taken another's place.
 const newFor = 24 * time.Hour
 
-// checkReplacement takes what has the name of the old node for the new one, where the host that
-// takes its place was installed of late under the same name.
+// checkReplacement decides whether the node with the name of the old one is the new one: it is if the replacement host
+// was recently installed under the same name.
 func (t *leaving) checkReplacement() {
 	have := t.replacement()
 	if have == nil {
@@ -246,8 +246,8 @@ func (t *leaving) findMember() *model.EtcdMember {
 	return nil
 }
 
-// sameAsBefore holds node and Machine against those that somebody has agreed to remove: what was
-// made anew since under the same name is another.
+// sameAsBefore compares node and Machine with those that the user has agreed to remove: an object that was made again
+// since, under the same name, is another one.
 func (t *leaving) sameAsBefore() {
 	agreed, seen := t.Desired.Options.Remove.UIDs[t.nodeName], t.seen().UID
 	if t.node == nil || (agreed == "" || agreed == t.node.UID) && (seen == "" || seen == t.node.UID) {

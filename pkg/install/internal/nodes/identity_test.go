@@ -10,8 +10,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestWhichMachine is that nothing is done to what may be another machine, and that no member of
-// etcd is given up by a way round the node.
+// TestWhichMachine: nothing is done to a machine that may be another one, and no member of etcd is removed by a way
+// around the node.
 func TestWhichMachine(t *testing.T) {
 	for name, test := range map[string]struct {
 		world  func() *decidetest.Shrinking

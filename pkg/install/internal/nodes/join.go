@@ -62,8 +62,8 @@ func (a *asker) join(h Host, node *model.Node) {
 	}
 }
 
-// unnoticed tells of a node that takes work, and that the service still takes for one that is being
-// installed: a hub asks the cluster itself, and says nothing of it where it does not get there.
+// unnoticed reports a node that takes work while the service still reports it as being installed: on a hub the service
+// asks the cluster itself, and reports nothing if it does not reach it.
 func (a *asker) unnoticed(h Host, node *model.Node) {
 	if memberState(h.Have.State) || node.ReadySince.IsZero() || a.Now.Sub(node.ReadySince) < settlesWithin {
 		return
@@ -75,8 +75,8 @@ func (a *asker) unnoticed(h Host, node *model.Node) {
 	})
 }
 
-// isOld reports whether a node was there before the host was installed: while it is, nobody's
-// requests for a certificate of that name are approved.
+// isOld reports whether a node was there before the host was installed: while it is, no request for a certificate of
+// that name is approved, from any machine.
 func (a *asker) isOld(h Host, node *model.Node) bool {
 	since := h.Have.Rebooted // by the service's own date
 	if since.IsZero() || !node.Created.Before(since.Add(-skew)) {
@@ -93,7 +93,7 @@ func (a *asker) isOld(h Host, node *model.Node) bool {
 // skew is how much the clocks of the service and of the installed cluster may differ.
 const skew = time.Minute
 
-// awaitNode waits for a host to join, if nothing else is said of it.
+// awaitNode waits for a host to join, if there is no other report about it.
 func (a *asker) awaitNode(h Host) {
 	since := rebooted(a.Question, h.Have)
 	key := string(scopeOf(h)) + "/join"
@@ -121,7 +121,7 @@ func (a *asker) howFar(h Host) string {
 	return "has not asked for a certificate"
 }
 
-// said reports whether something is said of a host already.
+// said reports whether there is a report about a host already.
 func (a *asker) said(h Host) bool {
 	scope := scopeOf(h)
 	return slices.ContainsFunc(a.answer.Actions, func(x model.Action) bool { return x.Scope == scope }) ||
@@ -166,8 +166,8 @@ func (a *asker) awaitSchedulable(h Host, node *model.Node) bool {
 	return false
 }
 
-// awaitConfig reports whether the machine config operator is done with the node, or will not
-// get on with it: a pool that is paused or degraded is told and not waited for.
+// awaitConfig reports whether the machine config operator is done with the node, or will not get on with it: a pool
+// that is paused or degraded is reported, and the run does not wait for it.
 func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 	p := a.spoke.Pool(pool(h))
 	if len(a.spoke.Pools) == 0 || node.Config.Done() && (p == nil || p.Paused || p.Config == "" || p.Config == node.Config.Desired) {
@@ -207,9 +207,8 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 	return false
 }
 
-// Settle answers whether the operators of the cluster are no worse than when the loop began,
-// once the nodes are Ready. What is still worse after a while is told and
-// not waited for any longer.
+// Settle answers whether the operators of the cluster are no worse than when the loop began, once the nodes are Ready.
+// What is still worse after a while is reported, and the run does not wait for it any longer.
 func Settle(q Question) (answer Answer, worse []string) {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	since := a.readySince()

@@ -25,7 +25,7 @@ func TestConvergenceOfNodes(t *testing.T) {
 		w := decidetest.AnyGrowing(t, random)
 		w.Spoke = decidetest.NewSpoke()
 		day1 := map[string]bool{}
-		for i := range w.Observed.Hosts { // some of which have lost what the file says of them
+		for i := range w.Observed.Hosts { // some of them have lost what the file says of them
 			h := &w.Observed.Hosts[i]
 			if h.State != model.HostInstalled || random.IntN(2) == 0 {
 				continue

@@ -11,9 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Late are the hosts that were added of late, and are followed until their nodes take work. Those
-// that were added long ago hold up nobody, and what was done to them since stays: where one is no
-// node any more, or none that is Ready, the answer tells of it.
+// Late are the hosts that were added recently, and are followed until their nodes take work. Hosts that were added long
+// ago hold up no run, and what was done to them since stays: where one has no node any more, or none that is Ready, the
+// answer reports it.
 func Late(q Question) (late []Host, answer Answer) {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	for _, h := range q.Hosts {
@@ -32,7 +32,7 @@ func Late(q Question) (late []Host, answer Answer) {
 	return late, a.answer
 }
 
-// LongAgo reports whether a host was added so long ago that it is nobody's business any more.
+// LongAgo reports whether a host was added so long ago that a run does not follow it any more.
 func LongAgo(have *model.Host, now time.Time) bool {
 	since := cmp.Or(have.Rebooted, have.Since)
 	return memberState(have.State) && have.Day2 && !since.IsZero() && now.Sub(since) > newFor

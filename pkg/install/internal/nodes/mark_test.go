@@ -14,8 +14,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// longInstalled is a cluster whose hosts were all there from its install on, and whose nodes
-// have lost what the file says of them.
+// longInstalled is a cluster with hosts that were all there when it was installed, and with nodes that have lost what
+// the file says of them.
 func longInstalled(t *testing.T) *decidetest.World {
 	t.Helper()
 	w := decidetest.InstalledWithout(t, decidetest.Sample(3, 1), false)
@@ -73,8 +73,8 @@ func TestMarksOfTheFirstNodes(t *testing.T) {
 	}
 }
 
-// TestMarksHoldNothingUp: a node keeps the provider id that it has, one that is not there holds
-// nothing up, and what the cluster refuses is told while all else goes on.
+// TestMarksHoldNothingUp: a node keeps the provider id that it has, a node that is not there holds nothing up, and what
+// the cluster refuses is reported while all else goes on.
 func TestMarksHoldNothingUp(t *testing.T) {
 	w := longInstalled(t)
 	node := func(name string) *model.Node { return w.Spoke.Seen.NodeByName(name) }

@@ -16,9 +16,9 @@ import (
 // memberWithin is how long it may take a Ready node to become a member of etcd.
 const memberWithin = 30 * time.Minute
 
-// joinEtcd reports whether a node that etcd is to run on is a member of it, and that member well. On
-// a cluster with a Machine API the etcd operator takes no node without a Machine that has its address,
-// which nothing makes for a host that somebody has booted.
+// joinEtcd reports whether a node that etcd is to run on is a member of it, and that member is healthy. On a cluster
+// with a Machine API the etcd operator takes no node without a Machine that has its address, and no component makes a
+// Machine for a host that was booted by hand.
 func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	etcd := a.spoke.Etcd
 	if etcd == nil || !node.Votes() {
@@ -70,9 +70,9 @@ func (a *asker) illBeside() []string {
 	})
 }
 
-// linked reports whether a Machine has the node's addresses. Otherwise it does what is next for that:
-// a BareMetalHost that is there already, a Machine on it, and the addresses, which a Machine takes
-// from the hardware that its host is said to have.
+// linked reports whether a Machine has the node's addresses. If not, it takes the next step towards that: a
+// BareMetalHost, unless there is one already; a Machine on it; and a report of its hardware, from which the Machine
+// takes the addresses.
 func (a *asker) linked(h Host, node *model.Node) bool {
 	if slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool {
 		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses, node.Addresses[0])
@@ -125,8 +125,8 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 	return false
 }
 
-// isSpare reports whether a Machine on a BareMetalHost leaves the machine beneath alone: nobody can
-// reach its BMC, or it was installed before the operator saw it; and no other Machine has it.
+// isSpare reports whether a Machine on a BareMetalHost leaves the physical machine alone: its BMC is not known to the
+// operator, or it was installed before the operator saw it; and no other Machine has it.
 func isSpare(metal *model.BareMetalHost, machine int) bool {
 	installed := metal.BMC == "" || metal.External && (metal.State == "externally provisioned" || metal.State == "unmanaged")
 	return !metal.Deleting && installed && (metal.Consumer == "" || machine >= 0)

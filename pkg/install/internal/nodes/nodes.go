@@ -21,7 +21,7 @@ type Question struct {
 	Observed *model.Observed
 	Memory   model.Memory
 	Now      time.Time // on the service's clock
-	// Hosts are those to be looked after.
+	// Hosts are those that the question is about.
 	Hosts []Host
 }
 
@@ -122,8 +122,8 @@ func (a *asker) otherwise(next model.Advice) model.Advice {
 	return next + ", or end where the service's knowledge does, --until added"
 }
 
-// ReasonUnreachable is the reason of the blocker of a cluster that does not answer: whatever can
-// be done without it goes on.
+// ReasonUnreachable is the reason of the blocker of a cluster that does not answer: everything that can be done without
+// the cluster goes on.
 const ReasonUnreachable = "ClusterUnreachable"
 
 // answersWithin is how long an API server may be away until a person is to look at it.

@@ -153,7 +153,7 @@ func voting(change func(*Question, *model.Node)) func(*Question) {
 	})
 }
 
-// linking has the etcd operator go by Machines, and none be of the node.
+// linking makes the etcd operator manage members by Machines, and leaves the node without one.
 func linking(change func(*model.Spoke)) func(*Question, *model.Node) {
 	return func(q *Question, n *model.Node) {
 		s := q.Observed.Spoke
@@ -328,7 +328,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestKnownTo: what the judge of requests is told of hosts.
+// TestKnownTo: what the judge of requests knows about hosts.
 func TestKnownTo(t *testing.T) {
 	address := netip.MustParseAddr("192.0.2.7")
 	q := asked(func(q *Question) {

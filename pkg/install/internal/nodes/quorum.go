@@ -13,9 +13,8 @@ import (
 // loss of the cluster.
 const fewestMembers = 3
 
-// quorum is why a node that etcd runs on is not taken out, nil where it may be. It holds for as
-// long as the node or its member is there: whoever has begun, and however, the members that stay
-// have to be enough.
+// quorum is why a node that etcd runs on is not removed, nil where it may be. It is checked for as long as the node or
+// its member is there: no matter who began the removal, and how, the members that stay have to be enough.
 func (r *removal) quorum(t *leaving) *model.Blocker {
 	if !t.votes() || t.node == nil && t.machine == nil && t.member == nil {
 		return nil
@@ -90,9 +89,9 @@ func replaceCommand(t *leaving) model.Advice {
 	return model.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
 }
 
-// needed is how many members have to stay. One that is not well does not count by now: without it
-// etcd is left what it has, as long as that is a majority. Who gives up such a member, and for
-// which end, has to have said so, until its node is gone as it is.
+// needed is how many members have to stay. A removed member that is not well does not count: without it etcd keeps what
+// it has, as long as that is a majority. A user who gives up such a member, or replaces it, must have said so, until
+// its node is gone, too.
 func (t *leaving) needed(etcd *model.Etcd) int {
 	if t.member == nil {
 		return 1 // etcd loses nothing
@@ -158,9 +157,9 @@ func (r *removal) namesOfVoters() string {
 	return names.Few(all)
 }
 
-// operatorTakesMember reports whether the etcd operator takes the node's member away by itself:
-// where it goes by Machines, and others are as many as the cluster was installed with.
-// One that is not well it takes away as soon as its Machine goes, or it has neither Machine nor node.
+// operatorTakesMember reports whether the etcd operator removes the node's member by itself: if it manages members by
+// Machines, and there are as many others as the cluster was installed with. It removes a member that is not well as
+// soon as its Machine is being deleted, or if it has neither Machine nor node.
 func (t *leaving) operatorTakesMember() bool {
 	e := t.spoke.Etcd
 	if e == nil || t.machine == nil {

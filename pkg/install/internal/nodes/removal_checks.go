@@ -30,7 +30,7 @@ func (r *removal) check(t *leaving) {
 	if t.node == nil || t.node.Deleting {
 		return
 	}
-	if !t.begun() || t.firstLook() { // who goes on with it should know, too
+	if !t.begun() || t.firstLook() { // a user who continues the removal should know it, too
 		r.warnOfWorkloads(t)
 		r.warnOfPool(t)
 		r.warnOfMachine(t)
@@ -41,7 +41,7 @@ func (t *leaving) refuse(reason, key string, cure model.Cure, message string, re
 	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message, Remedy: remedy}
 }
 
-// unknown refuses a name that nothing has, or several, or whose node has another name.
+// unknown refuses a name that no host or node has or that several hosts have, or a host with a node of another name.
 func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(t.Several) > 0 {
 		return t.refuse("SeveralHosts", "several", model.CureOwner, fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
@@ -167,7 +167,7 @@ func (t *leaving) dataLoss() *model.Blocker {
 		"save the data first; then, to lose them, run the same command again with --accept-data-loss")
 }
 
-// stillRefused is what refuses to let go of pods or the Machine.
+// stillRefused is the blocker that pods or the Machine are not released.
 func (t *leaving) stillRefused() *model.Blocker {
 	if t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting || t.silent() {
 		return nil
@@ -190,7 +190,7 @@ func (t *leaving) know(reason, key, message string, next model.Advice) {
 	t.warn(model.Warning{Key: t.key(key), Scope: t.scope(), Reason: reason, Message: message, Next: next})
 }
 
-// warnOfWorkloads tells of what runs on the node and is lost or missed.
+// warnOfWorkloads reports what runs on the node and is lost or missed.
 func (r *removal) warnOfWorkloads(t *leaving) {
 	if claims := t.claims(); len(claims) > 0 {
 		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.Few(claims), t.nodeName), "save them first")
@@ -254,7 +254,7 @@ func (t *leaving) warnOfPods() {
 	}
 }
 
-// warnOfPool tells of a machine config pool that is busy or not well, and of others in it.
+// warnOfPool reports a machine config pool that is busy or not well, and others in it.
 func (r *removal) warnOfPool(t *leaving) {
 	p := r.poolOf(t.node)
 	if p == nil {
@@ -302,7 +302,7 @@ func (r *removal) poolOf(n *model.Node) *model.Pool {
 	return nil
 }
 
-// warnOfMachine tells what becomes of the machine itself.
+// warnOfMachine reports what becomes of the machine itself.
 func (r *removal) warnOfMachine(t *leaving) {
 	managed := t.metal != nil && t.metal.BMC != ""
 	switch {

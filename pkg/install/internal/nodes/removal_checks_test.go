@@ -163,7 +163,7 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 	}
 }
 
-// TestWarningsOfRemoval is what a person is told before, and no more once it has begun.
+// TestWarningsOfRemoval: the warnings before a removal, and that there are none once it has begun.
 func TestWarningsOfRemoval(t *testing.T) {
 	w := decidetest.NewShrinking(3, 2, true, "worker-1")
 	n := w.Node("worker-1")

@@ -20,12 +20,12 @@ func (t *leaving) returnsFirst() bool {
 		t.node != nil && t.node.Ready && !t.node.Deleting
 }
 
-// isBack reports whether the host has gone back before its node was deleted. That it was to is noted
-// on the node.
+// isBack reports whether the host has gone back before its node was deleted. An annotation on the node says that it was
+// to go back.
 func (t *leaving) isBack() bool { return t.node != nil && t.node.Returns != "" && t.Have == nil }
 
-// downFor is how long a node is not Ready before it is taken for one that was booted into something
-// else, and not for one that nobody has heard of for a moment.
+// downFor is how long a node must be not Ready before it counts as booted into something else. A shorter time may only
+// be a lost heartbeat.
 const downFor = 3 * time.Minute
 
 // stillRuns reports whether the node of a host that has gone back runs: the service's agent on it is
@@ -35,7 +35,7 @@ func (t *leaving) stillRuns() bool {
 	return t.isBack() && (t.node.Ready || since.IsZero() || t.Now.Sub(since) < downFor)
 }
 
-// backAs is the node of a host that has gone back, by whatever name that is asked for, or nil.
+// backAs is the node of a host that has gone back, found by its name or by its id, or nil.
 func (r *removal) backAs(asked string) *model.Node {
 	id := asked
 	if i := slices.IndexFunc(r.Hosts, func(h Host) bool { return h.Name == asked && h.Have != nil && h.Have.Unbound() }); i >= 0 {
@@ -49,8 +49,7 @@ func (r *removal) backAs(asked string) *model.Node {
 	return nil
 }
 
-// wasReturned reports whether the host was given back: by this loop, or by one before it whose node
-// was still there.
+// wasReturned reports whether the host was given back: by this loop, or by an earlier loop that left its node there.
 func (t *leaving) wasReturned() bool {
 	done := t.Memory.Done[t.key("record")].Kind
 	return done == model.ReturnHost || done == "" && t.seen().Returns && t.Have == nil
@@ -71,7 +70,7 @@ func (t *leaving) noPool() *model.Blocker {
 	switch {
 	case !t.returns() || t.isBack() || t.wasReturned() || t.replaced:
 		return nil
-	case t.Have == nil && t.node == nil: // it is gone, or nobody knows of it
+	case t.Have == nil && t.node == nil: // it is gone, or is not known
 		return nil
 	case t.Have == nil:
 		return t.refuse("NoRecord", "no-record", model.CureNow,
@@ -113,7 +112,7 @@ func (t *leaving) recordKind() model.Kind {
 	return model.RemoveHost
 }
 
-// markNode notes on the node which host it is: nothing else says so once that has gone back.
+// markNode records on the node which host it is: nothing else says so once the host has gone back.
 func (t *leaving) markNode() {
 	a := t.doing(model.MarkNode, "mark", t.node.Name, t.node.UID, "nothing else says that it is that host once it has gone back", false)
 	a.Host = t.Have.ID

@@ -8,12 +8,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// stages is the way that a node has still to go. The first stage is what is next; what has an
-// effect shows in the next observation, so that whoever looks then goes on from there.
+// stages is what is still to be done to remove a node. The first stage is the next one. An effect shows in the next
+// observation, so that any later run continues from there.
 //
-// The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the
-// etcd operator finds the member that goes with it. A machine is switched off before its Node is
-// deleted, since a kubelet that starts makes it anew.
+// The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the etcd operator finds
+// the member that belongs to it. A machine is switched off before its Node is deleted, since a kubelet that starts
+// makes it anew.
 func (r *removal) stages(t *leaving) {
 	add := func(left bool, kind model.Kind, text string, do func()) {
 		if left {
@@ -35,7 +35,7 @@ func (r *removal) stages(t *leaving) {
 	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
 }
 
-// silent reports whether the node is dead, so that nobody ends its pods, and is to be replaced.
+// silent reports whether the node is dead, so that no kubelet ends its pods, and is to be replaced.
 func (t *leaving) silent() bool { return t.isReplaced() && t.isDead() && !t.node.Ready }
 
 // secrets are the certificates of the node's member of etcd.
@@ -73,7 +73,7 @@ func (t *leaving) metalName() string {
 	return t.metal.Name
 }
 
-// markMetal notes on the BareMetalHost whose it is: nothing else says so once the Machine is gone.
+// markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
 func (t *leaving) markMetal() {
 	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID, "nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
 }
@@ -97,7 +97,7 @@ func (t *leaving) switchable() bool {
 	return t.trouble != "" || t.power != "" && t.power != model.PowerIsOff
 }
 
-// keptByHub reports whether a hub keeps the machine on, whoever switches it off.
+// keptByHub reports whether a hub keeps the machine on, and switches it on again after it was switched off.
 func (t *leaving) keptByHub() bool {
 	return t.Want != nil && t.Want.BMC != nil && t.Want.BMC.Metal3 != nil && t.Want.BMC.Metal3.KeepManaged
 }

@@ -57,8 +57,8 @@ func newRemoval(q Question) *removal {
 	return r
 }
 
-// leaving is a node on its way out of the cluster, with all that goes with it. What is nil is
-// not there, or not any more.
+// leaving is a node on its way out of the cluster, with all that belongs to it. What is nil is not there, or not any
+// more.
 type leaving struct {
 	Host
 	*asker   // with an answer of its own
@@ -136,7 +136,7 @@ func (t *leaving) votes() bool {
 	if t.Want != nil {
 		return t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter
 	}
-	return t.isReplaced() && t.metal != nil // of which nothing else is left
+	return t.isReplaced() && t.metal != nil // nothing else is left of it
 }
 
 // isArbiter reports whether the node is an arbiter, also once it is gone.
@@ -179,8 +179,8 @@ func (r *removal) hasTurn(t *leaving) bool {
 	return true
 }
 
-// gather puts the answers together. What stands in the way of one node does not end the others'
-// way: while they get on, it is only told.
+// gather puts the answers together. What blocks the removal of one node does not end the others: while they make
+// progress, it is only reported.
 func (r *removal) gather() {
 	for _, t := range r.targets {
 		a := &t.answer
@@ -212,10 +212,10 @@ func (r *removal) inFile(t *leaving) bool {
 	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
 }
 
-// comes reports whether nobody has seen the machine switched off.
+// comes reports whether the machine has not been seen switched off, so that its node may come back.
 func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
 
-// Removed is what a person is told of nodes that are gone, and what is left for a person to do.
+// Removed is the report for a person of the nodes that are gone, and of what is left for the person to do.
 func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var gone, run, back, named []string
 	for _, r := range removals {

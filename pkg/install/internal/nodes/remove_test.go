@@ -20,8 +20,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestOrderOfRemoval is what is done to a node of each kind, in its order, and that nothing is left
-// to do then.
+// TestOrderOfRemoval: what is done to a node of each kind, in which order, and that nothing is left to do then.
 func TestOrderOfRemoval(t *testing.T) {
 	const (
 		drained = "CordonNode %[1]s, EvictPods %[1]s"

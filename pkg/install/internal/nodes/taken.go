@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// begun reports whether the installation of a host has: from then on the cluster itself may
-// know its machine, since a hub's service tells it.
+// begun reports whether the installation of a host has begun: from then on the cluster itself may know its machine,
+// since a hub's service registers it there.
 func begun(h *model.Host) bool {
 	switch {
 	case h == nil:
@@ -137,7 +137,7 @@ func (a *asker) nodeOfMetal(m *model.BareMetalHost) string {
 	return ""
 }
 
-// ownerOf is whose a BareMetalHost is, and how it is taken from there.
+// ownerOf is the owner of a BareMetalHost, and the advice how to take it from that owner.
 func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
 	if node := a.nodeOfMetal(m); node != "" {
 		owner = "that of the node " + node
@@ -224,7 +224,7 @@ func (a *asker) addressesAreFree(h Host) {
 	}
 }
 
-// holderOf is whose an address is in the cluster, "" for nobody's.
+// holderOf is what has an address in the cluster, "" if nothing has it.
 func (a *asker) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
 		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != model.NodeName(hostnameOf(h)) {

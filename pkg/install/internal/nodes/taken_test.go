@@ -10,8 +10,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// metal is a host w-9 that has not registered, to be added to a cluster with the node w-0 of a
-// Machine, the worker m-1 that is no node yet, and a BareMetalHost that nobody has.
+// metal is a host w-9 that has not registered, to be added to a cluster with the node w-0 of a Machine, the worker m-1
+// that is no node yet, and a BareMetalHost that no Machine uses.
 func metal(change func(*Question, *spec.Host)) Question {
 	return asked(func(q *Question) {
 		want := &spec.Host{Name: "w-9", Hostname: "w-9", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:09:09"}}
@@ -87,7 +87,7 @@ func TestTaken(t *testing.T) {
 				Inventory: model.Inventory{Known: true,
 					Interfaces: []model.Interface{{MAC: "02:00:00:00:00:01"}, {MAC: "52:54:00:00:00:10"}}}}
 		}, blocked("the MAC address 52:54:00:00:00:10, ") + node},
-		"installing": {func(q *Question, h *spec.Host) { // a hub has told the cluster of it
+		"installing": {func(q *Question, h *spec.Host) { // a hub has registered it in the cluster
 			h.Match.MAC = "52:54:00:00:00:11"
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Day2: true, State: model.HostInstalling}
 		}, ""},

@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// OfFile says whether what an action of a kind writes comes from the user's
-// file, so that a refusal of it is the file's fault.
+// OfFile reports whether what an action of a kind writes comes from the user's file, so that a refusal of it is the
+// file's fault.
 func OfFile(kind model.Kind) bool {
 	switch kind {
 	case model.RegisterCluster, model.ImportCluster, model.UpdateCluster, model.SetOverrides, model.UploadManifest, model.IgnoreValidations,
@@ -71,10 +71,9 @@ func SortNetworks(networks []model.StaticNetwork) {
 	slices.SortStableFunc(networks, func(a, b model.StaticNetwork) int { return cmp.Compare(first(a), first(b)) })
 }
 
-// Refined tells apart what the service calls insufficient: a cluster that was
-// never evaluated is a draft, one whose hosts are still to come or still being
-// discovered waits for them, and only then do its validations count. hosts are
-// those of the cluster.
+// Refined splits the state that the service calls insufficient: a cluster that was never evaluated is a draft, one with
+// hosts that are still to come or still being discovered waits for them, and only then do its validations count. hosts
+// are those of the cluster.
 func Refined(state model.ClusterState, validations []model.Validation, hosts []model.Host) model.ClusterState {
 	if state != model.ClusterBlocked {
 		return state

@@ -44,7 +44,7 @@ type Doc struct {
 	Description string `json:"description,omitempty"`
 	// Default is what counts where the field is left out.
 	Default string `json:"default,omitempty"`
-	// Required says whether the field has to be there.
+	// Required reports whether the field has to be there.
 	Required bool `json:"required,omitempty"`
 	// Enum is the values that the field may have; empty for any.
 	Enum []string `json:"enum,omitempty"`

@@ -139,7 +139,7 @@ func minimal(t *testing.T, base *iso.Base) {
 		t.Errorf("the minimal image has %d bytes, the full one %d", image.Size(), base.Image().Size())
 	}
 	want := found(c)
-	want.live = "" // no argument tells the machine to look for a medium
+	want.live = "" // no argument makes the machine search for a medium
 	want.kargs = append(want.kargs, "coreos.live.rootfs_url="+rootfs)
 	everyWay(t, written(t, image), want)
 }

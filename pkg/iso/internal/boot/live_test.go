@@ -292,8 +292,7 @@ func master(t *testing.T, tree, out string) {
 	command(t, "", "isohybrid", "--uefi", out)
 }
 
-// bootMenus writes the menus of both firmwares and returns what tells of the
-// places of the kernel arguments in them.
+// bootMenus writes the menus of both firmwares and returns the file with the places of the kernel arguments in them.
 func bootMenus(t *testing.T, tree string) []byte {
 	t.Helper()
 	area := defaultKargs + "\n" + strings.Repeat("#", 1024) + kargsComment

@@ -15,7 +15,7 @@ import (
 // patience is how long an emulated machine may take to report.
 const patience = 3 * time.Minute
 
-// report is what a booted machine tells of itself.
+// report is what a booted machine reports about itself.
 type report struct {
 	cmdline string
 	live    string            // the marker of the live medium, or why it was not found

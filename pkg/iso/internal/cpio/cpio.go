@@ -41,8 +41,8 @@ func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
 // Archives is the number of archives that were read to their end.
 func (r *Reader) Archives() int { return r.archive }
 
-// Next goes to the next member. At the end, and where neither zeros nor an archive
-// follow the last archive, the error is io.EOF; Rest tells the two apart.
+// Next goes to the next member. At the end, and where neither zeros nor an archive follow the last archive, the error
+// is io.EOF; Rest distinguishes the two.
 func (r *Reader) Next() (Header, error) {
 	if r.closed {
 		return Header{}, io.EOF
@@ -192,7 +192,7 @@ func (r *Reader) fill(p []byte) error {
 	return err
 }
 
-// atEnd tells an archive's end from one that breaks off.
+// atEnd distinguishes an archive's end from one that is cut off.
 func (r *Reader) atEnd(err error) error {
 	if errors.Is(err, io.EOF) && !r.inside && r.archive > 0 {
 		return io.EOF

@@ -32,7 +32,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// letters are bytes of which gzip makes about 6 of 8 bits, and xz hardly less.
+// letters are bytes that gzip packs into about 6 of 8 bits, and xz hardly less.
 func letters(n int) []byte {
 	b := noise(n)
 	for i := range b {

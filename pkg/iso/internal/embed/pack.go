@@ -29,8 +29,8 @@ const (
 	maxDictionary = 1 << 20
 )
 
-// xz takes about a second for a megabyte. Where it has filled this many times the
-// area, it has lost, and how many bytes are missing is told by what gzip made.
+// xz takes about a second for a megabyte. Where it has filled this many times the area, it has lost, and what gzip made
+// shows how many bytes are missing.
 const maxTried = 2
 
 var errHopeless = errors.New("far more than fits")
@@ -41,10 +41,9 @@ type Packer struct {
 	gzips sync.Pool
 }
 
-// Pack makes one compressed archive of the members: with gzip, and with xz where
-// gzip takes more than limit bytes. What cannot be made to fit is a *TooLarge. A
-// limit of 0 or less is none. The same members give the same bytes, in whatever
-// order they come; two of one name are an error. No members give no bytes.
+// Pack makes one compressed archive of the members: with gzip, and with xz where gzip takes more than limit bytes. What
+// cannot be made to fit is a *TooLarge. A limit of 0 or less is none. The same members give the same bytes, in any
+// order; two of one name are an error. No members give no bytes.
 func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression string, err error) {
 	if len(members) == 0 {
 		return nil, None, nil
@@ -203,7 +202,7 @@ func Unpack(area []byte) (members []Member, compression string, err error) {
 	return c.withoutMadeDirectories(), strings.Join(seen, "+"), nil
 }
 
-// link tells apart files of one archive that have several names.
+// link identifies files of one archive that have several names.
 type link struct {
 	archive int
 	inode   uint32

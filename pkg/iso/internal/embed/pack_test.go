@@ -90,8 +90,8 @@ func TestPackGivesUpWhereNothingHelps(t *testing.T) {
 	}
 }
 
-// xz may be given up at any of its bytes, the last ones included, of which its
-// writer tells nothing: at every limit the result is whole or refused.
+// xz may be given up at any of its bytes, including the last ones, which its writer does not report: at every limit the
+// result is whole or refused.
 func TestPackNeverCuts(t *testing.T) {
 	given := []embed.Member{{Name: "a", Mode: 0o600, Data: noise(70)}}
 	for limit := int64(1); limit < 300; limit++ {

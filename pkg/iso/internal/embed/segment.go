@@ -24,9 +24,8 @@ const maxWindow = 128 << 20
 // more than the few bytes that ask for one. Initrds have a handful.
 const maxSegments = 256
 
-// magics are the first bytes by which the kernel tells compressions apart
-// (lib/decompress.c), and the archives that need none; read is nil where they are not
-// read here.
+// magics are the first bytes by which the kernel recognises compressions (lib/decompress.c), and the archives that need
+// none; read is nil where they are not read here.
 var magics = []struct {
 	bytes, name string
 	read        func(w *walk, at int64) (end int64, err error)
@@ -45,7 +44,7 @@ var magics = []struct {
 // ErrTooMuch says that more would be unpacked than was asked for.
 var ErrTooMuch = errors.New("it unpacks to more than is taken")
 
-// Visit is told of every member, whose content can be read until it returns.
+// Visit is called for every member; the member's content can be read until it returns.
 type Visit func(h cpio.Header, content io.Reader) error
 
 // Walk reads all archives within the first size bytes of r, each with a
@@ -212,7 +211,7 @@ func (w *walk) skipZeros(at int64) (int64, error) {
 	return w.size, nil
 }
 
-// meter breaks off where more is read than is left.
+// meter is an error where more is read than is left.
 type meter struct {
 	in   io.Reader
 	left *int64
@@ -298,7 +297,7 @@ func xzEnd(r io.ReaderAt, start, size int64) (int64, error) {
 	return 0, p.err
 }
 
-// xzBlock goes over one block, of whose header one byte is read.
+// xzBlock skips one block, after the first byte of its header was read.
 func xzBlock(p *pieces, headerLength, check int64) {
 	end := p.at - 1 + headerLength
 	flags := p.take(1)[0]
@@ -345,7 +344,7 @@ func lzmaChunks(p *pieces) {
 	}
 }
 
-// xzTail goes over the index, of which the first byte is read, and the footer.
+// xzTail skips the index, after its first byte was read, and the footer.
 func xzTail(p *pieces, start int64) (int64, error) {
 	for left := p.variable(); left > 0 && p.err == nil; left-- {
 		p.variable()

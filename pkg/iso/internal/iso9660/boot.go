@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Boot says by which ways firmware starts the image, as far as its tables tell.
+// Boot says in which ways firmware starts the image, as far as its tables show.
 type Boot struct {
 	BIOSCD   bool // an El Torito entry for BIOS; on s390x it is what firmware loads there
 	BIOSDisk bool // boot code and an active partition in the MBR
@@ -21,7 +21,7 @@ const mbrEFISystem = 0xEF
 // efiSystem is the GPT type C12A7328-F81F-11D2-BA4B-00A0C93EC93B as it is stored.
 var efiSystem = [16]byte{0x28, 0x73, 0x2A, 0xC1, 0x1F, 0xF8, 0xD2, 0x11, 0xBA, 0x4B, 0x00, 0xA0, 0xC9, 0x3E, 0xC9, 0x3B}
 
-// bootWays adds the ways that the boot catalog and the GPT tell of.
+// bootWays adds the ways that the boot catalog and the GPT describe.
 func (v *Volume) bootWays() {
 	efiImage := int64(-1)
 	for _, i := range v.BootImages {
@@ -103,7 +103,7 @@ func (v *Volume) addBootImage(e []byte, platform byte) error {
 		Offset:   little32(e[8:]) * SectorSize,
 	}
 	if b.Bootable {
-		// Only the start is held against the image: the number of blocks may stand for "all of it".
+		// Only the start is compared with the size of the image: the number of blocks may mean "all of it".
 		if err := v.holds(b.Offset, 1, "a boot image"); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ const BlockSize = 512
 
 const mbrCodeSize = 440
 
-// readPartitions reads the MBR, as far as it tells of ways to boot, and the GPT.
+// readPartitions reads the MBR, as far as it describes ways to boot, and the GPT.
 func (v *Volume) readPartitions() error {
 	m, err := v.read(0, BlockSize, "the first block")
 	if err != nil {
@@ -162,7 +162,7 @@ type GPT struct {
 	array  []byte // nil if header or array are damaged
 }
 
-// readGPT reads the primary table and holds the backup against it. Damage is noted, not returned: the image may be
+// readGPT reads the primary table and compares the backup with it. Damage is recorded, not returned: the image may be
 // good otherwise.
 func (v *Volume) readGPT() error {
 	header, err := v.read(BlockSize, BlockSize, "the second block")

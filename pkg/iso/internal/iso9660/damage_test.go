@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
-// TestDamageIsNamed breaks one thing of a sound image at a time. What is said must name it.
+// TestDamageIsNamed breaks one thing of a sound image at a time. The error must name it.
 func TestDamageIsNamed(t *testing.T) {
 	sound, err := os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07")))
 	if err != nil {

@@ -172,7 +172,7 @@ func records(dir []byte, at int64, fn func(record) error) error {
 	return nil
 }
 
-// little32 reads a number of which only the little-endian spelling is looked at.
+// little32 reads the little-endian form of a number that is there in both byte orders.
 func little32(b []byte) int64 { return int64(binary.LittleEndian.Uint32(b)) }
 
 // A tree names its entries in its own way.
@@ -272,7 +272,7 @@ func (v *Volume) readRockRidge() error {
 	return nil
 }
 
-// firstRecord reads the record of a directory that stands for itself.
+// firstRecord reads the record of a directory that describes the directory itself.
 func (v *Volume) firstRecord(dir record) (record, error) {
 	b, err := v.read(dir.offset(), SectorSize, "a directory's first sector")
 	if err != nil {

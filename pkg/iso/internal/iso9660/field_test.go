@@ -5,7 +5,7 @@ import (
 )
 
 // TestFindByNamesCutShort: a tool may rename kargs.json to kargs.jso, its Rock Ridge name too. A file that has a longer
-// name of its own is never taken for another.
+// name of its own is never mistaken for another.
 func TestFindByNamesCutShort(t *testing.T) {
 	entries := []entry{
 		{name: "kargs.jsonx", plain: "kargs.jso"},

@@ -202,7 +202,7 @@ func (w *walker) read(d directory) error {
 	return nil
 }
 
-// checkOverlaps finds two things that claim the same bytes. Two names of one file are none.
+// checkOverlaps finds two things that claim the same bytes. Two names of one file do not count.
 func (w *walker) checkOverlaps() error {
 	all := append(w.extents, w.v.extents...)
 	all = slices.DeleteFunc(all, func(e extent) bool { return e.size == 0 })

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
-// headOnly is an image of which only the start is kept; the rest reads as zeros.
+// headOnly is an image with only its start; the rest reads as zeros.
 type headOnly struct {
 	head []byte
 	size int64
@@ -30,8 +30,8 @@ func (h headOnly) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// FuzzRead edits sound images and holds what every image must keep to, whatever its bytes: no panic, nothing outside
-// of the image, patches within the new one. An edit is four bytes: a place, 24 bits of it, and what to store there.
+// FuzzRead edits sound images and checks what holds for every image, with any bytes: no panic, nothing outside of the
+// image, patches within the new one. An edit is four bytes: a place, 24 bits of it, and what to store there.
 func FuzzRead(f *testing.F) {
 	const head = 56 * SectorSize // descriptors and directories lie before
 	var images []headOnly

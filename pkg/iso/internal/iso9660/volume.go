@@ -6,7 +6,7 @@
 // P1281/P1282), the El Torito boot catalog, the MBR and the GPT. Offsets are in bytes unless they are called sectors
 // (2048 bytes) or blocks (512 bytes). Directories that Rock Ridge moved (its CL entry) are not followed.
 //
-// An image is untrusted: what it says of places and sizes is held against its length before it is used.
+// An image is untrusted: the places and sizes in it are compared with its length before they are used.
 package iso9660
 
 import (
@@ -73,7 +73,7 @@ func (v *Volume) readDescriptors() (catalog int64, err error) {
 	return 0, fmt.Errorf("the volume descriptors do not end within %d sectors", maxDescriptors)
 }
 
-// CheckStart is what Read says of an image with such a beginning, where it is none.
+// CheckStart is the error of Read for an image with such a beginning, if it is no image.
 func CheckStart(start []byte) error {
 	v := &Volume{r: bytes.NewReader(start), Size: int64(len(start))}
 	_, err := v.descriptorAt(systemArea)
@@ -165,8 +165,7 @@ var (
 	ErrTruncated = errors.New("the image is truncated")
 )
 
-// Volume is an ISO image, of which all but the directories has been read. It is safe for concurrent use if its reader
-// is.
+// Volume is an ISO image, read except for its directories. It is safe for concurrent use if its reader is.
 type Volume struct {
 	ID      string // the label, which coreos.liveiso= names
 	Size    int64  // of the image in bytes

@@ -1,7 +1,7 @@
 // Package isotest makes live ISOs for tests: small ones in the layouts that CoreOS builds have had since 2020, and a
 // sparse one whose embed area lies beyond 4 GiB. They carry every structure that a reader or patcher of media looks at
 // (volume descriptors, Rock Ridge and Joliet trees, El Torito, MBR, GPT, Ignition and kernel argument areas,
-// miniso.dat) around stand-ins for the bulky files. Nothing in them boots.
+// miniso.dat) around small replacements of the bulky files. Nothing in them boots.
 //
 // The bytes depend on the Layout alone: the same layout gives the same image, on every machine.
 package isotest
@@ -25,7 +25,7 @@ type Layout struct {
 	KargsJSON     bool // /coreos/kargs.json
 	KargsPadEnd   bool // its entries say pad and end
 	LegacyHeaders bool // "coreiso+" and "coreKarg" at the end of the system area
-	NoKargs       bool // no kernel argument areas at all, whatever the other switches say
+	NoKargs       bool // no kernel argument areas at all, with any other switches
 	Features      bool // /coreos/features.json
 	MiniISO       bool // /coreos/miniso.dat, filled so that it leads to Minimal(l)
 
@@ -91,8 +91,8 @@ func (l Layout) hasKargs() bool {
 	return !l.NoKargs && (l.Arch != "s390x" || l.KargsJSON)
 }
 
-// Make writes the ISO of a layout into a directory that goes with the test, and returns its path. Holes stay holes, so
-// that the one of more than 4 GiB takes about 2 MB of disk.
+// Make writes the ISO of a layout into a directory that is removed with the test, and returns its path. Holes stay
+// holes, so that the one of more than 4 GiB takes about 2 MB of disk.
 func Make(tb testing.TB, l Layout) (path string) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), l.Name+".iso")

@@ -194,7 +194,7 @@ const (
 //go:embed features.json
 var features []byte
 
-// contents are the files of a layout, but for the boot catalog.
+// contents are the files of a layout, except the boot catalog.
 func contents(l Layout) []file {
 	rootfs := rootfsImage(l)
 	initrd := initrdImage(l, rootfs)

@@ -40,8 +40,8 @@ type Area struct {
 	Limit int
 	// Files are the places, in the order of the image's description.
 	Files []File
-	// Damage says where the files contradict each other or their format. Such an
-	// image may boot with arguments that nobody wants; an edit needs Reset.
+	// Damage says where the files contradict each other or their format. Such an image may boot with arguments that
+	// were never intended; an edit needs Reset.
 	Damage []string
 }
 
@@ -134,7 +134,7 @@ func (a *Area) checkPositions() error {
 	return nil
 }
 
-// compare reads the arguments out of every file and notes what is wrong.
+// compare reads the arguments out of every file and records what is wrong.
 func (a *Area) compare() {
 	for i, f := range a.Files {
 		text, damage := f.arguments()

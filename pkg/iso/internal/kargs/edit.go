@@ -24,7 +24,7 @@ type Edit struct {
 	Reset bool
 }
 
-// IsZero says whether nothing is wished for.
+// IsZero reports whether the edit changes nothing.
 func (e Edit) IsZero() bool {
 	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
 }
@@ -131,11 +131,11 @@ func checkArgument(argument string) error {
 	return nil
 }
 
-// serialConsole is a serial line of which the driver wants a speed; without one
-// it takes 9600 baud, at which a machine that prints its boot seems to hang.
+// serialConsole is a serial line with a driver that wants a speed; without one it takes 9600 baud, at which a machine
+// that prints its boot seems to hang.
 var serialConsole = regexp.MustCompile(`^console=tty(S|AMA|USB)[0-9]+$`)
 
-// liveRoot are the arguments by one of which a live system finds its root.
+// liveRoot are the arguments by which a live system finds its root; it needs one of them.
 var liveRoot = []string{"coreos.liveiso", "coreos.live.rootfs_url"}
 
 // warn speaks of arguments that were not there before and likely do harm, and of

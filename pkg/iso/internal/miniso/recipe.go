@@ -23,8 +23,8 @@ const (
 	Sector = 2048
 	// MaxSize bounds a recipe, as coreos-installer does, in bytes. Real ones have about 3000.
 	MaxSize = 1 << 20
-	// maxUnpacked bounds what the table does not cover. Real images have 1.4 MB of it, most of
-	// which is the padding that isohybrid adds.
+	// maxUnpacked bounds what the table does not cover. Real images have 1.4 MB of it, mostly the padding that
+	// isohybrid adds.
 	maxUnpacked = 64 << 20
 
 	version = 1
@@ -32,8 +32,7 @@ const (
 
 var magic = [8]byte{'M', 'I', 'N', 'I', 'S', 'O'}
 
-// ErrEmpty is returned for a slot that nobody filled: images built before 2021-12, or without a
-// minimal ISO, carry zeros.
+// ErrEmpty is returned for an unfilled slot: images built before 2021-12, or without a minimal ISO, carry zeros.
 var ErrEmpty = errors.New("holds no recipe: this image was built without a minimal ISO")
 
 // Recipe says how the minimal ISO is made of the full one.
@@ -56,7 +55,7 @@ type Entry struct {
 func (e Entry) start() int64 { return int64(e.Minimal) * Sector }
 func (e Entry) end() int64   { return e.start() + int64(e.Length) }
 
-// Parse reads a recipe. What follows it, the zeros of its slot, is not looked at.
+// Parse reads a recipe. What follows it, the zeros of its slot, is not read.
 func Parse(data []byte) (*Recipe, error) {
 	if len(bytes.TrimLeft(data, "\x00")) == 0 {
 		return nil, ErrEmpty
@@ -106,8 +105,8 @@ type Piece struct {
 	Full, Length int64 // bytes
 }
 
-// Pieces returns the minimal ISO from its first byte to its last, for a full ISO of fullSize bytes.
-// Whether that is the right full ISO only the digest of the result tells.
+// Pieces returns the minimal ISO from its first byte to its last, for a full ISO of fullSize bytes. Only the digest of
+// the result shows whether that is the right full ISO.
 func (r *Recipe) Pieces(fullSize int64) ([]Piece, error) {
 	rest, err := unxz.Bytes(r.Packed, maxUnpacked)
 	if err != nil {

@@ -1,13 +1,12 @@
 // Package unxz decompresses one xz stream in memory, and never takes more of it than the stream
 // says that it holds.
 //
-// An xz block names the dictionary that its encoder used: 64 MiB for "xz -9", up to 4 GiB where
-// somebody means harm. A decoder that believes it allocates as much for a few bytes of content.
-// The index at the stream's end says how large every block really is, and no block can reach
-// back further than its own start: so the dictionary is cut to that.
+// An xz block names the dictionary that its encoder used: 64 MiB for "xz -9", up to 4 GiB in a malicious file. A
+// decoder that believes it allocates as much for a few bytes of content. The index at the stream's end says how large
+// every block really is, and no block can reach back further than its own start: so the dictionary is cut to that.
 //
-// The format is that of https://tukaani.org/xz/xz-file-format.txt. Checksums of the content are
-// not compared: who calls compares a digest of the result or parses it.
+// The format is that of https://tukaani.org/xz/xz-file-format.txt. Checksums of the content are not compared: the
+// caller compares a digest of the result or parses it.
 package unxz
 
 import (
@@ -61,8 +60,7 @@ func Bytes(data []byte, most int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// index reads the list of blocks from the end of the stream, and holds it against the length of
-// data.
+// index reads the list of blocks from the end of the stream, and compares it with the length of data.
 func index(data []byte) ([]block, error) {
 	if !bytes.HasPrefix(data, headerMagic[:]) {
 		return nil, errors.New("not an xz stream")

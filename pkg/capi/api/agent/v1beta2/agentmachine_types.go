@@ -7,8 +7,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// AgentMachineSpec says which host a machine may be. Candidates are Agents that somebody
-// approved, whose validations pass, that are connected, and that belong to no cluster.
+// AgentMachineSpec says which host a machine may be. Candidates are Agents that are
+// approved and connected, that pass the validations of the service, and that belong to no cluster.
 type AgentMachineSpec struct {
 	// agentLabelSelector selects Agents by their labels. Default is any.
 	// +optional

@@ -45,7 +45,7 @@ const (
 	NoSuitableAgentsReason = "NoSuitableAgents"
 	// AgentGoneReason means that the reserved host is no longer in the service.
 	AgentGoneReason = "AgentGone"
-	// WaitingForPersonReason means that somebody has to boot the host anew before it can be
+	// WaitingForPersonReason means that a person has to boot the host again before it can be
 	// used again.
 	WaitingForPersonReason = "WaitingForPerson"
 )

@@ -196,7 +196,7 @@ type Proxy struct {
 	// +optional
 	HTTPSProxy string `json:"httpsProxy,omitempty"`
 	// noProxy lists, with commas between, the host names, .domains, addresses and
-	// networks that are reached without the proxy. * stands for all.
+	// networks that are reached without the proxy. * means all.
 	// +optional
 	NoProxy string `json:"noProxy,omitempty"`
 }

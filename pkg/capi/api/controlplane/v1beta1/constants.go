@@ -94,7 +94,7 @@ const (
 	InfrastructureTemplateCloningFailedReason = "InfrastructureTemplateCloningFailed"
 	// BootstrapTemplateCloningFailedReason means that a machine's config could not be made.
 	BootstrapTemplateCloningFailedReason = "BootstrapTemplateCloningFailed"
-	// ControlPlaneUnseenReason means that nobody knows how an installed cluster is: it was not looked at for minutes.
+	// ControlPlaneUnseenReason means that the state of an installed cluster is not known: it was not read for minutes.
 	ControlPlaneUnseenReason = "ControlPlaneUnseen"
 	// ConfigurationNotReadReason means that something that the objects refer to could not be read, that the service
 	// could not be asked, or that it has no record of the cluster.

@@ -141,8 +141,8 @@ type RolloutStrategyType string
 
 // The strategies of a rollout.
 const (
-	// OnDeleteStrategy replaces no Machine: one that differs is told of by its condition
-	// UpToDate, and its successor is made by the new template.
+	// OnDeleteStrategy replaces no Machine: the condition UpToDate of a Machine reports that it
+	// differs, and its successor is made by the new template.
 	OnDeleteStrategy RolloutStrategyType = "OnDelete"
 	// RollingUpdateStrategy replaces Machines that differ, one after the other. That
 	// installs their hosts anew.
@@ -210,8 +210,8 @@ type UpgradeSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Channel string `json:"channel,omitempty"`
-	// acceptConditional says whether a version may be taken whose update the graph
-	// recommends under conditions only, and for this cluster not. Default is false.
+	// acceptConditional says whether a version may be taken that the update graph
+	// recommends under conditions only, and not for this cluster. Default is false.
 	// +optional
 	AcceptConditional *bool `json:"acceptConditional,omitempty"`
 	// acknowledge lists the gates of the ConfigMap openshift-config-managed/admin-gates that

@@ -75,7 +75,7 @@ func mirrored(conditions []hubapi.Condition) []metav1.Condition {
 	return out
 }
 
-// Same reports whether two states of a host are the same for who chooses or shows it.
+// Same reports whether two states of a host are the same for choosing and showing it.
 func Same(a, b *Host) bool {
 	return a.NamespacedName == b.NamespacedName && a.InfraEnv == b.InfraEnv && maps.Equal(a.Labels, b.Labels) && a.Deleting == b.Deleting &&
 		a.Approved == b.Approved && a.Validated == b.Validated && a.Connected == b.Connected && a.Cluster == b.Cluster &&

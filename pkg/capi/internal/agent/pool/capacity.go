@@ -1,7 +1,7 @@
 package pool
 
-// Capacity is the smallest host that is what machines ask for, and how many of those hosts are free.
-// One that is free goes before one that is not, whose size only says what comes back. Nil: none fits.
+// Capacity is the smallest host that fits what machines ask for, and the number of free hosts that fit. A free host is
+// preferred to one that is not free: the size of the latter only says what will be free later. Nil: none fits.
 func Capacity(hosts []Host, w Wishes) (smallest *Host, free int) {
 	none := newSkews(nil, nil, nil)
 	smallestIsFree := false

@@ -55,10 +55,9 @@ func (w *Wishes) Demand(singleNode bool) {
 	w.CPUs, w.MemoryBytes = cmp.Or(w.CPUs, cpus), cmp.Or(w.MemoryBytes, memory)
 }
 
-// Choose is the host for a machine: of those that are free and fit the one that spreads machines
-// that are alike best, and of equals the smallest. alike are the hosts that those machines have. The
-// same hosts give the same choice, in whatever order they come. Without one, it says what keeps each
-// host from being it.
+// Choose is the host for a machine: of the free hosts that fit, the one that spreads similar machines best, and of
+// equals the smallest. alike are the hosts that those machines have. The same hosts give the same choice, in any order.
+// If there is none, it says for each host what prevents the choice.
 func Choose(hosts []Host, w Wishes, alike []Host) (*Host, Obstacles) {
 	var obstacles Obstacles
 	var fits []Host
@@ -161,8 +160,8 @@ type skews struct {
 	domains map[string]int   // machines by failure domain
 }
 
-// newSkews counts. The values that there are are those of hosts that could be taken, and of those that
-// machines have already: nobody waits for a value whose hosts are all another cluster's.
+// newSkews counts. The values to spread over are those of hosts that could be taken, and of those that machines have
+// already: a value that only hosts of other clusters have does not count.
 func newSkews(spread []Spread, fits, alike []Host) *skews {
 	s := &skews{spread: spread, domains: map[string]int{}}
 	for i := range alike {

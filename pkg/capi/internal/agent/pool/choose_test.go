@@ -283,7 +283,7 @@ func racks(hosts []pool.Host) map[string]int {
 	return counts
 }
 
-// TestCapacityIsThatOfTheSmallest tells what a machine would be like, also while none is free.
+// TestCapacityIsThatOfTheSmallest shows what a machine would be like, also while none is free.
 func TestCapacityIsThatOfTheSmallest(t *testing.T) {
 	bound := func(h *pool.Host) { h.Cluster = "a/b" }
 	hosts := []pool.Host{free("small", 2, 8), free("busy", 8, 16, bound), free("large", 32, 128), free("middle", 16, 64)}

@@ -22,12 +22,12 @@ type Host struct {
 	InfraEnv string // name of the InfraEnv that it booted; over REST its id
 	Labels   map[string]string
 	Deleting bool
-	// Approved says that somebody has approved it, Validated that the service's checks pass,
-	// Connected that it was heard of lately.
+	// Approved says that the Agent is approved, Validated that the service's checks pass, Connected that the service
+	// heard from it recently.
 	Approved, Validated, Connected bool
 	// Cluster is the id of the cluster that it is bound to, "" for none.
 	Cluster string
-	// Reserved says that it is reserved, for the AgentMachine Owner where that is told.
+	// Reserved says that it is reserved, for the AgentMachine Owner where that is known.
 	Reserved bool
 	Owner    types.NamespacedName
 	// State is the service's, Status its own word for it, and Info its sentence.
@@ -38,7 +38,7 @@ type Host struct {
 	Installed bool
 	Role      spec.Role
 	Hostname  string
-	// Known says that it has told its hardware, which follows.
+	// Known says that it has reported its hardware, which follows.
 	Known       bool
 	Arch        spec.Arch
 	CPUs        int
@@ -47,7 +47,7 @@ type Host struct {
 	Addresses   []string
 	// Conditions are SpecSynced, Validated, RequirementsMet and Installed, in the words of an Agent.
 	Conditions []metav1.Condition
-	// Returns is who boots it into the discovery image once it was given back.
+	// Returns says which component boots it into the discovery image once it was given back.
 	Returns model.HostReturn
 	// Domain is the name of the failure domain that it belongs to, "" for none.
 	Domain string
@@ -70,8 +70,8 @@ func (h *Host) shownName() string {
 // Ready is the service's word for a host of a pool that can be bound.
 const Ready = "known-unbound"
 
-// Free reports whether the host can be reserved: somebody approved it, its checks pass, it is
-// connected, and nobody has it.
+// Free reports whether the host can be reserved: it is approved, its checks pass, it is connected, and it is neither
+// reserved nor bound.
 func (h *Host) Free() bool { return obstacle(h) == "" }
 
 // IsFor reports whether the host is meant for a role, or for any.
@@ -87,7 +87,7 @@ type Domain struct {
 	Selector labels.Selector
 }
 
-// Assign notes the failure domain of each host: the first whose labels it has.
+// Assign records the failure domain of each host: the first domain with labels that the host has.
 func Assign(hosts []Host, domains []Domain) {
 	for i := range hosts {
 		h := &hosts[i]

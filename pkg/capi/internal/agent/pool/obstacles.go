@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// why is what keeps a host from being a machine's, as it is told of several.
+// why is the reason that keeps a host from being a machine's, as it is reported for several hosts.
 type why string
 
 const (
@@ -47,7 +47,7 @@ func (o *Obstacles) add(because why, h *Host) {
 	o.total++
 }
 
-// Total is how many hosts were looked at in vain.
+// Total is how many hosts were considered in vain.
 func (o *Obstacles) Total() int { return o.total }
 
 // Text says it in one line: "none of 3 Agents fits: 2 not approved (rack-1, rack-2), 1 bound to a cluster (rack-3)".

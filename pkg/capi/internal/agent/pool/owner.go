@@ -10,8 +10,8 @@ import (
 // for a long name.
 const AnnotationOwner = hubapi.AnnotationAgentMachine
 
-// LabelOf is the name of an AgentMachine as the value of a label: long ones end in what stands for the
-// whole name.
+// LabelOf is the name of an AgentMachine as the value of a label: a long name is cut and ends in a hash of the whole
+// name.
 func LabelOf(name string) string { return hubapi.AgentMachineLabel(name) }
 
 // OwnerOf is the AgentMachine that an Agent is reserved for, by its labels and annotations.

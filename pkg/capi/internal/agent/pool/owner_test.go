@@ -8,7 +8,8 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
-// TestNotesAreThoseThatHubsAreReadBy: whoever reads a hub without Cluster API's kinds finds what the provider notes.
+// TestNotesAreThoseThatHubsAreReadBy: a client that reads a hub without Cluster API's kinds finds the labels and
+// annotations that the provider writes.
 func TestNotesAreThoseThatHubsAreReadBy(t *testing.T) {
 	if agentv1.AgentMachineRefLabel != hubapi.LabelAgentMachine || agentv1.AgentMachineRefNamespaceAnnotation != hubapi.AnnotationAgentMachineNamespace {
 		t.Error("the label and the annotation of a reserved Agent are others than those that are read")

@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// OfHost is a host of a service without objects as one of the pool, with the labels that a hub would
-// give it. There is nobody there who approves hosts, and nowhere to note that one is reserved.
+// OfHost is a host of a service without objects as one of the pool, with the labels that a hub would give it. On such a
+// service hosts are not approved, and there is no place to record that one is reserved.
 func OfHost(host *model.Host) Host {
 	h := ofHost(host)
 	h.Namespace, h.Name, h.InfraEnv, h.Labels = host.InfraEnvID, host.ID, host.InfraEnvID, inventoryLabels(&host.Inventory)

@@ -81,7 +81,7 @@ func (p *plane) addMember(i int) {
 	p.say()
 }
 
-// say has the etcd operator say how the members are.
+// say makes the etcd operator report how the members are.
 func (p *plane) say() {
 	etcd := p.Spoke.Etcd
 	all := len(etcd.Members)
@@ -111,7 +111,7 @@ func (p *plane) isUnhealthy(i int) *Machine {
 	return m
 }
 
-// isDeleting has a Machine be deleted; drained says that Cluster API has come to its hook.
+// isDeleting marks a Machine as being deleted; drained says that Cluster API has reached its hook.
 func (p *plane) isDeleting(i int, drained bool) *Machine {
 	m := p.machine(i)
 	m.DeletionTimestamp = &metav1.Time{Time: present()}

@@ -86,8 +86,8 @@ func addresses(m *Machine) []netip.Addr {
 	return all
 }
 
-// member is the member of etcd of a Machine; nil where it has none. Of a Machine without a node it is the
-// one that was noted, else one at an address of the Machine that no node has.
+// member is the member of etcd of a Machine; nil where it has none. For a Machine without a node it is the recorded
+// member, else one at an address of the Machine that no node has.
 func (q *Question) member(m *Machine) *model.EtcdMember {
 	members, id := q.Spoke.Etcd.Members, m.Annotations[MemberAnnotation]
 	if i := slices.IndexFunc(members, func(member model.EtcdMember) bool { return id != "" && member.ID == id }); i >= 0 {
@@ -114,7 +114,7 @@ func (q *Question) votes() (all, well int) {
 	return all, well - q.unseen()
 }
 
-// unseen counts the members of machines that are gone of which the operator does not say yet that they are not
+// unseen counts the members of machines that are gone, as far as the operator does not report yet that they are not
 // well.
 func (q *Question) unseen() int {
 	etcd, count := q.Spoke.Etcd, 0
@@ -224,8 +224,8 @@ func (q *Question) ahead(m *Machine) []*Machine {
 	return ahead
 }
 
-// leavesSooner orders Machines that are being deleted: those that were let go of, those whose nodes are gone or
-// going, and those that were deleted first.
+// leavesSooner orders Machines that are being deleted: first those that were released, then those with a node that is
+// gone or being deleted, then those that were deleted first.
 func (q *Question) leavesSooner(a, b *Machine) int {
 	rank := func(m *Machine) int {
 		switch node := q.node(m); {

@@ -45,8 +45,8 @@ type Held struct {
 	Reason, Message string
 	// Member is the id of its member of etcd, as far as that is known.
 	Member string
-	// DeleteNode says that its node is to be deleted now, whose name and uid these are: as long as a Ready
-	// node is there, the etcd operator would make it a member again.
+	// DeleteNode says that the node NodeName with the uid NodeID is to be deleted now: as long as a Ready node is
+	// there, the etcd operator would make it a member again.
 	DeleteNode       bool
 	NodeName, NodeID string
 }
@@ -77,7 +77,7 @@ func Hold(q *Question, m *Machine) Held {
 		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
-		return Held{Release: true} // a cluster whose etcd nobody looks after
+		return Held{Release: true} // a cluster with an etcd that is not managed
 	}
 	if why := q.unknown(); why != "" {
 		return Held{Reason: ReasonEtcdUnknown, Message: why + ": kubectl get etcd cluster -o yaml"}
@@ -98,7 +98,7 @@ func Hold(q *Question, m *Machine) Held {
 	return held
 }
 
-// withoutMember is what a Machine waits for of which no member of etcd is known.
+// withoutMember is what a Machine without a known member of etcd waits for.
 func (q *Question) withoutMember(m *Machine) Held {
 	orphans := q.orphans()
 	if m.Status.NodeRef.Name == "" || q.node(m) != nil || len(addresses(m)) > 0 || m.Annotations[MemberAnnotation] != "" || len(orphans) == 0 {
@@ -111,7 +111,7 @@ func (q *Question) withoutMember(m *Machine) Held {
 	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
 }
 
-// withMember is what a Machine waits for whose member of etcd is there.
+// withMember is what a Machine waits for while its member of etcd is there.
 func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 	ahead := q.ahead(m)
 	if q.goesOff(ahead, m, member) {
@@ -135,8 +135,8 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 		member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
 }
 
-// goesOff reports whether a Machine is let go of while its member is there, so that its machine may be off before
-// the member is out: the hub deletes the cluster's own Machine, and the operator goes by that.
+// goesOff reports whether a Machine is released while its member is there, so that its machine may be off before the
+// member is removed: the hub deletes the cluster's own Machine, and the operator removes the member after that.
 func (q *Question) goesOff(ahead []*Machine, m *Machine, member *model.EtcdMember) bool {
 	return q.OnHub && !m.Pooled && q.operatorTakes(ahead, m, member)
 }
@@ -193,7 +193,7 @@ func installing(m *Machine) string {
 	return text + "; to let it go now: " + unhook(m)
 }
 
-// unhook is what a person types who lets go of a Machine that is held.
+// unhook is the command by which a person releases a Machine that is held.
 func unhook(m *Machine) string {
 	return fmt.Sprintf("kubectl -n %s annotate machine %s %s-", m.Namespace, m.Name, HookAnnotation)
 }

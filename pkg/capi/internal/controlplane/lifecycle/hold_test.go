@@ -13,7 +13,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows whose it is.
+// TestMayDrain: a node is not drained while the cluster is installed, nor before Cluster API knows which Machine it
+// belongs to.
 func TestMayDrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*plane)
@@ -48,8 +49,8 @@ func (p *plane) forgetsNode(i int) {
 	m.Status.NodeRef.Name = ""
 }
 
-// TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there
-// is none or none can be asked for.
+// TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there is no etcd
+// or its members cannot be read.
 func TestHold(t *testing.T) {
 	const command = "oc -n openshift-etcd rsh etcd-cp-1 etcdctl member remove 8e9e05c521646900"
 	for _, of := range []struct {
@@ -148,8 +149,8 @@ func (p *plane) isPooled() {
 	p.machine(0).Annotations[clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/agentmachine"] = ""
 }
 
-// TestMachinesLeaveEtcdOneAfterTheOther: of two that are deleted, and without both of which etcd would have no majority,
-// the one that was deleted first goes first, though nobody sees yet that its machine was taken away.
+// TestMachinesLeaveEtcdOneAfterTheOther: two Machines are deleted, and without both of them etcd would have no
+// majority. The one that was deleted first leaves first, even if it does not show yet that its machine was taken away.
 func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	deleted := func(have int) *plane {
 		p := installed(have)
@@ -197,7 +198,8 @@ func neverJoined(p *plane) {
 	p.machine(0).Status.NodeRef.Name, p.machine(0).Status.Addresses = "", nil
 }
 
-// byMachines has the etcd operator go by the cluster's own Machines, of which it was installed with three.
+// byMachines makes the etcd operator manage members by the cluster's own Machines. The cluster was installed with three
+// of them.
 func (p *plane) byMachines() {
 	p.Spoke.MachineAPI, p.Spoke.Etcd.ByMachines, p.Spoke.Etcd.Desired = true, true, 3
 	for i := range p.Spoke.Nodes {
@@ -210,8 +212,8 @@ func (p *plane) ownMachine(i int) {
 	p.Spoke.Machines = append(p.Spoke.Machines, model.Machine{Name: fmt.Sprintf("lab-%d", i), Node: fmt.Sprintf("cp-%d", i), ControlPlane: true, Phase: "Running"})
 }
 
-// TestHoldsSeveral: of Machines that are being deleted at once, each is held against what etcd has once those
-// before it have gone, or are off and members still.
+// TestHoldsSeveral: of Machines that are being deleted at once, each is compared with what etcd has once those before
+// it have gone, or are off and members still.
 func TestHoldsSeveral(t *testing.T) {
 	const released, quorum = "released", ReasonEtcdQuorum
 	onHub := func(p *plane) { p.byMachines(); p.OnHub = true }

@@ -13,9 +13,9 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// AppliedAnnotation is on a Machine: the keys of the labels and annotations that it, its config and its
-// infrastructure object have from the control plane's template. What the template has no more is taken from
-// them; what somebody else has put there stays.
+// AppliedAnnotation is on a Machine: the keys of the labels and annotations that it, its config and its infrastructure
+// object have from the control plane's template. What the template has no more is removed from them; what another
+// client has put there stays.
 const AppliedAnnotation = "oaictl.io/template-metadata"
 
 // Applied are such keys.
@@ -74,7 +74,7 @@ func (m *Made) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, lab
 	}
 }
 
-// remember notes on the Machine what it has from the template, and that it has the hooks.
+// remember records on the Machine what it has from the template, and that it has the hooks.
 func (m *Made) remember(applied string) {
 	annotations := maps.Clone(m.Machine.Annotations)
 	if annotations == nil {

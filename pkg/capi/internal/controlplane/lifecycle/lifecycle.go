@@ -1,6 +1,6 @@
-// Package lifecycle decides what becomes of the Machines of a control plane after they were made: which one
-// is replaced or deleted, when another one is made, and what a Machine that is being deleted still waits
-// for. The members of etcd have the say. It is pure.
+// Package lifecycle decides what becomes of the Machines of a control plane after they were made: which one is replaced
+// or deleted, when another one is made, and what a Machine that is being deleted still waits for. The members of etcd
+// decide. It is pure.
 package lifecycle
 
 import (
@@ -32,7 +32,7 @@ type Question struct {
 	Spec     *controlplanev1.OpenshiftAssistedControlPlaneSpec
 	Phase    Phase
 	Machines []Machine // all that are there, by name
-	// Spoke is the installed cluster; nil where nobody has looked at it.
+	// Spoke is the installed cluster; nil where it was not read.
 	Spoke *model.Spoke
 	// Domains are the failure domains that take control planes; empty where the infrastructure has none.
 	Domains []clusterv1.FailureDomain
@@ -90,7 +90,7 @@ type Decision struct {
 	Act     Act
 	Cause   Cause  // also of what is to be done and is not
 	Machine string // that is deleted
-	// Remediation is what is noted of an unhealthy Machine before it is deleted.
+	// Remediation is what is recorded of an unhealthy Machine before it is deleted.
 	Remediation *Remediation
 	// Rollout are the names of the Machines that are to be replaced because they differ, and CannotRoll says
 	// why that is not done on this topology.
@@ -149,8 +149,8 @@ func (q *Question) living() []*Machine {
 	return q.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() })
 }
 
-// leaving are the names of those that are, but for the ones that cannot leave: etcd needs their members until
-// another one has gone or joined, which is not to wait for them.
+// leaving are the names of Machines that are being deleted, except those that cannot leave: etcd needs their members
+// until another Machine has gone or joined, and that one must not wait for them.
 func (q *Question) leaving() []string {
 	var names []string
 	for _, m := range q.which(func(m *Machine) bool { return !m.DeletionTimestamp.IsZero() && !q.isStuck(m) }) {
@@ -176,7 +176,7 @@ func (q *Question) which(is func(*Machine) bool) []*Machine {
 	return some
 }
 
-// defaultReplicas is how many Machines there are where nothing is said.
+// defaultReplicas is how many Machines there are if the field is not set.
 const defaultReplicas = 3
 
 func (q *Question) replicas() int { return int(ptr.Deref(q.Spec.Replicas, defaultReplicas)) }

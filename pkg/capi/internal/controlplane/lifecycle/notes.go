@@ -37,10 +37,10 @@ func RemediationFor(m *clusterv1.Machine) *Remediation {
 	return r
 }
 
-// Note is a value as an annotation says it.
+// Note is a value as text for an annotation.
 func Note(value any) string {
 	text, err := json.Marshal(value)
-	if err != nil { // of plain fields there is none
+	if err != nil { // plain fields give no error
 		return ""
 	}
 	return string(text)

@@ -16,14 +16,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// world is a control plane with all that plays beside it: Cluster API, machines, the etcd operator, and persons
-// who do what is asked, and delete Machines.
+// world is a control plane with all that plays beside it: Cluster API, machines, the etcd operator, and people who do
+// what they are asked, and delete Machines.
 type world struct {
 	*plane
 	t      *testing.T
 	random *rand.Rand
 	next   int // number of the next Machine
-	// dead are machines that have no power, off those that were let go of, mute those whose kubelet says nothing.
+	// dead are machines that have no power, off those that were released, mute those with a kubelet that does not
+	// report.
 	dead, off, mute map[int]bool
 }
 
@@ -36,7 +37,7 @@ func number(name string) int {
 	return n
 }
 
-// holds fails the test unless most members of etcd are well, those of machines that were let go of not counted.
+// holds fails the test unless most members of etcd are well; members of released machines do not count.
 func (w *world) holds(after string) {
 	w.t.Helper()
 	if all, well := len(w.Spoke.Etcd.Members), w.well(); well < majority(all) {
@@ -44,7 +45,7 @@ func (w *world) holds(after string) {
 	}
 }
 
-// well counts the members that are, whoever knows.
+// well counts the members that are well, even if the control plane does not know it yet.
 func (w *world) well() int {
 	count := 0
 	for i := range w.next {
@@ -150,7 +151,7 @@ func (w *world) drain(i int) {
 	}
 }
 
-// operate has the etcd operator notice a member whose machine is off, or take it away, sooner or later.
+// operate lets the etcd operator notice a member on a machine that is off, or remove it, sooner or later.
 func (w *world) operate() bool {
 	for i := range w.next {
 		if !w.off[i] || !w.isMember(i) {
@@ -169,7 +170,7 @@ func (w *world) operate() bool {
 	return false
 }
 
-// join has a Machine get its node, or its node become a member of etcd where all others are well.
+// join gives a Machine its node, or makes its node a member of etcd where all others are well.
 func (w *world) join() bool {
 	for _, m := range w.living() {
 		n := number(m.Name)
@@ -228,9 +229,9 @@ func (w *world) trouble() {
 	}
 }
 
-// TestEtcdNeverLosesItsMajorityAndAllEndsWell: whatever dies, differs, is asked for or deleted, in whichever order,
-// never does etcd lose its majority by what is done, nor is a Machine deleted for another reason while one leaves;
-// and once nothing happens any more, the control plane comes to what is wanted.
+// TestEtcdNeverLosesItsMajorityAndAllEndsWell: for any order of failures, changes, requests and deletions, etcd never
+// loses its majority by what is done, nor is a Machine deleted for another reason while one leaves; and once nothing
+// happens any more, the control plane reaches what is wanted.
 func TestEtcdNeverLosesItsMajorityAndAllEndsWell(t *testing.T) {
 	for seed := range uint64(500) {
 		size := 3 + int(seed%3)

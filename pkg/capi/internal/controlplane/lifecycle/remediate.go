@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// minHealthyPeriod is after which time a failure is taken for a new one, where nothing is said.
+// minHealthyPeriod is the time after which a failure counts as a new one, if the field is not set.
 const minHealthyPeriod = time.Hour
 
 // IsUnhealthy reports whether a Machine is unhealthy, and its owner is to do something about it.
@@ -35,8 +35,8 @@ func (d *decider) remediate() {
 	}
 }
 
-// moreUrgent orders unhealthy Machines: those that a person has marked, those without a node, those whose
-// member of etcd is not well, since nothing can join before they have gone, and the oldest.
+// moreUrgent orders unhealthy Machines: those that a person has marked; those without a node; those with a member of
+// etcd that is not well, since nothing can join before they have gone; and the oldest.
 func (d *decider) moreUrgent(a, b *Machine) int {
 	rank := func(m *Machine) int {
 		_, marked := m.Annotations[clusterv1.RemediateMachineAnnotation]
@@ -53,7 +53,7 @@ func (d *decider) moreUrgent(a, b *Machine) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
-// judge says what becomes of an unhealthy Machine, and what is noted of it where it is deleted.
+// judge says what becomes of an unhealthy Machine, and what is recorded of it where it is deleted.
 func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 	deferred := func(format string, args ...any) (Verdict, *Remediation) {
 		return Verdict{ReasonDeferred, fmt.Sprintf(format, args...)}, nil
@@ -112,7 +112,8 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	if why := d.unknown(); why != "" {
 		return why, ""
 	}
-	// What keeps others from joining, as a member that is not well does, goes first, whoever waits to join.
+	// What keeps others from joining, as a member that is not well does, goes first, no matter which Machine waits to
+	// join.
 	if len(d.unsettled(m)) == len(d.unsettled(nil)) {
 		if d.anyStuck() {
 			return "waiting for a Machine that is being deleted, and that etcd cannot do without yet", ""

@@ -22,7 +22,7 @@ func TestRemediates(t *testing.T) {
 		name    string
 		have    int
 		change  func(*plane)
-		of      string // the Machine of whom the verdict is, m-0 if empty
+		of      string // the Machine that the verdict is about, m-0 if empty
 		act     string
 		cause   Cause // Remediate if empty
 		reason  string
@@ -119,8 +119,8 @@ func TestUnhealthyKeepsOthersFromBeingMade(t *testing.T) {
 	}
 }
 
-// TestOneThatStaysKeepsNoOthers: of several unhealthy Machines the first that may be deleted is, one at a time, and
-// of each is said what becomes of it.
+// TestOneThatStaysKeepsNoOthers: of several unhealthy Machines the first that may be deleted is, one at a time, and for
+// each the verdict is reported.
 func TestOneThatStaysKeepsNoOthers(t *testing.T) {
 	tried := Note(Remediation{Machine: "m-9", Timestamp: metav1.Time{Time: present().Add(-time.Minute)}})
 	for _, of := range []struct {
@@ -162,7 +162,7 @@ func TestOneThatStaysKeepsNoOthers(t *testing.T) {
 	}
 }
 
-// TestHealthyAreNotRemediated, nor those of whom nobody has asked their owner.
+// TestHealthyAreNotRemediated, nor Machines without an OwnerRemediated condition.
 func TestHealthyAreNotRemediated(t *testing.T) {
 	p := installed(3)
 	p.dies(0)
@@ -246,8 +246,8 @@ func TestReplaces(t *testing.T) {
 	p.decides(t, "Make", Remediate)
 }
 
-// TestDiesWhileAnotherOneLeaves: a Machine that etcd cannot do without any more since another one has died
-// stays, that one is replaced first, and nobody waits for the other.
+// TestDiesWhileAnotherOneLeaves: a Machine leaves, another one dies, and now etcd cannot do without the first. The
+// first stays, the dead one is replaced first, and does not wait for the first to leave.
 func TestDiesWhileAnotherOneLeaves(t *testing.T) {
 	p := installed(3)
 	p.isDeleting(0, true)

@@ -85,7 +85,7 @@ func (d *decider) cannotRoll() string {
 	return ""
 }
 
-// surge is how many Machines may be there in addition while others are replaced. An arbiter goes with two
+// surge is how many Machines may be there in addition while others are replaced. A cluster with an arbiter has two
 // Machines and no third.
 func (d *decider) surge() int {
 	if d.hasArbiter() {
@@ -196,7 +196,7 @@ func isMarked(m *Machine) bool {
 	return is
 }
 
-// isStray reports whether a Machine is in a failure domain that is none of the control plane any more.
+// isStray reports whether a Machine is in a failure domain that is not one of the control plane any more.
 func isStray(m *clusterv1.Machine, domains []clusterv1.FailureDomain) bool {
 	return m.Spec.FailureDomain != "" && len(domains) > 0 &&
 		!slices.ContainsFunc(domains, func(d clusterv1.FailureDomain) bool { return d.Name == m.Spec.FailureDomain })

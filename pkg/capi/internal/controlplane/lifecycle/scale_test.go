@@ -116,7 +116,7 @@ func (p *plane) withArbiter() {
 
 func (p *plane) withFencing() { p.Spec.Config.Fencing = &controlplanev1.Fencing{} }
 
-// TestVictim: who was marked goes first, else of the failure domain with the most the oldest.
+// TestVictim: a marked Machine is deleted first, else the oldest of the failure domain with the most Machines.
 func TestVictim(t *testing.T) {
 	in := func(names ...string) func(*plane) {
 		return func(p *plane) {
@@ -152,8 +152,8 @@ func TestVictim(t *testing.T) {
 	}
 }
 
-// TestDeadMemberOfNobody: a member that a machine has left behind keeps others from joining: the command that
-// takes it out is said.
+// TestDeadMemberOfNobody: a member that a machine has left behind keeps others from joining: the command that removes
+// it is reported.
 func TestDeadMemberOfNobody(t *testing.T) {
 	p := installed(4)
 	p.dies(3)
@@ -173,7 +173,7 @@ func TestBeforeTheInstallation(t *testing.T) {
 	p.decides(t, "Delete m-0", Scale)
 	if d := before(2); true {
 		d.wants(3)
-		d.decides(t, "", "") // they are made before anybody asks
+		d.decides(t, "", "") // they are made before their condition is read
 	}
 }
 

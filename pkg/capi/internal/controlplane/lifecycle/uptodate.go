@@ -23,8 +23,8 @@ type Made struct {
 	Infrastructure *unstructured.Unstructured
 }
 
-// IsRotated reports whether the infrastructure object was made of another template than the control plane
-// names. One that does not say of which it was made is not.
+// IsRotated reports whether the infrastructure object was made of another template than the control plane names. It is
+// false if the object does not record its template.
 func (m *Made) IsRotated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec) bool {
 	kind, name := m.clonedFrom()
 	ref := spec.MachineTemplate.Spec.InfrastructureRef
@@ -42,10 +42,9 @@ func (m *Made) clonedFrom() (kind, name string) {
 // ClonedFrom is the name of the template that the infrastructure object was made of.
 func (m *Made) ClonedFrom() string { _, name := m.clonedFrom(); return name }
 
-// Outdated are the fields in which a Machine is not what its control plane says, and that only another
-// Machine can follow. A version is none of them: OpenShift is upgraded where it runs. was and is are the
-// template that it was made of and the one that is named now, nil where they are not there: they tell what
-// of the template differs.
+// Outdated are the fields in which a Machine is not what its control plane says, and that only another Machine can
+// follow. The version is not among them: OpenShift is upgraded where it runs. was and is are the template that it was
+// made of and the one that is named now, nil where they are not there: they show what of the template differs.
 func (m *Made) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, domains []clusterv1.FailureDomain, was, is *unstructured.Unstructured) []string {
 	var fields []string
 	if m.IsRotated(spec) {
@@ -104,7 +103,7 @@ func templateFields(was, is *unstructured.Unstructured) []string {
 
 func fieldsOf(spec *bootstrapv1.OpenshiftAssistedConfigSpec) map[string]any {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
-	if err != nil { // of our own type there is none
+	if err != nil { // our own type gives no error
 		return nil
 	}
 	return fields

@@ -138,8 +138,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestApply: what a node, a Machine or an object follows is brought to it, and taken back, and nothing of
-// what others have put there.
+// TestApply: what a node, a Machine or an object can take in place is written to it, and removed from it, and nothing
+// that others have put there is changed.
 func TestApply(t *testing.T) {
 	spec, m := made()
 	own := map[string]string{clusterv1.ClusterNameLabel: "lab"}

@@ -10,8 +10,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
-// negative are the conditions that are False when all is well. Contract v1beta1 had none
-// of the kind.
+// negative are the conditions that are False when all is well. Contract v1beta1 had no such conditions.
 var negative = []string{
 	clusterv1.PausedCondition, clusterv1.DeletingCondition, clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition,
 	clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, bootstrapv1.CertificateRequestPendingCondition,
@@ -38,12 +37,12 @@ func oldConditions(conditions []metav1.Condition) []bootstrapv1.DeprecatedCondit
 	return old
 }
 
-// sameConditions says whether two lists in the form of contract v1beta1 are the same.
+// sameConditions reports whether two lists in the form of contract v1beta1 are the same.
 func sameConditions(a, b []bootstrapv1.DeprecatedCondition) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// isTrue says whether a condition is True.
+// isTrue reports whether a condition is True.
 func isTrue(conditions []metav1.Condition, kind string) bool {
 	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 		return c.Type == kind && c.Status == metav1.ConditionTrue
@@ -58,7 +57,7 @@ func flag(set bool) *bool {
 	return &set
 }
 
-// given says whether a field of contract v1beta2 is true.
+// given reports whether a field of contract v1beta2 is true.
 func given(set *bool) bool { return set != nil && *set }
 
 // valueOf is what a pointer points to, zero for none.

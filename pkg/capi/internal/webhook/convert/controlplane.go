@@ -202,8 +202,8 @@ func versionless(ref corev1.ObjectReference) clusterv1.ContractVersionedObjectRe
 	}
 }
 
-// versioned is a reference as version v1alpha2 had it: the one that was written, where it is
-// still meant, or else one with the version that contract v1beta1 goes by.
+// versioned is a reference as version v1alpha2 had it: the one that was written, if it still refers to the same, or
+// else one with the version that contract v1beta1 uses.
 func versioned(ref clusterv1.ContractVersionedObjectReference, written string) corev1.ObjectReference {
 	var was corev1.ObjectReference
 	if json.Unmarshal([]byte(written), &was) == nil && versionless(was) == ref {

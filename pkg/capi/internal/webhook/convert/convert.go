@@ -117,7 +117,7 @@ func (p pair[H, S, HP, SP]) kept(hub HP) (HP, error) {
 	return kept, nil
 }
 
-// restore makes hub what it was, but for what was changed since.
+// restore makes hub what it was, except what was changed since.
 func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	before, unchanged := SP(new(S)), HP(new(H))
 	if err := p.down(kept, before); err != nil {
@@ -146,7 +146,7 @@ func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	return nil
 }
 
-// merge is kept with what differs between before and after. Nil stands for nothing.
+// merge is kept with what differs between before and after. Nil means nothing.
 func merge(kept, before, after any) any {
 	if equality.Semantic.DeepEqual(before, after) {
 		return kept

@@ -1,8 +1,8 @@
-// Package rights says what every manager of the providers may do, whichever of them it runs: look after
-// itself, and observe installations. What each reconciler does beyond that stands beside it.
+// Package rights says what every manager of the providers may do, whichever of them it runs: manage its own objects,
+// and observe installations. The rights of each reconciler beyond that are declared beside it.
 package rights
 
-// A manager makes sure that it is alone, and asks who reads its metrics.
+// A manager makes sure that it is alone, and authenticates the readers of its metrics.
 //
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=list

@@ -66,7 +66,7 @@ func generate(ctx context.Context, root string) error {
 	return os.WriteFile(filepath.Join(root, "docs", "reference", "crds.md"), page, 0o644)
 }
 
-// controllerGen runs controller-gen, which writes below the folder scratch, but for Go files.
+// controllerGen runs controller-gen, which writes below the folder scratch, except Go files.
 func controllerGen(ctx context.Context, root, scratch string) error {
 	tool := exec.CommandContext(ctx, filepath.Join(root, "test", "tools", "tool"), "controller-gen")
 	tool.Stderr = os.Stderr

@@ -1,5 +1,5 @@
-// Package teardown deletes the objects of a cluster from a hub, or lets go of them: in
-// the order in which their controllers can, and with what holds them named.
+// Package teardown deletes the objects of a cluster from a hub, or releases them: in the order that their controllers
+// need, and with a report of what holds them.
 package teardown
 
 import (
@@ -22,7 +22,7 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	Report func(text string) // told what a deletion waits for and what it leaves; nil for nobody
+	Report func(text string) // is called with what a deletion waits for and what it leaves; may be nil
 	Found  func()            // called for each object that was there to delete; nil: not called
 	// ImageSetNames are what the ClusterImageSet that is made for a cluster is called, and
 	// was called formerly.
@@ -83,7 +83,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
-	// Of a run that was broken off there may be one without its ClusterDeployment.
+	// An interrupted run may have left an AgentClusterInstall without its ClusterDeployment.
 	if err := w.deleteAll(ctx, kube.AgentClusterInstalls, w.OfCluster(kube.AgentClusterInstalls)); err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 	return w.gone(ctx, objects...)
 }
 
-// deleteDeployment deletes the ClusterDeployment, whose controller deletes the
-// AgentClusterInstall, whose controller lets go of the Agents.
+// deleteDeployment deletes the ClusterDeployment. Its controller deletes the AgentClusterInstall, and the controller of
+// that releases the Agents.
 func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := w.Namespace.InstallOf(deployment)
 	if deployment.GetDeletionTimestamp() == nil {
@@ -134,8 +134,8 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	}
 	waited := []*unstructured.Unstructured{deployment}
 	if made != nil {
-		// Where no controller looks after the ClusterDeployment, its dependent goes
-		// by the garbage collector only if it has an owner reference yet.
+		// If no controller handles the ClusterDeployment, the garbage collector deletes its dependent only if that has
+		// an owner reference already.
 		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
 			if err := w.Delete(ctx, kube.AgentClusterInstalls, made); err != nil {
 				return err
@@ -146,7 +146,7 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	return w.gone(ctx, waited...)
 }
 
-// DeleteInfraEnv deletes an InfraEnv and the networks that were made for it; its Agents go with it.
+// DeleteInfraEnv deletes an InfraEnv and the networks that were made for it; its Agents are deleted with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
 	going := append([]*unstructured.Unstructured{u}, w.networksOf(u)...) // in this order, so that no image is made without them
 	for _, each := range going {
@@ -197,8 +197,8 @@ func (w *Deleter) ForgetHost(ctx context.Context, name string) error {
 }
 
 func (w *Deleter) letGo(ctx context.Context, u *unstructured.Unstructured, removeNode bool) error {
-	// The service goes by the annotation alone, whatever its value. What the Agent says
-	// of its host may be late, so that it is written to each.
+	// The service checks only that the annotation is there, not its value. What the Agent says of its host may be late,
+	// so the annotation is written to each Agent.
 	_, skips := u.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
 	if skips == removeNode {
 		annotations := map[string]any{hubapi.AnnotationAgentSkipCleanup: "true"}
@@ -234,8 +234,8 @@ func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 	return nil
 }
 
-// returnToPool has the service give machines back to their pool whatever runs on them. It
-// is refused where that pool goes with the cluster.
+// returnToPool makes the service give machines back to their pool, even those that run as nodes. It is refused where
+// that pool is deleted with the cluster.
 func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
 		return &model.Fault{
@@ -247,11 +247,10 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// state is how far the service has a cluster, "" without an AgentClusterInstall, and
-// whether its ClusterDeployment says that it is installed: as the hub has them this
-// moment, since what is watched may be late. One of which the service has said nothing
-// yet is a draft, unless it has metadata, which an installation writes: the status of an
-// object that was restored or moved comes late.
+// state is how far the service has a cluster, "" without an AgentClusterInstall, and whether its ClusterDeployment says
+// that it is installed: as the hub has them this moment, since what is watched may be late. A cluster without any
+// status of the service is a draft, unless it has metadata, which an installation writes: the status of an object that
+// was restored or moved comes late.
 func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state model.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
@@ -276,8 +275,8 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	return state, kube.Installed(cd), nil
 }
 
-// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
-// to list, which whoever watches has.
+// reread is an object as the hub has it this moment, nil if it is gone. It needs the permission to list, which every
+// watch needs, too.
 func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	found, err := w.Select(ctx, k, u.GetNamespace(), metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
 	if err != nil {
@@ -314,7 +313,7 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	}
 }
 
-// patch patches an object that is about to be deleted; one that is gone is none.
+// patch patches an object that is about to be deleted; if it is gone already, that is no error.
 func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	_, err := w.MergePatch(ctx, "patch", hubapi.FieldManager, k, u, fields)
 	if hasStatus(err, http.StatusNotFound) {
@@ -328,11 +327,10 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &fault) && fault.Status == status
 }
 
-// detach takes the machines of an installed cluster from the bare metal operator as
-// they are: it deletes a detached BareMetalHost without switching its machine off, and
-// without the annotation that would have Agent and node go with it.
-// The service does so by itself once a machine boots from its disk, unless it is told
-// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+// detach removes the machines of an installed cluster from the control of the bare metal operator: the operator deletes
+// a detached BareMetalHost without switching its machine off, and without the annotation that would delete Agent and
+// node with it. The service detaches a BareMetalHost by itself once its machine boots from its disk, unless an
+// annotation leaves it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
 func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil

@@ -17,10 +17,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// leftovers deletes what was made for the cluster and is not watched: Secrets,
-// the ClusterImageSet and, if it is plain that nothing of others is in it, the
-// namespace. Whoever may not delete the latter two leaves them. What is left is
-// noted. made is the AgentClusterInstall that there was, or nil.
+// leftovers deletes what was made for the cluster and is not watched: Secrets, the ClusterImageSet and the namespace,
+// if it certainly holds nothing of others. A user who may not delete the latter two leaves them. What is left is
+// reported. made is the AgentClusterInstall that there was, or nil.
 func (w *Deleter) leftovers(ctx context.Context, made *unstructured.Unstructured) error {
 	secrets, err := w.secrets(ctx)
 	if err != nil {
@@ -63,8 +62,8 @@ func (w *Deleter) unlabelled() []string {
 	return names
 }
 
-// imageSets are what the ClusterImageSet that was made for the cluster may be called. It is
-// the former name only for a cluster that refers to it, or of which that is not known.
+// imageSets are the possible names of the ClusterImageSet that was made for the cluster. The former name counts only
+// for a cluster that refers to it, or if it is not known which one the cluster refers to.
 func (w *Deleter) imageSets(made *unstructured.Unstructured) []string {
 	name, former := w.ImageSetNames(w.Namespace.Name, w.Cluster)
 	switch {
@@ -93,9 +92,8 @@ func (w *Deleter) removeImageSet(ctx context.Context, name string, made *unstruc
 	return err
 }
 
-// ownImageSet is the ClusterImageSet of that name, nil where there is none, it was not made
-// for the cluster, or another one refers to it, in whatever namespace: the label has only the
-// cluster's name.
+// ownImageSet is the ClusterImageSet of that name, nil where there is none, it was not made for the cluster, or another
+// cluster refers to it, in any namespace: the label has only the cluster's name.
 func (w *Deleter) ownImageSet(ctx context.Context, name string, made *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)
 	if err != nil || u == nil || u.GetLabels()[hubapi.LabelCluster] != w.Cluster || u.GetDeletionTimestamp() != nil {
@@ -148,9 +146,9 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 	return err
 }
 
-// namespaceContent says what a namespace holds that is not the cluster's, or why it may hold
-// something, "" if it does not: all that is in a namespace goes with it, whatever kind
-// it is of. Who may not list a kind cannot know.
+// namespaceContent says what a namespace holds that is not the cluster's, or why it may hold something, "" if it holds
+// nothing else: all objects in a namespace are deleted with it, of every kind. If a kind may not be listed, it counts
+// as something that the namespace may hold.
 func (w *Deleter) namespaceContent(ctx context.Context) string {
 	for _, s := range kube.Sorted(w.Namespace.Stores) {
 		if all := s.All(); len(all) > 0 {
@@ -192,8 +190,8 @@ func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) s
 	}
 }
 
-// deletable are the kinds that can stand in a namespace and be deleted there, but
-// for events, which belong to what they tell of.
+// deletable are the kinds that can be in a namespace and be deleted there, except events, which belong to the objects
+// that they are about.
 func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
 	if err != nil {
@@ -230,8 +228,8 @@ func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource,
 	return found, nil
 }
 
-// ofEveryNamespace says whether an object is one that Kubernetes, OpenShift or its
-// operators put into each namespace, or that the service made for the cluster.
+// ofEveryNamespace reports whether an object is one that Kubernetes, OpenShift or its operators put into each
+// namespace, or that the service made for the cluster.
 func ofEveryNamespace(u *unstructured.Unstructured) bool {
 	kind, _, _ := unstructured.NestedString(u.Object, "type")
 	name, labels := u.GetName(), u.GetLabels()

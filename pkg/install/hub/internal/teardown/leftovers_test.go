@@ -49,7 +49,7 @@ func deployment(preserve bool) *unstructured.Unstructured {
 	return u
 }
 
-// onHub is a deleter of the cluster lab on a hub that has some objects, and tells.
+// onHub is a deleter of the cluster lab on a hub that has some objects, and its reports.
 func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *noted) {
 	t.Helper()
 	w, at := watched(t)
@@ -87,8 +87,8 @@ func labelled(t *testing.T, client *fake.FakeDynamicClient) (names []string) {
 	return names
 }
 
-// A cluster's own ClusterImageSet goes with it, and none that was not made for it, or that
-// another cluster refers to. Who lets go of a cluster lets go of the same.
+// A cluster's own ClusterImageSet is deleted with it, and none that was not made for it, or that another cluster refers
+// to. Releasing a cluster releases the same ClusterImageSet.
 func TestImageSetOfTheCluster(t *testing.T) {
 	const own, former = "lab.lab-release", "lab-release"
 	ours := []*unstructured.Unstructured{imageSet(own, "lab"), imageSet(former, "lab")}
@@ -143,7 +143,7 @@ func TestImageSetOfTheCluster(t *testing.T) {
 	}
 }
 
-// Whoever may not see which other clusters there are deletes no ClusterImageSet, and says so.
+// A user who may not see which other clusters there are deletes no ClusterImageSet, and the report says so.
 func TestImageSetOfOthersUnseen(t *testing.T) {
 	w, client, told := onHub(t, imageSet("lab.lab-release", "lab"))
 	client.PrependReactor("list", kube.AgentClusterInstalls.Resource().Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -220,7 +220,7 @@ func preserved(t *testing.T, client *fake.FakeDynamicClient) bool {
 	return is
 }
 
-// Nothing is deleted where somebody else has the hub say otherwise.
+// Nothing is deleted if another client has set preserveOnDelete so that the hub would not keep the nodes.
 func TestPreserveOfSomebodyElse(t *testing.T) {
 	cd, made := deployment(true), installIn("lab", "img4.20")
 	_ = unstructured.SetNestedField(made.Object, "ready", "status", "debugInfo", "state")

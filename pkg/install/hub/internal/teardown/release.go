@@ -15,7 +15,7 @@ import (
 func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
-		return nil // it is nobody's of ours
+		return nil // no cluster of oaictl owns it
 	}
 	w.Cluster = owner
 	made := w.installOf(deployment)
@@ -49,8 +49,8 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 	return w.ReleaseObject(ctx, kube.ClusterDeployments, deployment)
 }
 
-// releaseIfOwned lets go of an object of the hub as a whole, nil for none; whoever may not
-// look at it, as err says, or change it, leaves it as it is.
+// releaseIfOwned releases an object of the hub as a whole, nil for none. If the user may not read it, as err says, or
+// may not change it, it stays as it is.
 func (w *Deleter) releaseIfOwned(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, err error) error {
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.ReleaseObject(ctx, k, u)
@@ -69,7 +69,7 @@ func (w *Deleter) ReleaseObject(ctx context.Context, k kube.Kind, u *unstructure
 		if !hasStatus(err, http.StatusConflict) || try == mostTries {
 			return err
 		}
-		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil { // the watch shows it in a moment
 			return err
 		}
 		fresh, reading := w.Get(ctx, k, u.GetNamespace(), u.GetName())
@@ -80,11 +80,11 @@ func (w *Deleter) ReleaseObject(ctx context.Context, k kube.Kind, u *unstructure
 	}
 }
 
-// mostTries is how often an object is let go of that others write to meanwhile.
+// mostTries is how often it is tried to release an object that others write to meanwhile.
 const mostTries = 5
 
-// releaseOnce lets go of an object as it was read; its fields stay as they are. An
-// apply that leaves them out would remove them.
+// releaseOnce releases an object as it was read; its fields stay as they are. An apply that leaves them out would
+// remove them.
 func (w *Deleter) releaseOnce(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {

@@ -14,16 +14,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// How long deletions are waited for, and how often a wait is told of.
+// How long a run waits for deletions, and how often it reports the wait.
 const (
-	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
+	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to remove finalizers of deleted objects
 	reportInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
 )
 
-// gone waits until objects are no more; others that take their names, as an
-// Agent does whose machine registers again, are none of them. Those that stay
-// are noted with what holds them, as they become fewer and when ctx ends, and are
-// named in the error, unless the hub itself is not heard of.
+// gone waits until objects are deleted. A new object that takes the name of one, such as the Agent of a machine that
+// registers again, does not count. Those that stay are reported with their finalizers, whenever they become fewer and
+// when ctx ends. The error names them, too, unless the hub itself does not answer.
 func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) error {
 	for range all {
 		w.found()
@@ -97,8 +96,8 @@ func stuckAdvice(left []*unstructured.Unstructured) model.Advice {
 // mostNamed is how many objects that wait for the same are named one by one.
 const mostNamed = 5
 
-// held names objects with the finalizers that hold them, those of a kind that the
-// same ones hold together. whose says of whose a finalizer is.
+// held names objects with the finalizers that hold them; objects of one kind with the same finalizers are named
+// together. whose says which component owns a finalizer.
 func held(left []*unstructured.Unstructured, whose string) []string {
 	names := map[string][]string{}
 	var order []string

@@ -84,7 +84,7 @@ func (n *noted) note(text string) {
 	n.all = append(n.all, text)
 }
 
-// with are the notes that say all of some words.
+// with are the reports that contain all of some words.
 func (n *noted) with(words ...string) (found []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,8 +96,7 @@ func (n *noted) with(words ...string) (found []string) {
 	return found
 }
 
-// An Agent that takes the name of one that went is another one, and the one that
-// is waited for is gone.
+// An Agent that takes the name of a deleted one is another object, and the deleted one counts as gone.
 func TestGoneByIdentity(t *testing.T) {
 	w, at := watched(t)
 	w.Clock = clock.Scaled(6000)
@@ -113,8 +112,7 @@ func TestGoneByIdentity(t *testing.T) {
 	}
 }
 
-// Whoever deletes and hears nothing of it any more learns why, and blames no
-// controller.
+// If the hub stops answering during a deletion, the error says why, and blames no controller.
 func TestGoneUnheard(t *testing.T) {
 	for name, test := range map[string]struct {
 		failing error
@@ -136,8 +134,7 @@ func TestGoneUnheard(t *testing.T) {
 	}
 }
 
-// A wait tells what it waits for after some seconds, again when that is something
-// else, and not again while it is the same.
+// A wait is reported after some seconds, again when it waits for something else, and not again while it is the same.
 func TestNotesOfAWait(t *testing.T) {
 	w, at := watched(t)
 	w.Clock = clock.Scaled(600)
@@ -196,7 +193,7 @@ func (n *noted) await(t *testing.T, words ...string) {
 	t.Errorf("no note of %q: %q", words, n.all)
 }
 
-// Many objects that the same finalizer holds are told of together.
+// Many objects that the same finalizer holds are reported together.
 func TestHeldTogether(t *testing.T) {
 	var left []*unstructured.Unstructured
 	now := metav1.Now()

@@ -64,9 +64,8 @@ func TestKeepingByKindAndPhase(t *testing.T) {
 	}
 }
 
-// TestKeepingAsRecorded holds the column against recorded requests: nothing that it
-// calls derived or cleared was ever taken, what it calls kept was, and lists that
-// were emptied are called cleared.
+// TestKeepingAsRecorded compares the column with recorded requests: nothing that it calls derived or cleared was ever
+// taken, what it calls kept was, and lists that were emptied are called cleared.
 func TestKeepingAsRecorded(t *testing.T) {
 	folder := os.Getenv("OAICTL_RECORDINGS")
 	if folder == "" {

@@ -15,9 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// TestCausesOfRecordedClusters has a single look at every cluster that was recorded from
-// a real service name the causes that a loop names which has seen the same for hours, in
-// the same order, with the same remedies.
+// TestCausesOfRecordedClusters: for every cluster that was recorded from a real service, a single look names the same
+// causes as a loop that has seen the same for hours, in the same order, with the same remedies.
 func TestCausesOfRecordedClusters(t *testing.T) {
 	folder := os.Getenv("OAICTL_RECORDINGS")
 	if folder == "" {

@@ -54,7 +54,7 @@ func clusterTable() Table[Cluster] {
 	)
 }
 
-// ClusterManaged is the load balancer of clusters that are told nothing else.
+// ClusterManaged is the load balancer of clusters without another setting.
 const ClusterManaged = models.LoadBalancerTypeClusterManaged
 
 // writeControlPlane says how many control plane machines there are in the form that
@@ -298,7 +298,7 @@ func keepsVIPs(c *Cluster) model.Keeping {
 	return model.KeptAsWritten
 }
 
-// begun says whether the install was asked for, after which nothing is taken.
+// begun reports whether the install was asked for; after that no setting is accepted.
 func begun(c *Cluster) bool {
 	switch value(c.Status) {
 	case models.ClusterStatusInsufficient, models.ClusterStatusReady, models.ClusterStatusPendingForInput:
@@ -307,9 +307,8 @@ func begun(c *Cluster) bool {
 	return true
 }
 
-// calculatesNetworks says whether the service works the machine networks out of
-// the virtual addresses and the hosts' networks: of a single stack, with the
-// cluster's own load balancer.
+// calculatesNetworks reports whether the service works the machine networks out of the virtual addresses and the hosts'
+// networks: of a single stack, with the cluster's own load balancer.
 func calculatesNetworks(c *Cluster) bool {
 	single := controlPlanes(c) == 1
 	balanced := c.LoadBalancer != nil && c.LoadBalancer.Type == models.LoadBalancerTypeUserManaged
@@ -330,7 +329,7 @@ func controlPlanes(c *Cluster) int {
 	return 0
 }
 
-// dualStack says whether a kind of the cluster's networks has both families.
+// dualStack reports whether a kind of the cluster's networks has both families.
 func dualStack(c *Cluster) bool {
 	both := func(cidrs []string) bool {
 		is4 := func(text string) bool {

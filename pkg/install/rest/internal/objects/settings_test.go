@@ -277,8 +277,8 @@ func TestInventory(t *testing.T) {
 	}
 }
 
-// The number of control plane machines is said as all releases of the service take
-// it, and counted only where that cannot be said so; it is read in both forms.
+// The number of control plane machines is sent in the form that all releases of the service accept, and as a count only
+// if that form cannot express it; it is read in both forms.
 func TestControlPlaneOfAllReleases(t *testing.T) {
 	table := NewTables().Cluster
 	for count, want := range map[int]string{

@@ -24,7 +24,7 @@ type Cluster struct {
 	FeatureUsage    skipped    `json:"feature_usage"`
 }
 
-// IsInstalled says whether it is the record of the installed cluster that calls itself so.
+// IsInstalled reports whether it is the record of the installed cluster that calls itself so.
 func (c *Cluster) IsInstalled(openShiftID string) bool {
 	return strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
 }
@@ -33,7 +33,7 @@ func (c *Cluster) IsInstalled(openShiftID string) bool {
 type Host struct {
 	models.Host
 	FencingCredentials fencingWire `json:"fencing_credentials"`
-	// What is large and not looked at.
+	// What is large and not read.
 	Connectivity skipped `json:"connectivity"`
 	ImagesStatus skipped `json:"images_status"`
 	Resolutions  skipped `json:"domain_name_resolutions"`
@@ -59,7 +59,7 @@ func (skipped) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 // with commas, depending on the field and the service's age.
 type list []string
 
-// UnmarshalJSON reads all three. What is none of them is an empty list.
+// UnmarshalJSON reads all three forms. Anything else is an empty list.
 func (l *list) UnmarshalJSON(data []byte) error {
 	*l = nil
 	var array []string
@@ -124,7 +124,7 @@ func (f *fencingWire) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Time is a timestamp of the service; its zero, the year 1, is none.
+// Time is a timestamp of the service; its zero, the year 1, means that there is none.
 func Time(t strfmt.DateTime) time.Time {
 	at := time.Time(t)
 	if at.Year() <= 1 {

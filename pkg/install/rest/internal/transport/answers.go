@@ -59,7 +59,7 @@ func (l *listed[Wire, Thing]) read(body io.Reader) error {
 	return err
 }
 
-// parted is the body of a list none of whose elements may be endless.
+// parted is the body of a list, with a limit for the size of each element.
 type parted struct {
 	next io.Reader
 	left int

@@ -92,11 +92,9 @@ func (c claims) client() string {
 	return ssoClient
 }
 
-// tokenKind decides by the payload of a JSON web token; its signature is the
-// service's business. What is none is an opaque bearer token. Tokens of
-// agent-based media carry auth_scheme and go without "Bearer"; those of a
-// service beside a hub name the one object that they are good for and are
-// taken as an agent's.
+// tokenKind decides by the payload of a JSON web token; its signature is the service's business. Any other token is an
+// opaque bearer token. Tokens of agent-based media carry auth_scheme and go without "Bearer"; those of a service beside
+// a hub name the one object that they are good for and are taken as an agent's.
 func tokenKind(token string) (kind, claims) {
 	var c claims
 	parts := strings.Split(token, ".")

@@ -28,8 +28,8 @@ func NewBudget(perMinute, burst int, now time.Time) *Budget {
 	return &Budget{perMinute: float64(perMinute), burst: float64(burst), tokens: float64(burst), at: now}
 }
 
-// fill adds what has come since the last time. A clock that turns out to be far
-// behind, since only the first answer tells the service's time, begins anew.
+// fill adds what has come since the last time. A clock that turns out to be far behind begins anew: only the first
+// answer shows the service's time.
 func (b *Budget) fill(now time.Time) {
 	passed := now.Sub(b.at)
 	switch {
@@ -41,7 +41,7 @@ func (b *Budget) fill(now time.Time) {
 	}
 }
 
-// Has says whether n requests may be sent now.
+// Has reports whether n requests may be sent now.
 func (b *Budget) Has(n int, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +83,7 @@ func (k *ServiceClock) LastAnswer() time.Time {
 	return k.got
 }
 
-// Answered takes note of an answer's Date.
+// Answered records an answer's Date.
 func (k *ServiceClock) Answered(date, got time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stepClock passes as fast as somebody sleeps on it.
+// stepClock passes as fast as its callers sleep.
 type stepClock struct{ now time.Time }
 
 func (c *stepClock) Now() time.Time { return c.now }
@@ -18,8 +18,7 @@ func (c *stepClock) Sleep(_ context.Context, d time.Duration) error {
 
 func (c *stepClock) Wall(d time.Duration) time.Duration { return d }
 
-// A simulated service may be hundreds of times faster than our clock: what is
-// looked at then follows the service's time.
+// A simulated service may be hundreds of times faster than our clock: the looks then follow the service's time.
 func TestFastService(t *testing.T) {
 	clock := &stepClock{now: time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)}
 	k := NewServiceClock(clock)

@@ -88,7 +88,7 @@ func Connect(o Options) (*Connection, error) {
 // URL is the service's address, without what may be secret in it.
 func (c *Connection) URL() string { return c.base.Redacted() }
 
-// Clock is the time that the connection goes by.
+// Clock is the clock that the connection uses.
 func (c *Connection) Clock() clock.Clock { return c.clock }
 
 func transportOf(client *http.Client) http.RoundTripper {
@@ -165,8 +165,7 @@ func (e *redirectError) Error() string { return e.why }
 
 const mostRedirects = 10
 
-// toSameOrigin follows redirects to the same scheme, host and port: what a request
-// carries is for nobody else.
+// toSameOrigin follows redirects to the same scheme, host and port: what a request carries must go to no other server.
 func toSameOrigin(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
@@ -178,8 +177,7 @@ func toSameOrigin(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// forDownloads follows redirects, but not from https to http, and tells no server
-// where it was sent from: the URL may hold a token.
+// forDownloads follows redirects, but not from https to http, and sends no server a Referer: the URL may hold a token.
 func forDownloads(to *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= mostRedirects:

@@ -22,9 +22,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// readError makes an error of an answer with an error status. The service has
-// two shapes for them; proxies and crashes have none. Some repeat what they were
-// sent: hide takes that out.
+// readError makes an error of an answer with an error status. The service has two shapes for them; proxies and crashes
+// have none. Some repeat what they were sent: hide removes that.
 func readError(resp *http.Response, body []byte, now time.Time, hide func(string) string) *answerError {
 	e := &answerError{status: resp.StatusCode, header: resp.Header, retryAfter: retryAfter(resp.Header, now)}
 	e.kind, e.reason = errorShape([]byte(hide(string(body))))
@@ -109,7 +108,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// passing says whether a status may be another one a little later.
+// passing reports whether a status may be another one a little later.
 func passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -125,7 +124,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	method := operation.Method
 	var made *model.Fault
 	if errors.As(err, &made) {
-		return made // by whoever read the answer
+		return made // the reader of the answer made it already
 	}
 	f := &model.Fault{Code: model.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError
@@ -151,8 +150,8 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	return f
 }
 
-// isElsewhere says whether an answer shows that something else is at the
-// service's address: every service has its collections, and sends no web pages.
+// isElsewhere reports whether an answer shows that something else is at the service's address: every service has its
+// collections, and sends no web pages.
 func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
 	if strings.Contains(operation.PathPattern, "{") {
 		return false
@@ -160,8 +159,8 @@ func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
 	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound
 }
 
-// speaksTLS says whether an answer is that of a server that was spoken to
-// without TLS where it speaks TLS, in the words of Go, nginx and Apache.
+// speaksTLS reports whether an answer is that of a server that was spoken to without TLS where it speaks TLS, in the
+// words of Go, nginx and Apache.
 func speaksTLS(answer *answerError) bool {
 	if answer.kind != shapeless {
 		return false
@@ -263,9 +262,8 @@ func (c *Connection) noAnswer(f *model.Fault, method string, try *attempt, err e
 	}
 }
 
-// distrust says of which host, and why, a certificate was not believed, and
-// what to do about it; nothing if that is not what went wrong. caFile is the
-// file of certificates that the user gave, if any.
+// distrust names the host with a certificate that was not trusted, the reason, and what to do about it; nothing if that
+// is not what went wrong. caFile is the file of certificates that the user gave, if any.
 func distrust(err error, host, caFile string) (text, next string) {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -285,19 +283,19 @@ func distrust(err error, host, caFile string) (text, next string) {
 	return "", ""
 }
 
-// Gone says whether the service has no such object any more.
+// Gone reports whether the service has no such object any more.
 func Gone(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
 }
 
-// Permanent says whether the same request would be refused again.
+// Permanent reports whether the same request would be refused again.
 func Permanent(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && (fault.Permanent || fault.Code == model.CodeAuth)
 }
 
-// Conflict says whether the object is not in a state for the request.
+// Conflict reports whether the object is not in a state for the request.
 func Conflict(err error) bool {
 	var fault *model.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusConflict

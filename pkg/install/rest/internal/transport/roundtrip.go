@@ -16,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 )
 
-// What an answer in JSON may have, in bytes. 500 hosts with their inventories take about
-// a tenth of a list. To a write the service answers with the whole object, all that its
-// hosts ever said included, of which nothing is kept.
+// What an answer in JSON may have, in bytes. 500 hosts with their inventories take about a tenth of a list. To a write
+// the service answers with the whole object, including all that its hosts ever reported; nothing of that is kept.
 const (
 	largestElement = 16 << 20
 	largestList    = 64 << 20
@@ -89,9 +88,8 @@ func (e *answerError) Error() string {
 // unsentError is that of a token source: without a token nothing is sent.
 type unsentError struct{ error }
 
-// exchanger is the layer below the generated client. It adds authorisation,
-// turns every answer that is not a success into an *answerError, and sees to
-// it that a success is one.
+// exchanger is the layer below the generated client. It adds authorisation, turns every answer that is not a success
+// into an *answerError, and checks that a success is one.
 type exchanger struct {
 	*service
 	next http.RoundTripper
@@ -163,12 +161,12 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 		return nil, readError(resp, body, now, hide)
 	}
 	if !wantsJSON {
-		// Whatever type a file has, it is passed on as bytes.
+		// A file of any type is passed on as bytes.
 		resp.Header.Set("Content-Type", "application/octet-stream")
 		return resp, nil
 	}
-	// Only the beginning is looked at here: what hundreds of hosts say of
-	// themselves is decoded as it comes, never held whole.
+	// Only the beginning is read here: what hundreds of hosts report about themselves is decoded as it comes, never
+	// held whole.
 	body := bufio.NewReader(resp.Body)
 	first, err := firstByte(body)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -201,8 +199,8 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 	return resp, nil
 }
 
-// firstByte is the first byte that is no white space; it stays to be read. Nobody
-// sends much of that before an answer.
+// firstByte is the first byte that is no white space; it stays to be read. No service sends much of that before an
+// answer.
 func firstByte(r *bufio.Reader) (byte, error) {
 	const most = 4096
 	for range most {
@@ -219,7 +217,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	return ' ', nil
 }
 
-// bounded is an answer's body that is no larger than what was asked for can be.
+// bounded is an answer's body that is limited to the largest possible answer to the request.
 type bounded struct {
 	next       io.Reader
 	body       io.ReadCloser

@@ -37,8 +37,8 @@ type calling struct {
 	op, on string // what it does to what, for errors
 	file   bool   // what it writes is the user's file
 	tries  int    // how often it may be tried if it may be repeated; 0: tries
-	charge func() // told of every try
-	// answered is told of the service's time, and ours, at every answer.
+	charge func() // called for every try
+	// answered gets the service's time, and ours, at every answer.
 	answered func(date, got time.Time)
 	wrote    *atomic.Int64 // bytes of a download that were passed on
 	most     int           // bytes that an answer in JSON may have; 0: largestElement
@@ -61,9 +61,8 @@ func (c *Connection) SendingFile(is bool) *Connection {
 	return c.with(func(call *calling) { call.file = is })
 }
 
-// Polling is the connection for looks that come again and again: each request is
-// tried twice. charge is told of every try, answered of the service's time and ours
-// at every answer.
+// Polling is the connection for looks that come again and again: each request is tried twice. charge is called for
+// every try, answered with the service's time and ours at every answer.
 func (c *Connection) Polling(charge func(), answered func(date, got time.Time)) *Connection {
 	return c.with(func(call *calling) {
 		*call = calling{tries: 2, charge: charge, answered: answered}
@@ -123,9 +122,8 @@ func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
 	}
 }
 
-// repeatable says whether the same request may be sent again and may then
-// succeed. A POST is repeated only if it did not leave, or the service said
-// that it did not look at it.
+// repeatable reports whether the same request may be sent again and may then succeed. A POST is repeated only if it did
+// not leave, or the service said that it did not look at it.
 func repeatable(method string, fault *model.Fault, try *attempt, call calling) bool {
 	if fault.Permanent || fault.RetryAfter > patience || fault.Code == model.CodeAuth {
 		return false
@@ -203,7 +201,7 @@ type Request struct {
 	In     map[string]string // values of the pattern
 	Query  map[string][]string
 	Body   any
-	Header func(get func(name string) string) // told of the answer's header
+	Header func(get func(name string) string) // gets the answer's header
 }
 
 // WriteToRequest implements runtime.ClientRequestWriter.
@@ -235,7 +233,7 @@ func (c *Connection) Do(ctx context.Context, r Request, into any) error {
 			r.Header(response.GetHeader)
 		}
 		if into == nil {
-			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
+			_, err := io.Copy(io.Discard, response.Body()) // an answer that is cut off is none
 			return nil, err
 		}
 		if list, ok := into.(elements); ok {

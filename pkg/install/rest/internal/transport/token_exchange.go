@@ -37,7 +37,7 @@ type Exchanger struct {
 	// no other origin.
 	Client *http.Client
 	Clock  clock.Clock // the machine's own if nil
-	CAFile string      // what Client was told to trust, for errors
+	CAFile string      // the file that Client trusts, for errors
 }
 
 // exchanged is a source of access tokens that are exchanged for something.
@@ -48,7 +48,7 @@ type exchanged struct {
 	hide func(string) string // takes out of an answer what was sent
 	next string
 
-	slot    chan struct{} // whoever holds it may exchange and may look
+	slot    chan struct{} // the holder may exchange tokens and may observe
 	value   string
 	renewAt time.Time
 	mu      sync.Mutex

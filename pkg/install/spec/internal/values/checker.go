@@ -19,13 +19,13 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Checker tells what single values cannot be.
+// Checker reports what single values cannot be.
 type Checker struct {
 	Failed map[string]bool                     // fields whose value could not be taken
-	Add    func(field, message, remedy string) // notes a problem
+	Add    func(field, message, remedy string) // records a problem
 }
 
-// Report notes a problem with a field, unless the field could not even be read.
+// Report records a problem with a field, unless the field could not even be read.
 func (k *Checker) Report(field, message, remedy string) {
 	if !k.IsFailed(field) {
 		k.Add(field, message, remedy)
@@ -39,8 +39,8 @@ func (k *Checker) ReportIf(wrong bool, field, message, remedy string) {
 	}
 }
 
-// IsFailed says whether the field, or one around or below it, could not be taken: what
-// else would be said of it is a consequence.
+// IsFailed reports whether the field, or one around or below it, could not be taken: what else would be said of it is a
+// consequence.
 func (k *Checker) IsFailed(field string) bool {
 	if k.Failed[field] {
 		return true
@@ -88,10 +88,10 @@ func Join(field, key string) string {
 
 const maxLabel = 63 // characters
 
-// IsLabel says whether text is one part of a DNS name, in lower case.
+// IsLabel reports whether text is one part of a DNS name, in lower case.
 func IsLabel(text string) bool { return len(text) <= maxLabel && plainName.MatchString(text) }
 
-// IsDomain says whether text is DNS labels joined by dots, in lower case.
+// IsDomain reports whether text is DNS labels joined by dots, in lower case.
 func IsDomain(text string) bool {
 	if text == "" || len(text) > 253 {
 		return false
@@ -153,7 +153,7 @@ func (k *Checker) Listed(field, what, name string, before []string) {
 
 var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 
-// IsLabelName says whether text can be the name, or the value, of a Kubernetes label.
+// IsLabelName reports whether text can be the name, or the value, of a Kubernetes label.
 func IsLabelName(text string) bool { return len(text) <= maxLabel && labelName.MatchString(text) }
 
 // Labels checks the syntax of Kubernetes labels.

@@ -157,7 +157,7 @@ func (k *Checker) InterfaceName(field, name string) {
 	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface", "use at most 15 letters, digits, dots, dashes and underscores")
 }
 
-// IsBMC says whether text is, or has, the address or name of a host.
+// IsBMC reports whether text is, or has, the address or name of a host.
 func IsBMC(text string) bool { return isAddressOrName(BMCHost(text)) }
 
 // BMCHost is the host part of a BMC's address, in any of its forms.
@@ -191,7 +191,7 @@ func ParseMAC(text string) (string, bool) {
 	return mac.String(), true
 }
 
-// IsNoProxy says whether text names what is reached without a proxy.
+// IsNoProxy reports whether text names what is reached without a proxy.
 func IsNoProxy(text string) bool {
 	_, err := netip.ParsePrefix(text)
 	return text == "*" || err == nil || isAddressOrName(text) || IsDomain(strings.ToLower(strings.TrimPrefix(text, ".")))
@@ -259,7 +259,7 @@ func (k *Checker) Prefix(field, text string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// IsDual says whether there are networks of both families.
+// IsDual reports whether there are networks of both families.
 func IsDual(list []NamedNetwork) bool {
 	four, six := false, false
 	for _, network := range list {
@@ -333,13 +333,13 @@ func (k *Checker) NoProxy(field string, texts []string) {
 	}
 }
 
-// Inside says whether one of the networks has an address.
+// Inside reports whether one of the networks has an address.
 func Inside(ip netip.Addr, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
-// IsEdge says whether ip is a network's own or broadcast address. IPv6 has no
-// broadcast, and networks of one or two addresses have no edges (RFC 3021).
+// IsEdge reports whether ip is a network's own or broadcast address. IPv6 has no broadcast, and networks of one or two
+// addresses have no edges (RFC 3021).
 func IsEdge(ip netip.Addr, network netip.Prefix) bool {
 	if network.Addr().BitLen()-network.Bits() < 2 {
 		return false
@@ -350,7 +350,7 @@ func IsEdge(ip netip.Addr, network netip.Prefix) bool {
 	return ip.Is4() && !network.Contains(ip.Next())
 }
 
-// SameAddress says whether text is that address.
+// SameAddress reports whether text is that address.
 func SameAddress(text string, ip netip.Addr) bool {
 	other, err := netip.ParseAddr(text)
 	return err == nil && other == ip

@@ -34,7 +34,7 @@ func main() {
 	}
 	tell := func(key string, value any) { _, _ = fmt.Fprintf(port, "%s %v\r\n", key, value) }
 
-	cmdline, _ := os.ReadFile("/proc/cmdline") // empty tells as much
+	cmdline, _ := os.ReadFile("/proc/cmdline") // empty says as much
 	tell("cmdline", strings.TrimSpace(string(cmdline)))
 	for _, path := range embedded() {
 		data, err := os.ReadFile(path)
@@ -73,8 +73,8 @@ func embedded() []string {
 	return files
 }
 
-// loadModules loads what there is, in rounds, until a round loads nothing more:
-// so nobody has to know which stands on which.
+// loadModules loads what there is, in rounds, until a round loads nothing more: so the dependencies of modules need not
+// be known.
 func loadModules() {
 	left, _ := filepath.Glob("/mods/*.ko") // the pattern is right
 	for progress := true; progress; {
