@@ -168,13 +168,13 @@ func (l *life) bootProvisioned(system *DiskSystem) {
 	l.bootDiscovery("boots the discovery system on its disk")
 }
 
-// imageOf is what configs make of a live system with an agent.
-func (f *Fleet) imageOf(metadata map[string]string, configs ...[]byte) (*liveImage, error) {
-	agent, err := live.AgentIn(configs...)
+// imageOf is what a config makes of a live system with an agent.
+func (f *Fleet) imageOf(metadata map[string]string, config []byte) (*liveImage, error) {
+	agent, err := live.AgentIn(config)
 	if err != nil {
 		return nil, err
 	}
-	hostname, err := live.HostnameIn(metadata, configs...)
+	hostname, err := live.HostnameIn(metadata, config)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +195,11 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err := l.fleet.fetchRoot(ctx, root); err != nil {
 		return false, err
 	}
-	configs, err := live.Ignition(content, size)
+	config, err := live.Ignition(content, size)
 	if err != nil {
 		return false, err
 	}
-	image, err := l.fleet.imageOf(nil, configs...)
+	image, err := l.fleet.imageOf(nil, config)
 	if err != nil {
 		return false, err
 	}
