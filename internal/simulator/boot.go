@@ -35,11 +35,10 @@ type BootConfig struct {
 	Day      host.BootDay
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
-	// Images gives the addresses of the discovery Ignition of every InfraEnv. Behind a
-	// hub that is where a machine's token is, and the service itself tells nobody
-	// which InfraEnvs it has. Nil asks the service.
+	// Images gives the addresses of the discovery Ignition of every InfraEnv. A hub needs it: there the
+	// token of a machine is in this address, and the service does not list its InfraEnvs. Nil asks the service.
 	Images func(ctx context.Context) ([]string, error)
-	// BMCs boot the machines that they look after; nil boots every machine once there is an image for it.
+	// BMCs boot their machines; nil boots every machine once there is an image for it.
 	BMCs *bmc.Server
 	// Joins is called when the kubelet of a machine starts that was added to an installed
 	// cluster, until its context ends: see host.Config and JoinSpoke. It may be nil.
@@ -83,7 +82,6 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	})
 }
 
-// imageInterval is how often the service is asked for an image that is not there.
 const imageInterval = 20 * time.Second
 
 // pollInterval is imageInterval, or less where that takes long: who boots machines may be watching.
@@ -154,7 +152,7 @@ type waiting struct {
 	pause    time.Duration // real time between two looks
 }
 
-// soon is how long somebody at a terminal does not wonder, in real time.
+// soon is how long a user waits without a message, in real time.
 const soon = 3 * time.Second
 
 func (w *waiting) observe(what string) {

@@ -31,7 +31,6 @@ type proxy struct {
 	doors  *doors
 }
 
-// quiet drops what the HTTP server would say about clients that hang up.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +166,7 @@ func (d *doors) Close() error {
 
 func (d *doors) Addr() net.Addr { return d.listener.Addr() }
 
-// entered is a connection whose first bytes have been read ahead.
+// entered is a connection with first bytes that were read ahead.
 type entered struct {
 	net.Conn
 	ahead   *bufio.Reader
@@ -185,7 +184,7 @@ type tunnelEnd string
 func (tunnelEnd) Network() string  { return "tcp" }
 func (e tunnelEnd) String() string { return string(e) }
 
-// certificates are the controllers' own, made when first asked for and signed by an authority that nobody knows.
+// certificates are the controllers' own, made at the first request and signed by an unknown authority.
 type certificates struct {
 	from time.Time
 	root *x509.Certificate

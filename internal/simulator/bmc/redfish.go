@@ -286,7 +286,7 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 	c.succeeded(w, c.dialect.changed())
 }
 
-// mediaRequest is the body of InsertMedia, and of a PATCH that stands for it.
+// mediaRequest is the body of InsertMedia, and of the PATCH that some makers have in its place.
 type mediaRequest struct {
 	Image                    string
 	Inserted, WriteProtected *bool

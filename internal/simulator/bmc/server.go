@@ -136,14 +136,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}()
 	go doors.accept()
 	err := server.Serve(doors)
-	if ctx.Err() != nil { // whatever has been closed first
+	if ctx.Err() != nil { // the listener may have been closed before ctx ended
 		err = context.Cause(ctx)
 	}
 	stop(err)
 	return err
 }
 
-// Machine is what a controller has to know of the machine that it looks after.
+// Machine is what a controller knows of its machine.
 type Machine struct {
 	// Name, Role, Index, RoleIndex and MACs are what scenarios know it by.
 	Name, Role       string
@@ -156,13 +156,12 @@ type Machine struct {
 	SystemID string
 	// User and Password open the controller.
 	User, Password string
-	// Flavour is whose controller it is; empty guesses from the address.
+	// Flavour is the maker of the controller; empty guesses from the address.
 	Flavour Flavour
 	// Running has it switched on from the start, with something of its own.
 	Running bool
 }
 
-// endpoint is a controller's place in the network.
 type endpoint struct {
 	host, port string // port is empty where the address names none
 	system     string
@@ -189,7 +188,7 @@ func (m *Machine) endpoint() (endpoint, error) {
 	return e, nil
 }
 
-// Flavour is whose Redfish a controller speaks.
+// Flavour is the maker of a controller, and so its dialect of Redfish.
 type Flavour string
 
 // The flavours: the emulator of sushy-tools, Dell, HPE, Lenovo, Supermicro, and one that
@@ -232,7 +231,7 @@ type dialect struct {
 	// MediaInSystem has VirtualMedia below Systems and not below Managers.
 	MediaInSystem bool
 	Slots         []slot
-	// MediaTarget is the boot target that stands for the virtual CD.
+	// MediaTarget is the boot target of the virtual CD.
 	MediaTarget string
 	Targets     []string
 	Resets      []string

@@ -237,10 +237,8 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 	}
 }
 
-// addressLimit is how many free addresses of a network an agent lists at most.
 const addressLimit = 8000
 
-// findFreeAddresses answers the IPv4 addresses of each network at which nobody answers.
 func (l *life) findFreeAddresses(networks []string) (any, error) {
 	taken := l.fleet.addresses()
 	for _, g := range l.spec.Gateways {

@@ -101,8 +101,7 @@ type act struct {
 	do func(*board)
 }
 
-// told plays one machine that is switched as the acts say, and returns what was
-// told of it.
+// told plays one machine that is switched as the acts say, and returns its log.
 func told(t *testing.T, service http.Handler, media []byte, limit time.Duration, acts ...act) (*board, string) {
 	t.Helper()
 	b := &board{media: media, once: true}

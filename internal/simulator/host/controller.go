@@ -129,7 +129,6 @@ func (c *controller) announce(stage models.FinalizingStage) chapter {
 	}
 }
 
-// awaitOperators reports the operators of a kind as they come up, over the time since finalizing began.
 func (c *controller) awaitOperators(kind models.OperatorType, takes time.Duration) chapter {
 	return func(ctx context.Context) (bool, error) {
 		var all []*models.MonitoredOperator
@@ -167,7 +166,6 @@ func (c *controller) operatorState(o *models.MonitoredOperator, spent, due time.
 	return models.OperatorStatusAvailable, "all is well"
 }
 
-// operatorTrouble reports whether the scenario keeps an operator down, and what the operator says of it.
 func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
 		if r.Do != scenario.DoOperatorsTimeout {
@@ -196,7 +194,7 @@ func (c *controller) reportOperator(ctx context.Context, o *models.MonitoredOper
 	return nil
 }
 
-// cutShort is the end of a controller whose cluster ends: its logs, and how far it was, which is only noted.
+// cutShort ends a controller with its cluster: it sends its logs, and notes its stage.
 func (c *controller) cutShort(ctx context.Context) {
 	byName := func(a, b models.OperatorMonitorReport) int { return strings.Compare(a.Name, b.Name) }
 	verdict := completion{

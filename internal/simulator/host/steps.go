@@ -25,7 +25,7 @@ import (
 )
 
 type replied struct {
-	// to stands for all that the reply depends on.
+	// to is a digest of all that the reply depends on.
 	to uint64
 	at time.Time
 }
@@ -100,7 +100,6 @@ func (l *life) perform(ctx context.Context, s *models.Step) {
 	})
 }
 
-// stepTime is how long a step takes on a real machine.
 func stepTime(stepType models.StepType) time.Duration {
 	switch stepType {
 	case models.StepTypeContainerImageAvailability:

@@ -30,7 +30,6 @@ type admitter struct {
 	installed func(*hubapi.Reference) bool
 }
 
-// judge gives the verdict on a write; old is nil when an object is made, and now when it is deleted.
 func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objects.Object) error {
 	for _, d := range a.deny {
 		if d.Kind == string(k) && (d.Name == "" || d.Name == name) && (d.Operation == "" || d.Operation == operation) {
@@ -42,7 +41,7 @@ func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objec
 		if a.hive && old != nil {
 			return webhook.ValidateDeletion(old)
 		}
-	case now == nil || now.GetDeletionTimestamp() != nil: // nobody is kept from letting go
+	case now == nil || now.GetDeletionTimestamp() != nil: // finalizers can always be removed
 	case k == hubapi.KindClusterDeployment:
 		if a.hive {
 			return webhook.ValidateDeployment(old, now)
@@ -176,7 +175,7 @@ func (h *hub) installed(ref *hubapi.Reference) bool {
 	return err == nil && spec.IsInstalled()
 }
 
-// hookName names the registration. Each run has one for what it looks after.
+// hookName names the webhook configuration of this hub: each has one of its own.
 func (h *hub) hookName() string {
 	return strings.TrimSuffix("oaictl-simulator-hub-"+h.config.Namespace, "-")
 }
@@ -187,12 +186,11 @@ const (
 	mutating   = "MutatingWebhookConfiguration"
 )
 
-// registrations is where those of a kind are served.
 func registrations(kind string) schema.GroupVersionResource {
 	return registration.SchemeGroupVersion.WithResource(strings.ToLower(kind) + "s")
 }
 
-// register has the API server ask the webhooks at an address, whose certificates an authority has signed.
+// register has the API server call the webhooks at an address. The authority has signed their certificate.
 func (h *hub) register(ctx context.Context, address string, authority []byte) error {
 	const service, hive = ".admission.agentinstall.openshift.io", ".admission.hive.openshift.io"
 	spaces := map[string]any{}

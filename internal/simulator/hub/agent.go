@@ -186,7 +186,6 @@ func agentKind(host *assisted.Host) string {
 	return agentinstall.AgentKindHost
 }
 
-// setProgress writes how far the host is, once its installation has begun.
 func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 	delete(status, "progress")
 	p := host.Progress
@@ -205,7 +204,6 @@ func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 // dated is a time of the simulation, and when it was by the clock of those who read it.
 type dated struct{ simulated, read time.Time }
 
-// present is the present moment by the clock of those who read the hub.
 func (h *hub) present() time.Time {
 	if h.config.Reader == nil {
 		return h.clock.Now()

@@ -46,7 +46,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}
 	if agent != nil && leavesByHand(agent) && host.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
-		return h.reattach(ctx, host) // whose change has it looked at again
+		return h.reattach(ctx, host) // its change starts another reconcile
 	}
 	if err := h.boot(ctx, host, env, agent); err != nil {
 		return err
@@ -130,7 +130,6 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	})
 }
 
-// cool reports whether an image is old enough, and has the host looked at again when it is.
 func (h *hub) cool(env, host *objects.Object) bool {
 	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
 	return !s.over
 }
 
-// start installs a cluster whose hosts are all there and approved, unless somebody holds it.
+// start installs a cluster once all its hosts are there and approved, unless holdInstallation is set.
 func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	held := p.install.HoldInstallation || p.cd.GetAnnotations()[hubapi.AnnotationReconcilePause] == yesText
 	if held || !h.view(m, p).Startable() {

@@ -71,7 +71,6 @@ func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (
 	return data, h.stamp(ctx, o)
 }
 
-// field reads one key of a Secret or a ConfigMap.
 func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field string) (string, error) {
 	all, err := h.content(ctx, k, space, name)
 	if err != nil {
@@ -114,7 +113,6 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	return release, nil
 }
 
-// updateByAnnotation sends the changes of the install-config and the ignored validations.
 func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *objects.Object) error {
 	notes := aci.GetAnnotations()
 	changed := false
@@ -176,7 +174,6 @@ func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	return ref
 }
 
-// importCluster imports an installed cluster into the service, so that hosts can be added.
 func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
 		if _, err := h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
@@ -213,7 +210,6 @@ func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) erro
 	return h.readCluster(ctx, m)
 }
 
-// manifestFolder is where the manifests of ConfigMaps go.
 const manifestFolder = "openshift"
 
 const manifestRetry = time.Minute

@@ -32,12 +32,10 @@ func (h *hub) wakeInfraEnvs(owner key) {
 	}
 }
 
-// errNoCluster says that the cluster of an InfraEnv is not there yet.
 type errNoCluster struct{ text string }
 
 func (e *errNoCluster) Error() string { return e.text }
 
-// reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	env := h.store.get(hubapi.KindInfraEnv, k.space, k.id)
 	if env == nil {

@@ -118,7 +118,6 @@ func (in *clusterInputs) addPlatform(p map[string]any) {
 	p["platform"] = platform
 }
 
-// each is a list of objects with one field.
 func each(field string, values []string) []any {
 	list := []any{}
 	for _, value := range values {
@@ -308,7 +307,6 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*mode
 	return hosts, nil
 }
 
-// selects reports whether a selector can select anything.
 func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }

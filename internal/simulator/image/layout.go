@@ -191,7 +191,7 @@ func (l *live) layOutMainframe(volume string, files []isowriter.File) error {
 	return nil
 }
 
-// writeISO writes the file system, whose names are real ones by Rock Ridge.
+// writeISO writes the file system. Rock Ridge has the real names of its files.
 func writeISO(volume string, files []isowriter.File, boot []isowriter.BootFile) (*isowriter.Image, error) {
 	return isowriter.Volume{
 		ID: volume, Application: "OAICTL SIMULATOR", RockRidge: true, Files: files, Boot: boot, Catalog: catalogPath,
@@ -214,7 +214,6 @@ func jsonFile(value any) *isowriter.Sparse {
 // kargsMarker ends the room for kernel arguments in a boot menu.
 const kargsMarker = "# COREOS_KARG_EMBED_AREA"
 
-// room is the comment line that kernel arguments may grow into.
 func room() string { return strings.Repeat("#", kargsRoom) + " COREOS_KARG_EMBED_AREA\n" }
 
 func grubMenu(kargs string, initrds []string) []byte {

@@ -15,7 +15,7 @@ type Agent struct {
 	Token string
 }
 
-// ErrNoAgent is a live system that runs, and tells nobody.
+// ErrNoAgent is a live system that runs without an agent.
 var ErrNoAgent = errors.New("its Ignition runs no discovery agent")
 
 const agentUnit = "agent.service"

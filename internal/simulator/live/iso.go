@@ -14,7 +14,7 @@ import (
 // ErrNoIgnition is an image that boots, and then does nothing.
 var ErrNoIgnition = errors.New("it carries no Ignition config")
 
-// ErrNoRoot is an image whose kernel starts, and then finds no system to run.
+// ErrNoRoot is an image with a kernel that finds no root file system.
 var ErrNoRoot = errors.New("its kernel arguments lead to no root file system")
 
 func open(image io.ReaderAt, size int64) (*iso.Base, error) {

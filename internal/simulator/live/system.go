@@ -69,7 +69,7 @@ func (s *system) read(config []byte, depth int) error {
 	return nil
 }
 
-// content is what stands in a config itself: there is nobody to fetch from before the network is up.
+// content is the content of a data URL. Other URLs are not fetched.
 func content(r types.Resource) (data []byte, found bool, err error) {
 	if r.Source == nil || !strings.HasPrefix(*r.Source, "data:") {
 		return nil, false, nil

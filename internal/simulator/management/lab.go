@@ -102,7 +102,6 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 	return nil
 }
 
-// openBMCs has the machines' BMCs answer, where the file has some.
 func (l *Lab) openBMCs(ctx context.Context, boots *simulator.BootConfig) error {
 	var err error
 	if boots.BMCs, err = simulator.NewBMCs(*boots); err != nil || boots.BMCs == nil {

@@ -54,8 +54,8 @@ type Config struct {
 	// ClusterVersion is one that is always available, with the version of the first. Nil has such clusters
 	// installed without an API server.
 	Shared *rest.Config
-	// Beside is the site of another management cluster, whose service, machines and workload
-	// clusters are these, too, as after a move. What else says of them is not looked at then.
+	// Beside is the site of another management cluster. This site shares its service, machines and workload
+	// clusters, as after a move, and ignores the other fields about them.
 	Beside *Site
 	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
@@ -116,7 +116,6 @@ func (s *Site) start(ctx context.Context) error {
 	return nil
 }
 
-// found starts the service and the machines.
 func (s *Site) found(ctx context.Context) error {
 	if err := s.serve(ctx, "127.0.0.1:0", true); err != nil {
 		return err

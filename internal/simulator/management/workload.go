@@ -57,7 +57,7 @@ func (c *Workload) Played() *spoke.Spoke {
 	return c.played
 }
 
-// Shut breaks the connections to the API server, and lets nobody in until Open is called.
+// Shut breaks the connections to the API server, and refuses new ones until Open is called.
 func (c *Workload) Shut() { c.gate.lead("") }
 
 // Open lets clients in again.
@@ -79,7 +79,6 @@ func (c *Workload) openshiftID() string {
 	return c.is
 }
 
-// cluster is the service's record of a cluster.
 type cluster struct {
 	Name            string    `json:"name"`
 	Domain          string    `json:"base_dns_domain"`
@@ -413,7 +412,7 @@ func (c *Workload) label(ctx context.Context, played *spoke.Spoke) error {
 	return nil
 }
 
-// close lets nobody in any more.
+// close refuses all further connections.
 func (c *Workload) close() error {
 	err := c.gate.close()
 	if c.view != nil {
@@ -439,7 +438,7 @@ func (c *Workload) end(ctx context.Context) {
 		c.stop()
 		if err := played.Clear(ctx); err != nil {
 			c.logf("%s: %v", c.name, err)
-			return // nobody else can be played there
+			return // the nodes of another cluster cannot be played there
 		}
 	}
 	c.forget(c)

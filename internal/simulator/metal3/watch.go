@@ -46,7 +46,6 @@ func resources() map[string]schema.GroupVersionResource {
 	}
 }
 
-// key is an object.
 type key struct{ resource, namespace, name string }
 
 func (k key) String() string {
@@ -153,7 +152,6 @@ func (s *store) client(k key) dynamic.ResourceInterface {
 	return s.objects.Resource(resources()[k.resource]).Namespace(k.namespace)
 }
 
-// manager is the field manager that is written as.
 const manager = "simulated-metal3"
 
 // update writes an object, but for its status, if it is still what it was.
@@ -167,7 +165,6 @@ func (s *store) updateStatus(ctx context.Context, k key, u *object) error {
 	return err
 }
 
-// expected reports whether an error is only that somebody else was first.
 func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 func text(u *object, path ...string) string {
@@ -180,7 +177,6 @@ func truth(u *object, path ...string) bool {
 	return value
 }
 
-// set writes a field; a nil or empty one is removed.
 func set(u *object, value any, path ...string) {
 	switch v := value.(type) {
 	case nil:
@@ -197,6 +193,6 @@ func set(u *object, value any, path ...string) {
 			return
 		}
 	}
-	// What stands in its way has another shape, which the API server lets nobody write.
+	// It fails only for an object of another shape, which the API server refuses.
 	_ = unstructured.SetNestedField(u.Object, runtime.DeepCopyJSONValue(value), path...)
 }

@@ -263,7 +263,6 @@ func (s *Service) addCluster(c *model.Cluster) {
 	s.clusterOrder = append(s.clusterOrder, c.ID)
 }
 
-// updateCluster changes a cluster: all that is asked for, or nothing.
 func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[request.V2ClusterUpdateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
@@ -362,7 +361,6 @@ type disconnectedCreate struct {
 	OpenshiftVersion string `json:"openshift_version"`
 }
 
-// registerDisconnected makes a cluster that only holds a configuration.
 func (s *Service) registerDisconnected(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[disconnectedCreate](c)
 	if p.Name == "" {

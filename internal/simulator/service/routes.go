@@ -165,7 +165,7 @@ func (s *Service) answer(req *http.Request, handle func() (wire.Reply, error)) (
 	return answer, err
 }
 
-// visible hides what belongs to somebody else from a user who has a name.
+// visible hides the objects of other users from an authenticated user.
 func (s *Service) visible(req *http.Request, answer func() (wire.Reply, error)) (wire.Reply, error) {
 	id := auth.From(req.Context())
 	if id.Scheme == auth.UserAuth && id.Username != "admin" {

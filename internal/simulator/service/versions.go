@@ -84,7 +84,6 @@ func (s *Service) supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Repl
 	return wire.OK([]string{model.PlatformBaremetal, model.PlatformNone, "external"})
 }
 
-// roleNeeds is what a role must have, as preflight-requirements prints it.
 type roleNeeds struct {
 	Qualitative  []string          `json:"qualitative"`
 	Quantitative versions.Hardware `json:"quantitative"`
@@ -124,7 +123,7 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	})
 }
 
-// operation is a request whose body, or whose whole path, not every release of the service knows.
+// operation is a request that not every release of the service knows, or knows with this body.
 type operation struct {
 	since string
 	kind  string // of the object that the body is about
@@ -146,7 +145,6 @@ func operations() map[string]operation {
 	}
 }
 
-// unknown refuses what the service's release does not know yet.
 func (s *Service) unknown(pattern string, req *http.Request, body []byte) error {
 	o, known := operations()[pattern]
 	if !known || s.cfg.Release == "" {
@@ -173,7 +171,6 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 	return nil
 }
 
-// asOld takes out of an answer what the service's release does not have.
 func (s *Service) asOld(body any) any {
 	if s.cfg.Release == "" || body == nil {
 		return body
@@ -224,7 +221,6 @@ func kindOf(kind string) string {
 	return kind
 }
 
-// made leaves out the checks that the service's release does not make.
 func (s *Service) made(list []model.Check) []model.Check {
 	if s.cfg.Release == "" {
 		return list

@@ -30,7 +30,7 @@ const (
 	// reportEvery is how often it reports a status that has not changed, leaseEvery how often it renews its lease.
 	reportEvery = 5 * time.Minute
 	leaseEvery  = 10 * time.Second
-	leaseSoon   = 600 * time.Millisecond // real time, if nobody says otherwise
+	leaseSoon   = 600 * time.Millisecond // real time, without Config.LeaseEvery
 	askEvery    = 2 * time.Second
 	askSoon     = 50 * time.Millisecond // real time
 	firstRetry  = 2 * time.Second
@@ -71,10 +71,9 @@ type kubelet struct {
 	said       string
 }
 
-// Join is a machine that has booted its disk: its kubelet asks for certificates, registers
-// its node and reports on it until ctx ends, which is the machine's power. It returns ctx's
-// cause then. A machine that boots the same installation again has its certificate already,
-// and makes its Node anew where somebody has removed that.
+// Join plays a machine that has booted its disk. Its kubelet asks for certificates, registers its Node and reports
+// on it until ctx, the machine's power, ends; Join returns the cause of ctx. A machine that boots the same
+// installation again has its certificate already, and makes its Node anew if it was deleted.
 func (s *Spoke) Join(ctx context.Context, m Machine) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("boot machine %q: %w", m.Hostname, err)
@@ -107,7 +106,6 @@ func (s *Spoke) startKubelet(m Machine) *kubelet {
 	return k
 }
 
-// saved is what is on the machine's disk.
 func (k *kubelet) saved() disk {
 	k.spoke.mu.Lock()
 	defer k.spoke.mu.Unlock()
@@ -121,7 +119,6 @@ func (k *kubelet) keep(change func(*disk)) {
 	change(k.disk)
 }
 
-// stop is the end of the machine's power.
 func (k *kubelet) stop() {
 	k.logf("stops")
 	k.spoke.mu.Lock()
@@ -162,7 +159,6 @@ func (k *kubelet) step(ctx context.Context) (pause, atLeast time.Duration) {
 	return leaseEvery, k.spoke.leaseSoon()
 }
 
-// identify gets the certificate that the kubelet speaks with.
 func (k *kubelet) identify(ctx context.Context) error {
 	if k.saved().clientCert == nil {
 		if err := k.bootstrap(ctx); err != nil {
@@ -295,7 +291,6 @@ func (k *kubelet) servingTemplate() *x509.CertificateRequest {
 	return template
 }
 
-// satisfies reports whether a certificate has every name and address of a template.
 func satisfies(cert *x509.Certificate, template *x509.CertificateRequest) bool {
 	if cert == nil {
 		return false

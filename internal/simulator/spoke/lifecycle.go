@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// grace is how long a node may be silent before it is not known any more how it is.
+// grace is how long a node may be silent before its conditions become Unknown.
 const (
 	grace       = 40 * time.Second
 	graceLeases = 5 // as many renewals may be missed
@@ -37,7 +37,6 @@ func (s *Spoke) PowerOn(node string) {
 	s.started[node] = true
 }
 
-// watchNodes is what becomes of nodes by whether they report.
 func (p *operators) watchNodes(ctx context.Context, w *world) error {
 	if err := p.restart(ctx, w); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (p *operators) schedule(ctx context.Context, n *corev1.Node) error {
 	return nil
 }
 
-// restart has the installed nodes back whose machines were switched on.
+// restart starts the kubelets of installed nodes after PowerOn.
 func (p *operators) restart(ctx context.Context, w *world) error {
 	p.mu.Lock()
 	started := maps.Clone(p.started)
@@ -93,7 +92,6 @@ func (p *operators) restart(ctx context.Context, w *world) error {
 	return nil
 }
 
-// installed is a node that the cluster was installed with, and its role; nil for others.
 func (c *Cluster) installed(name string) (*Node, string) {
 	if c.Joining {
 		return nil, ""
@@ -106,7 +104,6 @@ func (c *Cluster) installed(name string) (*Node, string) {
 	return nil, ""
 }
 
-// leaseSoon is the least real time between two renewals of a lease.
 func (s *Spoke) leaseSoon() time.Duration { return cmp.Or(s.config.LeaseEvery, leaseSoon) }
 
 // isSilent reports whether a node's lease was not renewed for too long, by the operators'
@@ -131,7 +128,7 @@ func (p *operators) isSilent(w *world, name string) bool {
 	return w.now.Sub(seen.at) > p.atLeast(grace, missed) && now.Sub(seen.real) > missed // the clock may have been slowed down
 }
 
-// lastLease is when a node's lease was seen to be renewed, in real time, too: as often it is renewed at most.
+// lastLease is when the lease of a node was last seen to be renewed, also in real time, which limits renewals.
 type lastLease struct {
 	sighting
 
@@ -172,7 +169,7 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 	return nil
 }
 
-// again is an error, unless the next look is better off: somebody else has written, or deleted.
+// again drops conflicts and objects that are gone: the next look tries again.
 func again(err error, what string) error {
 	if err == nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -236,7 +233,6 @@ func sameTaints(a, b []corev1.Taint) bool {
 	return slices.EqualFunc(a, b, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 }
 
-// readyOf is a node's condition Ready; False without one.
 func readyOf(n *corev1.Node) corev1.ConditionStatus {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

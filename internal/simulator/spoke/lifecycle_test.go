@@ -16,8 +16,8 @@ func tainted(n *corev1.Node, key string) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-// TestSilentNodes shows machines that are switched off as nodes of which nobody knows how
-// they are, those that have joined and those of the installation, and has them come back.
+// TestSilentNodes shows machines that are switched off as nodes with unknown conditions, those that
+// have joined and those of the installation, and has them come back.
 func TestSilentNodes(t *testing.T) {
 	st := play(t, nil)
 	m := machine("worker-0", "192.168.127.50")

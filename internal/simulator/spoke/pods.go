@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// orphanTime is how long pods stay whose node is gone.
+// orphanTime is how long the pods of a deleted node stay.
 const orphanTime = 40 * time.Second
 
 // runPods is what kubelets do with pods that are to end, and controllers with those of
@@ -42,7 +42,6 @@ func (p *operators) runPod(ctx context.Context, w *world, pod *corev1.Pod) error
 	return nil
 }
 
-// collect deletes pods of a node that is gone.
 func (p *operators) collect(ctx context.Context, w *world, pod *corev1.Pod) error {
 	since, known := p.missing[pod.Spec.NodeName]
 	if !known {

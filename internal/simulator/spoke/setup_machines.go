@@ -154,7 +154,7 @@ func (s *Spoke) setUpMachine(ctx context.Context, n Node, name string, owner fie
 	return s.annotateNode(ctx, n.Name, map[string]string{machineOfNode: nsMachineAPI + "/" + name})
 }
 
-// clear removes an object that is there, whoever waits for its end.
+// clear deletes an object and its finalizers.
 func (s *Spoke) clear(ctx context.Context, o object) error {
 	all := s.of(o.kind, o.namespace)
 	if err := all.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {
@@ -185,7 +185,6 @@ func (s *Spoke) own(ctx context.Context, o object, finalizer string, owner field
 	}
 }
 
-// machineAddresses are those of a Machine, as its host's inspection knows them.
 func machineAddresses(hostname string, nics []any) []any {
 	list := []any{}
 	for _, entry := range nics {

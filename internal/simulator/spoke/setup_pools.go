@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setUpPools makes the MachineConfigPools with their rendered configs.
 func (s *Spoke) setUpPools(ctx context.Context) error {
 	for i := range s.cluster.Pools {
 		p := &s.cluster.Pools[i]

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setUpSecrets makes the pull secret, and what machines are configured by.
 func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	pull := cmp.Or(s.cluster.PullSecret, `{"auths":{"quay.io":{"auth":"c2ltdWxhdGVkOnNpbXVsYXRlZA=="}}}`)
 	root, err := s.newCertificate("root-ca", nil)
@@ -85,7 +84,6 @@ func (c *Cluster) pointer(role string, ca []byte) ([]byte, error) {
 	}})
 }
 
-// issued is a certificate with its key.
 type issued struct {
 	certificate     *x509.Certificate
 	key             *ecdsa.PrivateKey

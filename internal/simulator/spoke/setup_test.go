@@ -90,7 +90,7 @@ func TestSetUp(t *testing.T) {
 	}
 }
 
-// TestNoRealCluster refuses an API server whose ClusterVersion is somebody else's.
+// TestNoRealCluster refuses an API server with a ClusterVersion that the simulator has not made.
 func TestNoRealCluster(t *testing.T) {
 	st := play(t, nil)
 	version := st.object(clusterVersions, "version")

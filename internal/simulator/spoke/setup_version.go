@@ -65,7 +65,6 @@ func (c *Cluster) updatesFrom(version string) []any {
 	return list
 }
 
-// operatorNames are the ClusterOperators of a release.
 var operatorNames = []string{
 	"authentication", "baremetal", "cloud-controller-manager", "cloud-credential", "cluster-autoscaler", "config-operator", "console",
 	"control-plane-machine-set", "csi-snapshot-controller", "dns", "etcd", "image-registry", "ingress", "insights", "kube-apiserver",
@@ -115,17 +114,14 @@ func (s *Spoke) setUpOperator(ctx context.Context, name string) error {
 	}}})
 }
 
-// isVersion reports whether an operator has the cluster's version.
 func (s *Spoke) isVersion(u *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(u.Object, "status", "versions")
 	return digest(fmt.Sprint(versions)) == digest(fmt.Sprint([]any{fields{"name": "operator", "version": s.versionOf("")}}))
 }
 
-// machineOperators are those that only a cluster with the Machine API has.
 var machineOperators = []string{"baremetal", "cluster-autoscaler", "control-plane-machine-set", "machine-api"}
 
-// Installed ends the installation of a cluster whose nodes were still to join: all operators are
-// available, and the release is applied.
+// Installed ends the installation of a Joining cluster: all operators become available, and the release is applied.
 func (s *Spoke) Installed(ctx context.Context) error {
 	s.mu.Lock()
 	done := s.joined

@@ -19,7 +19,6 @@ const (
 	lastOperator  = "machine-config"
 )
 
-// update is one that runs.
 type update struct {
 	version string
 	since   time.Time
@@ -77,7 +76,6 @@ func (p *operators) keepVersion(ctx context.Context, w *world) error {
 	return again(err, "report on ClusterVersion")
 }
 
-// textsOf are the texts of an object's field.
 func textsOf(u *unstructured.Unstructured, path ...string) map[string]string {
 	values, _, _ := unstructured.NestedMap(u.Object, path...)
 	found := map[string]string{}
@@ -190,7 +188,6 @@ func (s *Spoke) complete(status fields, now metav1.Time, version string) {
 	}
 }
 
-// applied writes that a release is applied.
 func (s *Spoke) applied(ctx context.Context, version string) error {
 	v, err := s.of(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
@@ -211,7 +208,6 @@ func (p *operators) operatorsInOrder() []string {
 	return append(names, lastOperator)
 }
 
-// updateOperator has an operator report a version.
 func (p *operators) updateOperator(ctx context.Context, w *world, name, version string) error {
 	o, err := p.of(kindClusterOperator, "").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

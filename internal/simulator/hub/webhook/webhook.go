@@ -57,7 +57,6 @@ func DefaultInstall(aci *objects.Object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
-// specs reads the specs of both versions of an object; of one that is new the first is zero.
 func specs[T any](old, now *objects.Object) (before, spec T, err error) {
 	if spec, err = objects.Spec[T](now); err == nil && old != nil {
 		before, err = objects.Spec[T](old)
@@ -239,7 +238,6 @@ func changeableDeployment() []string {
 		"clusterPoolRef", "powerState", "hibernateAfter", "installAttemptsLimit"}
 }
 
-// longestName is how long the names of a cluster may be.
 const longestName = validation.DNS1123LabelMaxLength
 
 // ValidateDeployment is the verdict of Hive's webhook on a ClusterDeployment.

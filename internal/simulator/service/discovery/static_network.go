@@ -128,7 +128,6 @@ func networkScripts() []networkFile {
 	}
 }
 
-// networkFiles are the static networks of all hosts, each in a folder of its own.
 func networkFiles(e *model.InfraEnv) []networkFile {
 	files := make([]networkFile, 0, 2*len(e.Static))
 	for i := range e.Static {

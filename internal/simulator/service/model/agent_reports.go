@@ -161,7 +161,6 @@ func BinaryBytes(n int64) string {
 	return fmt.Sprintf("%.2f %s", v, unit)
 }
 
-// inUnits is a size in the largest of the units that it reaches.
 func inUnits(n int64, step float64, units ...string) (float64, string) {
 	v, i := float64(n), 0
 	for v >= step && i < len(units)-1 {
@@ -205,7 +204,7 @@ func (inv *Inventory) FindDisk(name string) *models.Disk {
 	return nil
 }
 
-// OfVMware tells a virtual machine of vSphere, in whatever cluster it is.
+// OfVMware reports whether the machine is virtual and of vSphere.
 func (inv *Inventory) OfVMware() bool {
 	return inv.SystemVendor != nil && inv.SystemVendor.Manufacturer == "VMware, Inc."
 }

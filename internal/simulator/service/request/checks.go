@@ -209,7 +209,6 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	return nil
 }
 
-// checkFamilies allows one address, or one of each family.
 func checkFamilies(name string, vips []model.VIP) error {
 	var v4, v6 int
 	for _, v := range vips {

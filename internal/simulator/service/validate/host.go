@@ -28,7 +28,6 @@ func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
 
-// maxHostname is the length of a hostname, with its domain.
 const maxHostname = 63
 
 func validHostname(name string) bool {
@@ -241,7 +240,6 @@ func hostValues() map[string]func(*hostCheck) any {
 	}
 }
 
-// needForVMs is what OpenShift Virtualization alone needs.
 func (e *hostCheck) needForVMs() versions.Hardware {
 	return OperatorHardware(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
 }

@@ -36,7 +36,7 @@ func NetworkOfVip(c *model.Cluster, ip string) string {
 	return best.String()
 }
 
-// CalculatesNetworks reports whether machine networks come of the virtual addresses, and of nobody.
+// CalculatesNetworks reports whether the service computes the machine networks from the virtual addresses.
 func CalculatesNetworks(c *model.Cluster) bool {
 	return !c.IsSingle() && !c.UserManaged() && !c.UserBalanced() && !c.AllocatesVips() && !DualStack(c)
 }
@@ -128,7 +128,7 @@ func NodeAddress(c *model.Cluster) string {
 	return ""
 }
 
-// Elsewhere says that a virtual address of somebody's own load balancer lies in no machine network.
+// Elsewhere says that a virtual address of a user's load balancer lies in no machine network.
 func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	var tried []string
 	for _, n := range networks {
@@ -280,7 +280,6 @@ func leastGroup(c *model.Cluster) int {
 	return 3
 }
 
-// reachedAddresses lists the host's addresses that all the others can ping.
 func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	votes := map[string]int{}
 	for _, other := range c.Hosts {

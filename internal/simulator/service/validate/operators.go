@@ -70,7 +70,7 @@ func spareDisks(h *model.Host, minimumGB int64) int {
 	return n
 }
 
-// minimumHardware is what any machine must have, whatever becomes of it.
+// minimumHardware is what a machine of any role must have.
 func minimumHardware() versions.Hardware {
 	return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192}
 }
@@ -94,7 +94,7 @@ func Requirements(c *model.Cluster, role string) versions.Hardware {
 		return versions.RoleHardware("", versions.Worker)
 	}
 	operators := c.OperatorNames()
-	if hardwareRole(c, role) == versions.Master && WorkersAsked(c) >= 2 { // whose volumes are on the workers
+	if hardwareRole(c, role) == versions.Master && WorkersAsked(c) >= 2 { // the volumes are on the workers
 		operators = slices.DeleteFunc(operators, func(name string) bool { return name == "lvm" })
 	}
 	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), operators)
