@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
@@ -98,7 +97,7 @@ func (s *Server) System(machine string) *System {
 
 // Certificate is the authority (PEM) that has signed what the controllers show.
 func (s *Server) Certificate() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.certificates.root.Raw})
+	return s.certificates.root.CertPEM
 }
 
 // at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.

@@ -2,12 +2,8 @@ package host
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"math/big"
@@ -16,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/openshift/assisted-service/models"
 )
@@ -250,18 +247,13 @@ func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
 }
 
 func newIngressCert(now time.Time) (string, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", fmt.Errorf("making the ingress CA's key: %w", err)
-	}
-	template := &x509.Certificate{
+	authority, err := pki.Make(&x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: fmt.Sprintf("ingress-operator@%d", now.Unix())},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(2, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("making the ingress CA: %w", err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
+	return string(authority.CertPEM), nil
 }

@@ -187,12 +187,8 @@ func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
 	}
 }
 
-// atLeast is a time of the simulation that takes no less than some real time.
 func (h *hub) atLeast(virtual, wall time.Duration) time.Duration {
-	if real := h.clock.Wall(virtual); real > 0 && real < wall {
-		return time.Duration(float64(virtual) * float64(wall) / float64(real))
-	}
-	return virtual
+	return clock.AtLeast(h.clock, virtual, wall)
 }
 
 func (h *hub) round(ctx context.Context) {

@@ -195,9 +195,6 @@ func (s *Site) Context() context.Context { return s.ctx }
 // ServiceURL is where the assisted-service is reached.
 func (s *Site) ServiceURL() string { return s.url }
 
-// Callers is how the service knows who calls it.
-func (s *Site) Callers() *auth.Service { return s.callers }
-
 // Hardware are the machines.
 func (s *Site) Hardware() *metal3.Hardware { return s.hardware }
 

@@ -181,7 +181,7 @@ func (p *operators) memberRuns(w *world, name string) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n, _ := p.cluster.installed(name); n != nil && p.running[name] == 0 {
+	if n := p.cluster.installed(name); n != nil && p.running[name] == 0 {
 		return !p.silent[name] && !p.etcd.wasDead[name]
 	}
 	return p.running[name] > 0

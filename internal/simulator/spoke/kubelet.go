@@ -17,6 +17,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 )
 
 // How long things take a kubelet, in simulated time.
@@ -189,18 +191,14 @@ func (k *kubelet) bootstrap(ctx context.Context) error {
 	if err != nil || given == nil {
 		return err
 	}
-	key, err := keyPEM(given.key)
-	if err != nil {
-		return err
-	}
 	k.logf("has its client certificate")
-	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.certPEM, key })
+	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.CertPEM, given.KeyPEM })
 	return nil
 }
 
 // exchange makes a request unless one is pending, and gives the certificate once that is
 // answered. One that is not answered in time, or refused, is left, and another one made.
-func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*issued, error) {
+func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*pki.Pair, error) {
 	now := k.spoke.clock.Now()
 	if *pending == nil {
 		if now.Before(k.asking) {
@@ -230,12 +228,15 @@ func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pendin
 		return nil, nil
 	}
 	*pending = nil
-	given := &issued{key: r.key, certPEM: cert}
 	block, _ := pem.Decode(cert)
 	if block == nil {
 		return nil, fmt.Errorf("the certificate of %s is none", r.name)
 	}
-	given.certificate, err = x509.ParseCertificate(block.Bytes)
+	given := &pki.Pair{Key: r.key, CertPEM: cert}
+	if given.Certificate, err = x509.ParseCertificate(block.Bytes); err != nil {
+		return nil, err
+	}
+	given.KeyPEM, err = pki.EncodeKey(r.key)
 	return given, err
 }
 
@@ -273,7 +274,7 @@ func (k *kubelet) serve(ctx context.Context) error {
 		return err
 	}
 	k.logf("has its serving certificate")
-	k.keep(func(d *disk) { d.servingCert = given.certificate })
+	k.keep(func(d *disk) { d.servingCert = given.Certificate })
 	return nil
 }
 
@@ -317,13 +318,9 @@ func (k *kubelet) rotate(ctx context.Context) error {
 	if err != nil || given == nil {
 		return err
 	}
-	key, err := keyPEM(given.key)
-	if err != nil {
-		return err
-	}
-	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.certPEM, key })
+	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.CertPEM, given.KeyPEM })
 	k.rotated = true
 	k.logf("has a new client certificate")
-	k.api, err = k.spoke.clientWith(given.certPEM, key)
+	k.api, err = k.spoke.clientWith(given.CertPEM, given.KeyPEM)
 	return err
 }

@@ -26,21 +26,9 @@ func (s *Spoke) PowerOff(node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silent[node] = true
-	delete(s.started, node)
-}
-
-// PowerOn switches it on again: its kubelet starts, and makes its Node anew where that is gone.
-func (s *Spoke) PowerOn(node string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.silent, node)
-	s.started[node] = true
 }
 
 func (p *operators) watchNodes(ctx context.Context, w *world) error {
-	if err := p.restart(ctx, w); err != nil {
-		return err
-	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		w.silent[n.Name] = p.isSilent(w, n.Name)
@@ -72,36 +60,16 @@ func (p *operators) schedule(ctx context.Context, n *corev1.Node) error {
 	return nil
 }
 
-// restart starts the kubelets of installed nodes after PowerOn.
-func (p *operators) restart(ctx context.Context, w *world) error {
-	p.mu.Lock()
-	started := maps.Clone(p.started)
-	p.mu.Unlock()
-	for name := range started {
-		n, role := p.cluster.installed(name)
-		if n != nil && w.node(name) == nil {
-			p.logf("%s: starts its kubelet, and makes its node", name)
-			if err := p.setUpNode(ctx, n.machine(role)); err != nil {
-				return err
-			}
+func (c *Cluster) installed(name string) *Node {
+	if c.Joining {
+		return nil
+	}
+	for _, list := range c.nodes() {
+		if i := slices.IndexFunc(list, func(n Node) bool { return n.Name == name }); i >= 0 {
+			return &list[i]
 		}
-		p.mu.Lock()
-		delete(p.started, name)
-		p.mu.Unlock()
 	}
 	return nil
-}
-
-func (c *Cluster) installed(name string) (*Node, string) {
-	if c.Joining {
-		return nil, ""
-	}
-	for role, list := range c.nodes() {
-		if i := slices.IndexFunc(list, func(n Node) bool { return n.Name == name }); i >= 0 {
-			return &list[i], role
-		}
-	}
-	return nil, ""
 }
 
 func (s *Spoke) leaseSoon() time.Duration { return cmp.Or(s.config.LeaseEvery, leaseSoon) }

@@ -307,7 +307,7 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 		return true, nil
 	}
 	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
-	if n, _ := p.cluster.installed(node); n != nil && address != "" {
+	if n := p.cluster.installed(node); n != nil && address != "" {
 		p.PowerOff(node)
 	}
 	spec, _ := host.Object["spec"].(fields)

@@ -69,8 +69,6 @@ type Spoke struct {
 	silent map[string]bool
 	// running counts the calls of Join for a node, by its name. A machine may start again before its last call ends.
 	running map[string]int
-	// started are the nodes of the installation whose kubelets start again, by name.
-	started map[string]bool
 	// release is the version that the cluster has, releases are those of nodes that have another
 	// one, configs the versions of rendered configs, by their names.
 	release           string
@@ -94,7 +92,7 @@ func New(config Config) (*Spoke, error) {
 	config.Kube = unhurried(config.Kube)
 	s := &Spoke{
 		config: config, clock: config.Clock, cluster: cluster, logf: config.Logf,
-		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{}, started: map[string]bool{},
+		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{},
 		release: cluster.Version, releases: map[string]string{}, configs: map[string]string{}, joined: !cluster.Joining,
 	}
 	if s.config.Stamps == nil {
@@ -130,12 +128,8 @@ func (s *Spoke) versionOf(node string) string {
 	return cmp.Or(s.releases[node], s.release)
 }
 
-// atLeast is a time of the simulation that takes no less than some real time.
 func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {
-	if real := s.clock.Wall(virtual); real > 0 && real < wall {
-		return time.Duration(float64(virtual) * float64(wall) / float64(real))
-	}
-	return virtual
+	return clock.AtLeast(s.clock, virtual, wall)
 }
 
 // sleep lets some time of the simulation pass that takes no less than some real time, at the speed that the clock has
