@@ -180,7 +180,10 @@ func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error
 	}
 	for i := range machines {
 		if machines[i].InfraEnvID == "" && c.Cluster != nil && !c.findsImage(&machines[i]) {
-			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", cmp.Or(c.ownImage(machines[i].Name), name), machines[i].Name, machines[i].CPUArch, named(list))
+			return fmt.Sprintf(
+				"an InfraEnv %s for %s, architecture %s; the service has %s", cmp.Or(c.ownImage(machines[i].Name), name), machines[i].Name,
+				machines[i].CPUArch, named(list),
+			)
 		}
 	}
 	return fmt.Sprintf("an InfraEnv %s; the service has %s", name, named(list))
@@ -226,7 +229,8 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 		return env.ID == c.InfraEnv || env.Name == c.InfraEnv
 	}
 	own := c.ownImage(machine.Name)
-	return (own == "" && c.ours(env) || own != "" && own == env.Name) && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+	return (own == "" && c.ours(env) || own != "" && own == env.Name) && (env.Arch == "" || env.Arch == machine.CPUArch) &&
+		(c.Day != host.Day2 || c.reaches(machine, env))
 }
 
 // ours says whether an InfraEnv is that which the file refers to, else one of its cluster's.

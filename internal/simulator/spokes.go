@@ -41,7 +41,9 @@ func SpokeOf(c *spec.Cluster, seed int64, without ...string) (spoke.Cluster, err
 		installed.Platform = spoke.External
 	}
 	for _, n := range c.Spec.Network.Cluster {
-		installed.ClusterNetworks = append(installed.ClusterNetworks, spoke.ClusterNetwork{CIDR: n.CIDR, HostPrefix: cmp.Or(n.HostPrefix, defaultPrefix(n.CIDR))})
+		installed.ClusterNetworks = append(
+			installed.ClusterNetworks, spoke.ClusterNetwork{CIDR: n.CIDR, HostPrefix: cmp.Or(n.HostPrefix, defaultPrefix(n.CIDR))},
+		)
 	}
 	return installed, addNodes(&installed, c, uint64(seed), without)
 }
@@ -115,7 +117,9 @@ func addUnknown(cluster *spoke.Cluster, c *spec.Cluster, seed uint64, others int
 		if err != nil {
 			return fmt.Errorf("make the nodes of the installed cluster: %w", err)
 		}
-		cluster.ControlPlane = append(cluster.ControlPlane, spoke.Node{Name: fmt.Sprintf("control-plane-%d", i), Addresses: m.Addresses(), UUID: m.UUID})
+		cluster.ControlPlane = append(
+			cluster.ControlPlane, spoke.Node{Name: fmt.Sprintf("control-plane-%d", i), Addresses: m.Addresses(), UUID: m.UUID},
+		)
 	}
 	return nil
 }
@@ -125,7 +129,9 @@ func poolsOf(c *spec.Cluster) []spoke.Pool {
 	var pools []spoke.Pool
 	for role, name := range map[spec.Role]string{spec.ControlPlane: "master", spec.Worker: "worker", spec.Arbiter: "arbiter"} {
 		pool := spoke.Pool{Name: name, FIPS: c.Spec.FIPS != nil && *c.Spec.FIPS}
-		if e := c.Spec.DiskEncryption; e != nil && (len(e.On) == 0 || slices.Contains(e.On, spec.AllRoles) || slices.Contains(e.On, string(role))) {
+		if e := c.Spec.DiskEncryption; e != nil && (len(e.On) == 0 || slices.Contains(e.On, spec.AllRoles) || slices.Contains(
+			e.On, string(role),
+		)) {
 			pool.TPM = e.Mode == spec.TPM
 			for _, server := range e.Tang {
 				pool.Tang = append(pool.Tang, spoke.Tang{URL: server.URL, Thumbprint: server.Thumbprint})

@@ -232,7 +232,8 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.Emulator {
-			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
+			if c.troubled(scenario.DoBMCWrongCredentials) != nil ||
+				!slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
 				c.unknown(w, r)
 				return
 			}
@@ -328,7 +329,10 @@ func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (c *controller) listSessions(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }))
+	answer(
+		w, http.StatusOK,
+		collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }),
+	)
 }
 
 func (c *controller) showSession(w http.ResponseWriter, r *http.Request) {

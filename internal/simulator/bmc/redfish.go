@@ -134,7 +134,9 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 }
 
 func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
-	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID }))
+	answer(w, http.StatusOK, collection(
+		"VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID },
+	))
 }
 
 func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System) {
@@ -347,7 +349,10 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
-		refuse(w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s", trouble.Args.String("says", "Unable to connect the virtual media image."))
+		refuse(
+			w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s",
+			trouble.Args.String("says", "Unable to connect the virtual media image."),
+		)
 	case c.dialect.Strict && s.inserted(slot.ID) != "":
 		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.ID)
 	default:

@@ -121,7 +121,9 @@ func (s *Server) at(address string) *controller {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	open, shut := context.WithCancel(ctx)
-	doors := &doors{listener: listener, certificates: s.certificates, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
+	doors := &doors{
+		listener: listener, certificates: s.certificates, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut,
+	}
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },
@@ -180,7 +182,9 @@ func (m *Machine) endpoint() (endpoint, error) {
 		return endpoint{}, fmt.Errorf("the BMC of %s: %q is no address", m.Name, m.Address)
 	}
 	scheme = strings.ToLower(u.Scheme)
-	e := endpoint{host: strings.ToLower(u.Hostname()), port: u.Port(), flavour: cmp.Or(m.Flavour, flavourOf(scheme, u.Path)), system: m.SystemID}
+	e := endpoint{
+		host: strings.ToLower(u.Hostname()), port: u.Port(), flavour: cmp.Or(m.Flavour, flavourOf(scheme, u.Path)), system: m.SystemID,
+	}
 	if parent, id := path.Split(strings.TrimRight(u.Path, "/")); e.system == "" && strings.HasSuffix(parent, "/Systems/") {
 		e.system = id
 	}

@@ -37,7 +37,10 @@ func say(w http.ResponseWriter, status int, text string) {
 }
 
 // emulatorRoutes are those that the emulator has otherwise or beside the others.
-func (c *controller) emulatorRoutes(system func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc, media func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc) {
+func (c *controller) emulatorRoutes(
+	system func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc,
+	media func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc,
+) {
 	at, drive := root+"/Systems/{id}", root+"/Systems/{id}/VirtualMedia/{slot}"
 	c.mux.HandleFunc("PATCH "+at, system(c.overrideBoot))
 	c.mux.HandleFunc("POST "+at+"/Actions/ComputerSystem.Reset", system(c.switchLater))

@@ -114,7 +114,10 @@ func (c *controller) taskRoutes() {
 		return
 	}
 	c.mux.HandleFunc("GET "+taskServicePath, c.known(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, object{"@odata.id": taskServicePath, "Id": "TaskService", "Name": "Task Service", "ServiceEnabled": true, "Tasks": ref(tasksPath)})
+		answer(
+			w, http.StatusOK,
+			object{"@odata.id": taskServicePath, "Id": "TaskService", "Name": "Task Service", "ServiceEnabled": true, "Tasks": ref(tasksPath)},
+		)
 	}))
 	c.mux.HandleFunc("GET "+tasksPath, c.known(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, collection("Task", tasksPath, "Tasks", c.tasks.paths(), func(path string) string { return path }))

@@ -116,7 +116,9 @@ func (c *controller) finalize(ctx context.Context) {
 
 func (c *controller) announce(stage models.FinalizingStage) chapter {
 	return func(ctx context.Context) (bool, error) {
-		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", models.ClusterFinalizingProgress{FinalizingStage: stage}, nil)
+		err := c.fleet.api.send(
+			ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", models.ClusterFinalizingProgress{FinalizingStage: stage}, nil,
+		)
 		if err != nil && !refused(err) {
 			return false, err
 		}
@@ -214,7 +216,9 @@ func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 		if !slices.ContainsFunc(all, func(o *models.MonitoredOperator) bool { return o.OperatorType == models.OperatorTypeOlm }) {
 			return true, nil
 		}
-		for _, stage := range []models.FinalizingStage{models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv} {
+		for _, stage := range []models.FinalizingStage{
+			models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv,
+		} {
 			if _, err := c.announce(stage)(ctx); err != nil {
 				return false, err
 			}

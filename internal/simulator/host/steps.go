@@ -288,7 +288,9 @@ func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 
 // sendLogs reports that logs are coming, sends them, and reports that they came.
 func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, name string, files map[string]string) error {
-	if err := api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil); err != nil {
+	if err := api.send(
+		ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil,
+	); err != nil {
 		return err
 	}
 	archive, err := pack(files, f.serviceTime())

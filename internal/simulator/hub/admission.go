@@ -201,7 +201,9 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 		at := k.Resource()
 		return map[string]any{
 			"name": name, "admissionReviewVersions": []any{"v1"}, "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
-			"clientConfig":      map[string]any{"url": address + path + strings.ToLower(string(k)), "caBundle": base64.StdEncoding.EncodeToString(authority)},
+			"clientConfig": map[string]any{
+				"url": address + path + strings.ToLower(string(k)), "caBundle": base64.StdEncoding.EncodeToString(authority),
+			},
 			"namespaceSelector": spaces,
 			"rules": []any{map[string]any{
 				"operations": operations, "apiGroups": []any{at.Group}, "apiVersions": []any{at.Version}, "resources": []any{at.Resource},

@@ -118,7 +118,8 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 		switch {
 		case installs && notes[hubapi.AnnotationBMACManageProvisioned] != yesText:
 			notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
-		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url || !h.cool(env, host):
+		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url ||
+			!h.cool(env, host):
 		case h.config.Metal3 && state != "" && state != "ready" && state != "available":
 			delete(spec, "image")
 		default:

@@ -191,7 +191,9 @@ func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, na
 	if err := h.backend.Do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
 		return err
 	}
-	return h.store.create(ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
+	return h.store.create(
+		ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}),
+	)
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
@@ -305,7 +307,9 @@ func provisioned(aci *objects.Object) []condition.Condition {
 	stopped, failed, completed := isTrue(aci, hubapi.ConditionStopped), isTrue(aci, hubapi.ConditionFailed), isTrue(aci, hubapi.ConditionCompleted)
 	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
 		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
-	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}
+	state := condition.Condition{
+		Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress",
+	}
 	switch {
 	case stopped && failed:
 		halt.Status, halt.Reason, halt.Message = condition.True, "InstallAttemptsLimitReached", "Install attempts limit reached"

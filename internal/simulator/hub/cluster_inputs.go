@@ -23,7 +23,9 @@ import (
 )
 
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
-	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
+	in := &clusterInputs{
+		name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer],
+	}
 	var err error
 	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
 		return nil, assisted.InputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
@@ -40,7 +42,10 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 		}
 	}
 	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
-		if in.endpointCA, err = h.field(ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+		if in.endpointCA, err = h.field(
+			ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name,
+			hubapi.KeyIgnitionCA,
+		); err != nil {
 			return nil, err
 		}
 	}

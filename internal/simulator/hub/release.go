@@ -143,7 +143,8 @@ func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
 	path, reclaim := path(host)+"/actions/unbind", false
-	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
+	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil &&
+		h.kubeconfigOf(ctx, owner) == nil {
 		path, reclaim = path+"?reclaim=true", true
 	}
 	if err := h.backend.Do(ctx, "POST", path, nil, nil); err != nil {
@@ -276,7 +277,10 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 		return nil
 	}
 	status := statusOf(agent)
-	h.setConditions(status, false, condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()})
+	h.setConditions(
+		status, false,
+		condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()},
+	)
 	h.later(keyOf(hubapi.KindAgent, agent), retryAfter)
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
@@ -284,6 +288,7 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 func (h *hub) lives(agent *objects.Object, owner key) bool {
 	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
 	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
-	return stays(cd) && stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
+	return stays(cd) &&
+		stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
 		stays(h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

@@ -110,7 +110,10 @@ func (l *live) layOut(arch, volume string, files []isowriter.File) error {
 	switch arch {
 	case versions.X86:
 		menus = append(menus, isowriter.File{Path: "isolinux/isolinux.cfg", Data: isowriter.BytesOf(isolinuxMenu(l.kargs.original, initrds))})
-		files = append(files, isowriter.File{Path: biosPath, Data: isowriter.BytesOf(bootSector())}, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})
+		files = append(
+			files, isowriter.File{Path: biosPath, Data: isowriter.BytesOf(bootSector())},
+			isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))},
+		)
 		boot = append([]isowriter.BootFile{{Path: biosPath, Platform: isowriter.PlatformBIOS, Load: 4}}, boot...)
 	case versions.ARM:
 		files = append(files, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})

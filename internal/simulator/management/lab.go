@@ -87,7 +87,10 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 		}
 		boots.Images = hub.Images(config.Hub, "")
 		l.play("hub", func() error {
-			return hub.Run(ctx, hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Reader: config.Reader, Logf: l.says("hub")})
+			return hub.Run(
+				ctx,
+				hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Reader: config.Reader, Logf: l.says("hub")},
+			)
 		})
 	}
 	for _, file := range config.Later {

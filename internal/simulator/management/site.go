@@ -111,7 +111,10 @@ func (s *Site) start(ctx context.Context) error {
 		})
 	})
 	s.play("metal3", func() error {
-		return metal3.Run(ctx, metal3.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Hardware: s.hardware, Clock: s.config.Clock, Logf: s.says("metal3")})
+		return metal3.Run(
+			ctx,
+			metal3.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Hardware: s.hardware, Clock: s.config.Clock, Logf: s.says("metal3")},
+		)
 	})
 	return nil
 }

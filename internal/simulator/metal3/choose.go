@@ -61,7 +61,8 @@ func isFree(h *object) bool {
 		}
 	}
 	_, consumed, _ := unstructured.NestedMap(h.Object, "spec", "consumerRef")
-	return !consumed && h.GetDeletionTimestamp() == nil && text(h, "status", "errorMessage") == "" && text(h, "status", "provisioning", "state") == stateAvailable
+	return !consumed && h.GetDeletionTimestamp() == nil && text(h, "status", "errorMessage") == "" &&
+		text(h, "status", "provisioning", "state") == stateAvailable
 }
 
 func (m *metal3Machine) selector() (labels.Selector, error) {

@@ -60,7 +60,9 @@ func provision(u *object) {
 		return
 	}
 	const message = "Invalid Metal3Cluster provided: missing fields from Spec: controlPlaneEndpoint"
-	setConditions(u, condition{"BaremetalInfrastructureReady", no, "InvalidConfiguration", message}, condition{"Ready", no, "NotReady", message})
+	setConditions(
+		u, condition{"BaremetalInfrastructureReady", no, "InvalidConfiguration", message}, condition{"Ready", no, "NotReady", message},
+	)
 }
 
 func (o *operator) hasMachines(namespace, cluster string) bool {

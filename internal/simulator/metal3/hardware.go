@@ -258,7 +258,10 @@ func (m *machine) details() map[string]any {
 	nics, disks := []any{}, []any{}
 	for i, n := range m.made.NICs {
 		for _, address := range n.Addresses {
-			nics = append(nics, map[string]any{"name": n.Name, "mac": n.MAC, "ip": address.Addr().String(), "speedGbps": int64(n.SpeedMbps / 1000), "pxe": i == 0})
+			nics = append(
+				nics,
+				map[string]any{"name": n.Name, "mac": n.MAC, "ip": address.Addr().String(), "speedGbps": int64(n.SpeedMbps / 1000), "pxe": i == 0},
+			)
 		}
 	}
 	for _, d := range m.made.Disks {

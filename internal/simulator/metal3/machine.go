@@ -244,7 +244,10 @@ func (m *metal3Machine) refresh(ctx context.Context) error {
 
 // setHost is what CAPM3 writes into the spec of a machine's host. An image that is there stays.
 func (m *metal3Machine) setHost(h *object) {
-	set(h, map[string]any{"kind": kindMachine, "name": m.key.name, "namespace": m.key.namespace, "apiVersion": infraGroup + "/v1beta2"}, "spec", "consumerRef")
+	set(
+		h, map[string]any{"kind": kindMachine, "name": m.key.name, "namespace": m.key.namespace, "apiVersion": infraGroup + "/v1beta2"},
+		"spec", "consumerRef",
+	)
 	userData, _, _ := unstructured.NestedMap(m.object.Object, "status", "userData")
 	if text(h, "spec", "image", "url") == "" && text(h, "spec", "customDeploy", "method") == "" && userData != nil {
 		image := map[string]any{}
@@ -325,7 +328,8 @@ func (m *metal3Machine) save(ctx context.Context) error {
 	m.keepTimes()
 	status := m.object.Object["status"]
 	changed := !reflect.DeepEqual(status, m.before.Object["status"])
-	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) || !reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
+	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
+		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
 		now, err := m.client(m.key).Update(ctx, m.object, options())
 		if err != nil {
 			return err

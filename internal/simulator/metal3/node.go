@@ -143,7 +143,9 @@ func (m *metal3Machine) name(ctx context.Context, client kubernetes.Interface, n
 		if err != nil {
 			return err
 		}
-		if _, err := client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: manager}); err != nil {
+		if _, err := client.CoreV1().Nodes().Patch(
+			ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: manager},
+		); err != nil {
 			return fmt.Errorf("unable to update the target node with providerID: %w", err)
 		}
 	default:

@@ -96,7 +96,9 @@ func (s *store) open(ctx context.Context, o *operator) error {
 	return context.Cause(ctx)
 }
 
-func (s *store) informer(ctx context.Context, name string, resource schema.GroupVersionResource, o *operator) (cache.SharedIndexInformer, error) {
+func (s *store) informer(
+	ctx context.Context, name string, resource schema.GroupVersionResource, o *operator,
+) (cache.SharedIndexInformer, error) {
 	informer := cache.NewSharedIndexInformer(s.listWatch(resource, o.config.Namespace), &object{}, 0, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
 	})
@@ -108,7 +110,9 @@ func (s *store) informer(ctx context.Context, name string, resource schema.Group
 			o.spread(key{name, u.GetNamespace(), u.GetName()}, u)
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: told, UpdateFunc: func(_, now any) { told(now) }, DeleteFunc: told})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: told, UpdateFunc: func(_, now any) { told(now) }, DeleteFunc: told,
+	})
 	return informer, errors.Join(err, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
 		if ctx.Err() == nil {
 			o.logf("watch %s: %v", name, err)

@@ -247,7 +247,10 @@ func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
 
 func (s *Service) newCluster(owner string) *model.Cluster {
 	now := s.now()
-	c := &model.Cluster{Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{}, Deleted: map[string]*model.Host{}}
+	c := &model.Cluster{
+		Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{},
+		Deleted: map[string]*model.Host{},
+	}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
 	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady

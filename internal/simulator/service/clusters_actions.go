@@ -26,7 +26,8 @@ func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
-	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
+	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" ||
+		cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
 		s.addEvent(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
 		cl.RecordUse(true, "Validations have been ignored for this cluster", nil)
 	}
@@ -263,7 +264,9 @@ func neverIgnoredHost() []string {
 }
 
 func neverIgnoredCluster() []string {
-	return []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"}
+	return []string{
+		"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set",
+	}
 }
 
 func ignores(list, id string, never []string) bool {

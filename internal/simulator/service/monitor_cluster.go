@@ -71,7 +71,8 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 	}
 	masters, arbiters, _, _ := validate.CountRoles(c)
 	for _, h := range validate.LightestFirst(c.Hosts) {
-		if !h.RoleOpen() || !model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
+		if !h.RoleOpen() ||
+			!model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
 			continue
 		}
 		masters -= one(h.SuggestedRole == model.RoleMaster)

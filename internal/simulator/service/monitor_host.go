@@ -96,7 +96,10 @@ func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures
 
 func (s *Service) moveHost(h *model.Host) {
 	lacks := func(id string) bool { return !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) }
-	hardware := []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"}
+	hardware := []string{
+		"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform",
+		"disk-encryption-requirements-satisfied",
+	}
 	switch {
 	case h.MediaStatus == "disconnected":
 		s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)

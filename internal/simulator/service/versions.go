@@ -27,7 +27,10 @@ func (s *Service) knowledgeRoutes(r *router) {
 	}, version)
 	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
-	r.on("GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch, platform)
+	r.on(
+		"GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch,
+		platform,
+	)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
 }
 
@@ -103,7 +106,9 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
 		operator, _ := versions.FindOperator(name)
-		entry := operatorNeeds{Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{
+			Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{},
+		}
 		for _, role := range []string{versions.Master, versions.Worker} {
 			asked := role
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more

@@ -158,7 +158,9 @@ func (p *operators) sign(ctx context.Context, r *asked, message string) error {
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: reasonApproved, Message: message,
 		LastUpdateTime: now, LastTransitionTime: now,
 	})
-	_, err := p.core.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, r.Name, r.CertificateSigningRequest, metav1.UpdateOptions{})
+	_, err := p.core.CertificatesV1().CertificateSigningRequests().UpdateApproval(
+		ctx, r.Name, r.CertificateSigningRequest, metav1.UpdateOptions{},
+	)
 	if err == nil {
 		p.logf("%s: is approved, of %s: %s", r.Name, r.Spec.Username, message)
 	}

@@ -38,7 +38,8 @@ func servingForm(r *asked, byMachineApprover bool) error {
 		return fmt.Errorf("not a node serving cert")
 	case !slices.Contains(r.Spec.Groups, "system:authenticated") || byMachineApprover && !slices.Contains(r.Spec.Groups, nodesGroup):
 		return fmt.Errorf("too few groups")
-	case byMachineApprover && (few || !has(needs[0]) || !has(needs[1])), !byMachineApprover && !usages(r.CertificateSigningRequest, certificatesv1.UsageServerAuth):
+	case byMachineApprover && (few || !has(needs[0]) || !has(needs[1])), !byMachineApprover &&
+		!usages(r.CertificateSigningRequest, certificatesv1.UsageServerAuth):
 		return fmt.Errorf("other usages")
 	case r.request.Subject.CommonName != r.Spec.Username:
 		return fmt.Errorf("mismatched CommonName %s != %s", r.request.Subject.CommonName, r.Spec.Username)

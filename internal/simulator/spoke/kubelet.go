@@ -184,7 +184,9 @@ func (k *kubelet) bootstrap(ctx context.Context) error {
 			return err
 		}
 	}
-	given, err := k.exchange(ctx, k.boot, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages())
+	given, err := k.exchange(
+		ctx, k.boot, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages(),
+	)
 	if apierrors.IsUnauthorized(err) {
 		k.boot = nil // its token has ended
 	}
@@ -198,7 +200,10 @@ func (k *kubelet) bootstrap(ctx context.Context) error {
 
 // exchange makes a request unless one is pending, and gives the certificate once that is
 // answered. One that is not answered in time, or refused, is left, and another one made.
-func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*pki.Pair, error) {
+func (k *kubelet) exchange(
+	ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest,
+	usages []certificatesv1.KeyUsage,
+) (*pki.Pair, error) {
 	now := k.spoke.clock.Now()
 	if *pending == nil {
 		if now.Before(k.asking) {
@@ -314,7 +319,9 @@ func (k *kubelet) rotate(ctx context.Context) error {
 	if k.trouble.RotatesAfter == 0 || k.rotated || k.spoke.clock.Now().Sub(k.registered) < k.trouble.RotatesAfter {
 		return nil
 	}
-	given, err := k.exchange(ctx, k.api, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages())
+	given, err := k.exchange(
+		ctx, k.api, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages(),
+	)
 	if err != nil || given == nil {
 		return err
 	}

@@ -80,7 +80,8 @@ func (k *kubelet) report(ctx context.Context) error {
 		status.Conditions[i].LastHeartbeatTime = stamp
 		k.recover(&status.Conditions[i], stamp)
 	}
-	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) || before.Status.NodeInfo.BootID != status.NodeInfo.BootID ||
+	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) ||
+		before.Status.NodeInfo.BootID != status.NodeInfo.BootID ||
 		before.Status.NodeInfo.KubeletVersion != status.NodeInfo.KubeletVersion
 	if changed || now.Sub(k.reported) >= reportEvery {
 		node.Status = status

@@ -277,7 +277,9 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 			}
 			continue
 		}
-		err := p.core.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}})
+		err := p.core.PolicyV1().Evictions(pod.Namespace).Evict(
+			ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}},
+		)
 		if err != nil && !apierrors.IsTooManyRequests(err) {
 			return false, again(err, "evict pod "+pod.Name)
 		}

@@ -95,6 +95,8 @@ func (p *operators) end(ctx context.Context, pod *corev1.Pod) error {
 
 func (p *operators) remove(ctx context.Context, pod *corev1.Pod) error {
 	now := int64(0)
-	err := p.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+	err := p.core.CoreV1().Pods(pod.Namespace).Delete(
+		ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}},
+	)
 	return again(err, "remove pod "+pod.Name)
 }

@@ -35,7 +35,10 @@ type request struct {
 }
 
 // ask makes a request with a new key. Its name is the API server's choice, as of kubelets.
-func (s *Spoke) ask(ctx context.Context, api kubernetes.Interface, labels map[string]string, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*request, error) {
+func (s *Spoke) ask(
+	ctx context.Context, api kubernetes.Interface, labels map[string]string, signer string, template *x509.CertificateRequest,
+	usages []certificatesv1.KeyUsage,
+) (*request, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)

@@ -121,10 +121,16 @@ func (s *Spoke) setUpConfig(ctx context.Context) error {
 		observed[name] = value
 	}
 	return s.apply(ctx,
-		object{kind: kindInfrastructure, name: "cluster", fields: fields{"spec": fields{"platformSpec": c.platformSpec()}, "status": c.infrastructure()}},
+		object{
+			kind: kindInfrastructure, name: "cluster",
+			fields: fields{"spec": fields{"platformSpec": c.platformSpec()}, "status": c.infrastructure()},
+		},
 		object{kind: kindDNS, name: "cluster", fields: fields{"spec": fields{"baseDomain": c.domain()}}},
 		object{kind: kindNetwork, name: "cluster", fields: fields{"spec": network, "status": observed}},
-		object{kind: kindConfigMap, namespace: "kube-system", name: "cluster-config-v1", fields: fields{"data": fields{"install-config": c.installConfig()}}},
+		object{
+			kind: kindConfigMap, namespace: "kube-system", name: "cluster-config-v1",
+			fields: fields{"data": fields{"install-config": c.installConfig()}},
+		},
 	)
 }
 

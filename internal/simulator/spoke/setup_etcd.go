@@ -42,7 +42,9 @@ func (s *Spoke) setUpMember(ctx context.Context, node string) error {
 		if err != nil {
 			return fmt.Errorf("make the certificate %s: %w", name, err)
 		}
-		if err := s.create(ctx, secret(nsEtcd, name, "kubernetes.io/tls", map[string][]byte{"tls.crt": made.CertPEM, "tls.key": made.KeyPEM})); err != nil {
+		if err := s.create(
+			ctx, secret(nsEtcd, name, "kubernetes.io/tls", map[string][]byte{"tls.crt": made.CertPEM, "tls.key": made.KeyPEM}),
+		); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,9 @@ func (s *Spoke) machineSet() object {
 		labels: map[string]string{machinePrefix + "cluster-api-cluster": s.cluster.infraName()},
 		fields: fields{"spec": fields{
 			"replicas": len(s.cluster.Workers), "selector": fields{"matchLabels": labels},
-			"template": fields{"metadata": fields{"labels": s.cluster.machineLabels(worker, name)}, "spec": fields{"providerSpec": providerSpec(worker)}},
+			"template": fields{
+				"metadata": fields{"labels": s.cluster.machineLabels(worker, name)}, "spec": fields{"providerSpec": providerSpec(worker)},
+			},
 		}},
 	}
 }
@@ -104,7 +106,10 @@ func (s *Spoke) setUpMachine(ctx context.Context, n Node, name string, owner fie
 		return fmt.Errorf("read node %s: %w", n.Name, err)
 	}
 	role, set := master, ""
-	spec := fields{"providerSpec": providerSpec(master), "lifecycleHooks": fields{"preDrain": []any{fields{"name": quorumHook, "owner": quorumHookOwner}}}}
+	spec := fields{
+		"providerSpec":   providerSpec(master),
+		"lifecycleHooks": fields{"preDrain": []any{fields{"name": quorumHook, "owner": quorumHookOwner}}},
+	}
 	if owner != nil {
 		role, set = worker, s.cluster.machineSetName()
 		spec = fields{"providerSpec": providerSpec(worker)}

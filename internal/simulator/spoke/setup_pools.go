@@ -82,6 +82,9 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 			"machineconfiguration.openshift.io/generated-by-controller-version": digest(c.Version),
 			"machineconfiguration.openshift.io/release-image-version":           c.Version,
 		},
-		fields: fields{"spec": fields{"config": config, "fips": p.FIPS, "kernelType": "default", "kernelArguments": []any{}, "osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + digest("os"+c.Version) + digest("os")}},
+		fields: fields{"spec": fields{
+			"config": config, "fips": p.FIPS, "kernelType": "default", "kernelArguments": []any{},
+			"osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + digest("os"+c.Version) + digest("os"),
+		}},
 	}
 }

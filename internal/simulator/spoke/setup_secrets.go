@@ -34,10 +34,16 @@ func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	}
 	list := []object{
 		secret("openshift-config", "pull-secret", "kubernetes.io/dockerconfigjson", map[string][]byte{".dockerconfigjson": []byte(pull)}),
-		secret(nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls", map[string][]byte{"tls.crt": served.CertPEM, "tls.key": served.KeyPEM}),
+		secret(
+			nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls",
+			map[string][]byte{"tls.crt": served.CertPEM, "tls.key": served.KeyPEM},
+		),
 		{kind: kindConfigMap, namespace: "kube-system", name: "root-ca", fields: fields{"data": fields{"ca.crt": string(root.CertPEM)}}},
 	}
-	own := object{kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca", fields: fields{"data": fields{"ca-bundle.crt": string(ca.CertPEM)}}}
+	own := object{
+		kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca",
+		fields: fields{"data": fields{"ca-bundle.crt": string(ca.CertPEM)}},
+	}
 	if s.cluster.ownServerCA() {
 		list = append(list, own)
 	} else if err := s.of(own.kind, own.namespace).Delete(ctx, own.name, metav1.DeleteOptions{}); ignoreGone(err) != nil { // of an earlier cluster

@@ -12,7 +12,10 @@ import (
 // setUpVersion makes the ClusterVersion. It is the last thing that is made, and tells that all is there.
 func (s *Spoke) setUpVersion(ctx context.Context) error {
 	c, now := &s.cluster, metav1.NewTime(s.clock.Now())
-	capabilities := []string{"CSISnapshot", "Console", "Ingress", "Insights", "MachineAPI", "NodeTuning", "OperatorLifecycleManager", "Storage", "baremetal", "marketplace", "openshift-samples"}
+	capabilities := []string{
+		"CSISnapshot", "Console", "Ingress", "Insights", "MachineAPI", "NodeTuning", "OperatorLifecycleManager", "Storage", "baremetal",
+		"marketplace", "openshift-samples",
+	}
 	enabled := capabilities
 	if !c.MachineAPI {
 		enabled = slices.DeleteFunc(slices.Clone(capabilities), func(name string) bool { return name == "MachineAPI" || name == "baremetal" })
@@ -83,7 +86,8 @@ func (s *Spoke) setUpOperators(ctx context.Context) error {
 	for _, name := range operatorNames {
 		_, degraded := s.config.Trouble.DegradedOperators[name]
 		well := slices.ContainsFunc(there.Items, func(u unstructured.Unstructured) bool {
-			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && conditionOf(&u, "Available")["status"] == "True" && s.isVersion(&u)
+			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && conditionOf(&u, "Available")["status"] == "True" &&
+				s.isVersion(&u)
 		})
 		if well && !degraded || !s.cluster.MachineAPI && slices.Contains(machineOperators, name) {
 			continue

@@ -131,7 +131,10 @@ func (p *operators) beginUpdate(w *world, status fields, version, image string) 
 	status["history"] = append([]any{fields{
 		"state": "Partial", "version": version, "image": image, "verified": true, "startedTime": w.now.UTC().Format(time.RFC3339), "completionTime": nil,
 	}}, history...)
-	setCondition(status, w.now, "ReleaseAccepted", "True", "PayloadLoaded", fmt.Sprintf("Payload loaded version=%q image=%q architecture=%q", version, image, machineArch(p.cluster.Arch)))
+	setCondition(
+		status, w.now, "ReleaseAccepted", "True", "PayloadLoaded",
+		fmt.Sprintf("Payload loaded version=%q image=%q architecture=%q", version, image, machineArch(p.cluster.Arch)),
+	)
 	setCondition(status, w.now, "Progressing", "True", "", "Working towards "+version)
 }
 
@@ -153,7 +156,10 @@ func (p *operators) proceedUpdate(ctx context.Context, w *world, status fields) 
 	const total = 900
 	part := total * u.done / len(names)
 	if u.done < len(names)-1 {
-		setCondition(status, w.now, "Progressing", "True", "", fmt.Sprintf("Working towards %s: %d of %d done (%d%% complete)", u.version, part, total, 100*part/total))
+		setCondition(
+			status, w.now, "Progressing", "True", "",
+			fmt.Sprintf("Working towards %s: %d of %d done (%d%% complete)", u.version, part, total, 100*part/total),
+		)
 		return nil
 	}
 	if done, err := p.updateNodes(ctx, w); err != nil || !done {

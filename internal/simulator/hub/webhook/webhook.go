@@ -296,7 +296,10 @@ func validateNewDeployment(now *objects.Object, spec *objects.DeploymentSpec) er
 		}
 	}
 	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != hubapi.KindAgentClusterInstall) {
-		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + hubapi.KindAgentClusterInstall}))
+		all = append(all, field.NotSupported(
+			at.Child("clusterInstallRef", "kind"), ref.Kind,
+			[]string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + hubapi.KindAgentClusterInstall},
+		))
 	}
 	return invalid(now.GetName(), all)
 }
@@ -306,7 +309,9 @@ func invalid(name string, all field.ErrorList) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.Resource(hubapi.KindClusterDeployment).Group, Kind: hubapi.KindClusterDeployment}, name, all)
+	return apierrors.NewInvalid(
+		schema.GroupKind{Group: hubapi.Resource(hubapi.KindClusterDeployment).Group, Kind: hubapi.KindClusterDeployment}, name, all,
+	)
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.

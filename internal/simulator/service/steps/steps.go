@@ -246,7 +246,10 @@ func (s Maker) preparationSteps(h *model.Host) []models.Step {
 	}
 	var steps []models.Step
 	if !h.BootsFromDisk() && (!h.DiskTested || h.DiskPath != h.InstallationDiskID) {
-		steps = append(steps, s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())))
+		steps = append(
+			steps,
+			s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())),
+		)
 	}
 	if len(h.ImageResults) == 0 {
 		images := payloadOf(h.Cluster)

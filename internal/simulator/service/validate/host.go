@@ -89,7 +89,10 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		},
 		// early says that the installation has not begun.
 		"early": func(e *hostCheck) bool {
-			return !model.OneOf(e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
+			return !model.OneOf(
+				e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError,
+				model.HostCancelled,
+			)
 		},
 		"inventory":   func(e *hostCheck) bool { return e.h.Inv != nil },
 		"cpuKnown":    func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil },

@@ -202,8 +202,13 @@ func l2Group(c *model.Cluster, cidr string) []string {
 	}
 	return mutualGroup(c, func(a, b *model.Host) bool {
 		peer := a.Peers[b.ID]
-		return slices.ContainsFunc(peer.L2Connectivity, func(l *models.L2Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) }) ||
-			network.Addr().Is6() && slices.ContainsFunc(peer.L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) })
+		return slices.ContainsFunc(peer.L2Connectivity, func(l *models.L2Connectivity) bool {
+			return l.Successful &&
+				within(l.RemoteIPAddress)
+		}) ||
+			network.Addr().Is6() && slices.ContainsFunc(
+				peer.L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) },
+			)
 	})
 }
 
@@ -220,7 +225,10 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 				continue
 			}
 			some = true
-			if !slices.ContainsFunc(a.Peers[b.ID].L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && l.RemoteIPAddress == addr.String() }) {
+			if !slices.ContainsFunc(a.Peers[b.ID].L3Connectivity, func(l *models.L3Connectivity) bool {
+				return l.Successful &&
+					l.RemoteIPAddress == addr.String()
+			}) {
 				return false
 			}
 		}
