@@ -78,7 +78,8 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	defer stages.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, JoinsAll: c.JoinsAll, Logf: c.Logf, Registered: stages.register, Ended: stages.end,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, JoinsAll: c.JoinsAll, Logf: c.Logf,
+		Registered: stages.register, Ended: stages.end,
 	})
 }
 

@@ -80,7 +80,8 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url },
+		KubeAPI: config.KubeAPI, Release: config.Release,
 	}, config.Auth)
 	if err != nil {
 		stop()

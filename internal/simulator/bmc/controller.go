@@ -323,7 +323,8 @@ func (c *controller) sessionObject(id string) object {
 
 func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, object{
-		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService", "Name": "Session Service",
+		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService",
+		"Name":           "Session Service",
 		"ServiceEnabled": true, "SessionTimeout": 1800, "Sessions": ref(sessionsPath),
 	})
 }

@@ -194,8 +194,9 @@ func refuse(w http.ResponseWriter, status int, id, format string, args ...any) {
 	answer(w, status, object{"error": object{
 		"code": "Base.1.12.GeneralError", "message": text,
 		"@Message.ExtendedInfo": []object{{
-			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical", "MessageSeverity": "Critical",
-			"Resolution": "None.",
+			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical",
+			"MessageSeverity": "Critical",
+			"Resolution":      "None.",
 		}},
 	}})
 }

@@ -76,7 +76,8 @@ func New(config Config) (*Server, error) {
 			s.controllers = append(s.controllers, c)
 		}
 		system := &System{
-			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{}, changed: make(chan struct{}),
+			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{},
+			changed: make(chan struct{}),
 		}
 		system.on = m.Running || trouble.of(m, scenario.DoPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {

@@ -151,8 +151,9 @@ func (c *controller) accepted(w http.ResponseWriter, t *task) {
 
 func (t *task) object(done *kept) object {
 	out := object{
-		"@odata.type": "#Task.v1_4_3.Task", "@odata.id": tasksPath + "/" + t.id, "Id": t.id, "Name": "Task " + t.id, "TaskMonitor": monitorsPath + "/" + t.id,
-		"TaskState": "Running", "PercentComplete": 10, "Messages": []object{},
+		"@odata.type": "#Task.v1_4_3.Task", "@odata.id": tasksPath + "/" + t.id, "Id": t.id, "Name": "Task " + t.id,
+		"TaskMonitor": monitorsPath + "/" + t.id,
+		"TaskState":   "Running", "PercentComplete": 10, "Messages": []object{},
 		"Payload": object{"HttpOperation": t.method, "TargetUri": t.path, "JsonBody": string(t.body)},
 	}
 	if done == nil {

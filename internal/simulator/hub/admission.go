@@ -226,7 +226,8 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 func (h *hub) put(ctx context.Context, kind string, hooks ...any) error {
 	o := &objects.Object{Object: map[string]any{"apiVersion": registration.SchemeGroupVersion.String(), "kind": kind, "webhooks": hooks}}
 	o.SetName(h.hookName())
-	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove an old registration of webhooks: %w", err)
 	}
 	if _, err := h.store.client.Resource(registrations(kind)).Create(ctx, o, metav1.CreateOptions{FieldManager: manager}); err != nil {

@@ -256,7 +256,8 @@ func readInventory(text string) (*models.Inventory, error) {
 func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
 	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BmcAddress, BMCV6Address: inv.BmcV6address}
 	out.CPU = agentinstall.HostCPU{
-		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName, Architecture: inv.CPU.Architecture,
+		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName,
+		Architecture: inv.CPU.Architecture,
 	}
 	out.Memory = agentinstall.HostMemory{PhysicalBytes: inv.Memory.PhysicalBytes, UsableBytes: inv.Memory.UsableBytes}
 	out.Boot = agentinstall.HostBoot{

@@ -41,7 +41,8 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		return err
 	}
 	agent := h.agentWith(k.space, spec.BootMACAddress)
-	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil && objects.Nested(env, "spec", "clusterRef", "name") != "" {
+	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil &&
+		objects.Nested(env, "spec", "clusterRef", "name") != "" {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}

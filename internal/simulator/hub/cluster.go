@@ -269,7 +269,8 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
 	c := m.rest
 	debug := map[string]any{
-		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.Info,
+		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status,
+		"stateInfo": view.Info,
 	}
 	if h.hasLogs(c) {
 		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+c.ID+"/logs", c.ID)

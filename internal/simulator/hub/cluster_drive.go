@@ -304,7 +304,9 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 
 // provisioned are the conditions that Hive makes up itself.
 func provisioned(aci *objects.Object) []condition.Condition {
-	stopped, failed, completed := isTrue(aci, hubapi.ConditionStopped), isTrue(aci, hubapi.ConditionFailed), isTrue(aci, hubapi.ConditionCompleted)
+	stopped := isTrue(aci, hubapi.ConditionStopped)
+	failed := isTrue(aci, hubapi.ConditionFailed)
+	completed := isTrue(aci, hubapi.ConditionCompleted)
 	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
 		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
 	state := condition.Condition{

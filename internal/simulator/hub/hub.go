@@ -120,7 +120,8 @@ func Run(ctx context.Context, c Config) error {
 	}
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, logf: c.Logf,
-		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{},
+		left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
 		queue:  &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
 		passed: map[string]int64{}, dates: map[string]dated{},
 		failing: c.Trouble.BackendErrors,

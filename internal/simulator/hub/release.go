@@ -151,7 +151,8 @@ func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Ob
 		return err
 	}
 	h.logf("host %s goes back to its pool", host.ID)
-	if env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]); reclaim && env != nil && h.config.Reclaim != nil {
+	if env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]); reclaim && env != nil &&
+		h.config.Reclaim != nil {
 		image, _, _ := unstructured.NestedString(env.Object, "status", "isoDownloadURL")
 		h.config.Reclaim(host.ID, image)
 	}

@@ -20,7 +20,8 @@ func Release(_ context.Context, image string, o release.Options) (release.Info, 
 	}
 	_, digest, _ := strings.Cut(image, "@")
 	info := release.Info{
-		Version: strings.TrimSuffix(known.Version, "-"+versions.Multi), Arch: known.CPUArchitectures, Digest: cmp.Or(digest, versions.DigestOf(image)),
+		Version: strings.TrimSuffix(known.Version, "-"+versions.Multi), Arch: known.CPUArchitectures,
+		Digest: cmp.Or(digest, versions.DigestOf(image)),
 	}
 	if o.Kubernetes {
 		info.Kubernetes = strings.TrimPrefix(spoke.KubernetesOf(info.Version), "v")

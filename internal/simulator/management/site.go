@@ -106,7 +106,8 @@ func (s *Site) start(ctx context.Context) error {
 	}
 	s.play("hub", func() error {
 		return hub.Run(ctx, hub.Config{
-			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Reader: s.config.Reader, Hive: s.config.Hive,
+			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock,
+			Reader: s.config.Reader, Hive: s.config.Hive,
 			Webhooks: s.config.Webhooks, Images: s.config.Images, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
 		})
 	})

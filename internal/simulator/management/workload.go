@@ -208,7 +208,8 @@ func (c *Workload) ensure(ctx context.Context) (*spoke.Spoke, error) {
 
 func (c *Workload) play(ctx context.Context, said *cluster) (*spoke.Spoke, error) {
 	played, err := spoke.New(spoke.Config{
-		Kube: c.kube, Clock: c.config.Clock, Stamps: clock.Real(), Cluster: said.played(), Logf: func(format string, args ...any) { c.logf(c.name+": "+format, args...) },
+		Kube: c.kube, Clock: c.config.Clock, Stamps: clock.Real(), Cluster: said.played(),
+		Logf: func(format string, args ...any) { c.logf(c.name+": "+format, args...) },
 	})
 	if err != nil {
 		return nil, err
@@ -226,7 +227,8 @@ func (c *Workload) play(ctx context.Context, said *cluster) (*spoke.Spoke, error
 // played is the cluster as its installation will leave it.
 func (said *cluster) played() spoke.Cluster {
 	c := spoke.Cluster{
-		Name: said.Name, BaseDomain: said.Domain, ID: said.OpenshiftID, Version: said.Version, Arch: said.Arch, Platform: spoke.None, Joining: true,
+		Name: said.Name, BaseDomain: said.Domain, ID: said.OpenshiftID, Version: said.Version, Arch: said.Arch, Platform: spoke.None,
+		Joining: true,
 		Updates: updatesOf(said.Version),
 	}
 	for platform, word := range map[spoke.Platform]string{spoke.BareMetal: "baremetal", spoke.External: "external"} {

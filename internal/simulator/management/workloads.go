@@ -188,7 +188,8 @@ func (w *workloads) sharedSpoke(ctx context.Context, version string) (*spoke.Spo
 		return w.shared.played, nil
 	}
 	played, err := spoke.New(spoke.Config{
-		Kube: w.config.Shared, Clock: w.config.Clock, Stamps: clock.Real(), Shared: true, LeaseEvery: sharedLease, Approvers: spoke.Approvers{DayOne: true},
+		Kube: w.config.Shared, Clock: w.config.Clock, Stamps: clock.Real(), Shared: true, LeaseEvery: sharedLease,
+		Approvers: spoke.Approvers{DayOne: true},
 		Cluster: spoke.Cluster{
 			Name: sharedName, BaseDomain: "example.com", Version: version, Joining: true,
 			ControlPlane: []spoke.Node{{Name: sharedName, Addresses: unused()}},

@@ -266,7 +266,8 @@ func (m *machine) details() map[string]any {
 	}
 	for _, d := range m.made.Disks {
 		disks = append(disks, map[string]any{
-			"name": "/dev/" + d.Name, "sizeBytes": d.SizeBytes, "serialNumber": d.Serial, "model": d.Model, "vendor": d.Vendor, "wwn": d.WWN, "hctl": d.HCTL,
+			"name": "/dev/" + d.Name, "sizeBytes": d.SizeBytes, "serialNumber": d.Serial, "model": d.Model, "vendor": d.Vendor, "wwn": d.WWN,
+			"hctl":       d.HCTL,
 			"rotational": d.DriveType == "HDD",
 		})
 	}

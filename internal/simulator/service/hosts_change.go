@@ -218,7 +218,9 @@ func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, e
 		if err := request.CheckIgnition(p.Config); err != nil {
 			return wire.Reply{}, err
 		}
-		s.addHostEvent(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
+		s.addHostEvent(
+			h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name(),
+		)
 	}
 	h.IgnitionOverrides = p.Config
 	if h.Cluster != nil {

@@ -137,7 +137,8 @@ func New(cfg Config) *Service {
 	source := rand.NewChaCha8(seed)
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{}, hosts: map[string]*model.Host{},
+		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{},
+		hosts:         map[string]*model.Host{},
 		pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
 		steps:         steps.Maker{Release: cfg.Release, Entropy: source, Patience: steps.StockPatience()}, unmade: unmadeChecks(cfg.Release),
 	}

@@ -122,7 +122,10 @@ func (c Cluster) complete() (Cluster, error) {
 	if _, err := c.minor(); err != nil {
 		return c, err
 	}
-	c.ControlPlane, c.Workers, c.Arbiters, c.Pools = slices.Clone(c.ControlPlane), slices.Clone(c.Workers), slices.Clone(c.Arbiters), slices.Clone(c.Pools)
+	c.ControlPlane = slices.Clone(c.ControlPlane)
+	c.Workers = slices.Clone(c.Workers)
+	c.Arbiters = slices.Clone(c.Arbiters)
+	c.Pools = slices.Clone(c.Pools)
 	for _, nodes := range c.nodes() {
 		for i := range nodes {
 			if nodes[i].Name == "" || len(nodes[i].Addresses) == 0 {

@@ -110,7 +110,10 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 		c := &n.Status.Conditions[i]
 		switch {
 		case w.silent[n.Name] && c.Status != corev1.ConditionUnknown:
-			c.Status, c.Reason, c.Message, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.", p.stamp()
+			c.Status = corev1.ConditionUnknown
+			c.Reason = "NodeStatusUnknown"
+			c.Message = "Kubelet stopped posting node status."
+			c.LastTransitionTime = p.stamp()
 		case !w.silent[n.Name] && c.Status == corev1.ConditionUnknown && w.leases[n.Name] == nil:
 			*c = p.well(n.Name, c.Type, p.stamp())
 		}

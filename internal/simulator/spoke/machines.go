@@ -263,7 +263,8 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 	for i := range w.pods {
 		pod := &w.pods[i]
 		owner := metav1.GetControllerOf(pod)
-		if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; pod.Spec.NodeName != n.Name || static || owner != nil && owner.Kind == "DaemonSet" {
+		if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; pod.Spec.NodeName != n.Name || static || owner != nil &&
+			owner.Kind == "DaemonSet" {
 			continue
 		}
 		if pod.DeletionTimestamp != nil {

@@ -130,7 +130,8 @@ func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) core
 		{corev1.NodePIDPressure, "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
 	} {
 		status.Conditions = append(status.Conditions, corev1.NodeCondition{
-			Type: well.kind, Status: corev1.ConditionFalse, Reason: well.reason, Message: well.message, LastHeartbeatTime: at, LastTransitionTime: at,
+			Type: well.kind, Status: corev1.ConditionFalse, Reason: well.reason, Message: well.message, LastHeartbeatTime: at,
+			LastTransitionTime: at,
 		})
 	}
 	setReady(&status, ready(corev1.ConditionFalse, "KubeletNotReady", noNetwork, at))

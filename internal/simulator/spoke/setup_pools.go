@@ -36,7 +36,8 @@ func (s *Spoke) poolObject(p *Pool) object {
 		fields{"apiVersion": kindMachineConfig.apiVersion(), "kind": kindMachineConfig.name, "name": "00-" + p.Name},
 	}}
 	spec := fields{
-		"paused": slices.Contains(s.config.Trouble.PausedPools, p.Name), "configuration": config, "nodeSelector": fields{"matchLabels": fields{rolePrefix + p.Name: ""}},
+		"paused": slices.Contains(s.config.Trouble.PausedPools, p.Name), "configuration": config,
+		"nodeSelector": fields{"matchLabels": fields{rolePrefix + p.Name: ""}},
 		"machineConfigSelector": fields{"matchExpressions": []any{
 			fields{"key": "machineconfiguration.openshift.io/role", "operator": "In", "values": texts(roles)},
 		}},
@@ -55,7 +56,8 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 	config := fields{
 		"ignition": fields{"version": "3.5.0"},
 		"storage": fields{"files": []any{fields{
-			"path": "/etc/mco/simulated", "mode": modeFile, "contents": fields{"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(p.Name))},
+			"path": "/etc/mco/simulated", "mode": modeFile,
+			"contents": fields{"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(p.Name))},
 		}}},
 	}
 	if p.TPM || len(p.Tang) > 0 {
@@ -72,7 +74,8 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 		}
 		storage := config["storage"].(fields)
 		storage["luks"] = []any{fields{
-			"name": "root", "device": "/dev/disk/by-partlabel/root", "options": []any{"--cipher", "aes-cbc-essiv:sha256"}, "wipeVolume": true, "clevis": clevis,
+			"name": "root", "device": "/dev/disk/by-partlabel/root", "options": []any{"--cipher", "aes-cbc-essiv:sha256"},
+			"wipeVolume": true, "clevis": clevis,
 		}}
 		storage["filesystems"] = []any{fields{"device": "/dev/mapper/root", "format": "xfs", "label": "root", "wipeFilesystem": true}}
 	}

@@ -129,7 +129,8 @@ func (p *operators) beginUpdate(w *world, status fields, version, image string) 
 	}
 	status["desired"] = fields{"version": version, "image": image}
 	status["history"] = append([]any{fields{
-		"state": "Partial", "version": version, "image": image, "verified": true, "startedTime": w.now.UTC().Format(time.RFC3339), "completionTime": nil,
+		"state": "Partial", "version": version, "image": image, "verified": true, "startedTime": w.now.UTC().Format(time.RFC3339),
+		"completionTime": nil,
 	}}, history...)
 	setCondition(
 		status, w.now, "ReleaseAccepted", "True", "PayloadLoaded",

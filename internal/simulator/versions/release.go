@@ -183,7 +183,8 @@ func releaseOfOKD(repository, tag string) (Release, bool) {
 	}
 	m, known := findMinor(n.Line())
 	return Release{
-		Version: tag, Line: n.Line(), URL: repository + ":" + tag, CPUArchitecture: X86, CPUArchitectures: []string{X86}, SupportLevel: m.SupportLevel,
+		Version: tag, Line: n.Line(), URL: repository + ":" + tag, CPUArchitecture: X86, CPUArchitectures: []string{X86},
+		SupportLevel: m.SupportLevel,
 	}, known
 }
 

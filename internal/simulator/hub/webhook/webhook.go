@@ -127,7 +127,8 @@ func platformFault(s *objects.InstallSpec) string {
 // frozen refuses what may not change once an installation has begun; empty is as good as absent.
 func frozen(old, now *objects.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
-	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
+	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted ||
+		reason == hubapi.ReasonInstallationFailed {
 		free = append(free, "provisionRequirements")
 	}
 	if changed := changedFields(old, now, free); len(changed) > 0 {

@@ -253,7 +253,9 @@ func (h *Host) SetConnectivity(r models.ConnectivityReport) {
 	h.Connectivity = printed
 	h.Peers, h.Network = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts)), Network{}
 	for _, remote := range Present(r.RemoteHosts) {
-		remote.L2Connectivity, remote.L3Connectivity, remote.MtuReport = Present(remote.L2Connectivity), Present(remote.L3Connectivity), Present(remote.MtuReport)
+		remote.L2Connectivity = Present(remote.L2Connectivity)
+		remote.L3Connectivity = Present(remote.L3Connectivity)
+		remote.MtuReport = Present(remote.MtuReport)
 		h.Peers[remote.HostID.String()] = *remote
 	}
 	for _, remote := range h.Peers {

@@ -242,7 +242,9 @@ func (u *clusterChange) proxy() error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
-	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy), *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy), *cmp.Or(p.NoProxy, &c.NoProxy)
+	c.HTTPProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy)
+	c.HTTPSProxy = *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy)
+	c.NoProxy = *cmp.Or(p.NoProxy, &c.NoProxy)
 	u.proxied = true
 	return nil
 }

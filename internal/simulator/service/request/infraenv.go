@@ -106,7 +106,9 @@ func changeInfraEnvProxy(e *model.InfraEnv, p *models.Proxy) error {
 	}
 	e.ProxyAsked = &joined
 	merged := *e.Proxy
-	merged.HTTPProxy, merged.HTTPSProxy, merged.NoProxy = cmp.Or(p.HTTPProxy, merged.HTTPProxy), cmp.Or(p.HTTPSProxy, merged.HTTPSProxy), cmp.Or(p.NoProxy, merged.NoProxy)
+	merged.HTTPProxy = cmp.Or(p.HTTPProxy, merged.HTTPProxy)
+	merged.HTTPSProxy = cmp.Or(p.HTTPSProxy, merged.HTTPSProxy)
+	merged.NoProxy = cmp.Or(p.NoProxy, merged.NoProxy)
 	e.Proxy = &merged
 	return nil
 }
