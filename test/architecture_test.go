@@ -215,8 +215,11 @@ func walls() []wall {
 			breach: [2]string{"pkg/iso", "pkg/install/spec"},
 		},
 		{
-			name:    "only what boots machines, the controllers and the command line make media",
-			imports: []string{"pkg/iso/..."}, onlyIn: []string{"pkg/iso/...", "pkg/install/machine/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/..."},
+			name:    "only what boots machines, the controllers and the command line know media",
+			imports: []string{"pkg/iso/..."},
+			onlyIn: []string{
+				"pkg/iso/...", "pkg/install/machine/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/...", "internal/simulator/live",
+			},
 			breach: [2]string{"pkg/install", "pkg/iso"},
 		},
 		{

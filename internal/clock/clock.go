@@ -144,6 +144,14 @@ func (c *scaled) expect(at time.Time) (done func()) {
 	}
 }
 
+// AtLeast is a time of the simulation that takes no less than some real time.
+func AtLeast(c Clock, simulated, wall time.Duration) time.Duration {
+	if is := c.Wall(simulated); is > 0 && is < wall {
+		return time.Duration(float64(simulated) * float64(wall) / float64(is))
+	}
+	return simulated
+}
+
 func (c *scaled) Wall(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,10 +1,6 @@
-// Package isowriter writes live media for what plays the outside: the simulated
-// image service, and the tests of pkg/iso. It writes ISO 9660 volumes with Rock
-// Ridge and Joliet names that firmware can boot, and archives for initrds. It
-// shares nothing with pkg/iso, whose reading it puts to the test.
-//
-// The bytes depend on what is given alone: the same files make the same volume, on
-// every machine.
+// Package isowriter writes live media for the simulated image service and the tests of pkg/iso: bootable ISO 9660
+// volumes with Rock Ridge and Joliet names, and archives for initrds. It shares no code with pkg/iso, which it tests.
+// The same files make the same bytes on every machine.
 package isowriter
 
 import (
@@ -49,7 +45,7 @@ type Image struct {
 // Place is where a file of the image starts; 0 where there is no such file.
 func (im *Image) Place(path string) int64 { return im.places[path] }
 
-// layout is a volume whose every structure has its place.
+// layout is a volume with a place for every structure.
 type layout struct {
 	Volume
 	root        *node

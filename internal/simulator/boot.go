@@ -35,11 +35,10 @@ type BootConfig struct {
 	Day      host.BootDay
 	// UserToken is sent to list InfraEnvs, HostToken by the machines.
 	UserToken, HostToken string
-	// Images gives the addresses of the discovery Ignition of every InfraEnv. Behind a
-	// hub that is where a machine's token is, and the service itself tells nobody
-	// which InfraEnvs it has. Nil asks the service.
+	// Images gives the addresses of the discovery Ignition of every InfraEnv. A hub needs it: there the
+	// token of a machine is in this address, and the service does not list its InfraEnvs. Nil asks the service.
 	Images func(ctx context.Context) ([]string, error)
-	// BMCs boot the machines that they look after; nil boots every machine once there is an image for it.
+	// BMCs boot their machines; nil boots every machine once there is an image for it.
 	BMCs *bmc.Server
 	// Joins is called when the kubelet of a machine starts that was added to an installed
 	// cluster, until its context ends: see host.Config and JoinSpoke. It may be nil.
@@ -79,11 +78,11 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	defer stages.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, JoinsAll: c.JoinsAll, Logf: c.Logf, Registered: stages.register, Ended: stages.end,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, JoinsAll: c.JoinsAll, Logf: c.Logf,
+		Registered: stages.register, Ended: stages.end,
 	})
 }
 
-// imageInterval is how often the service is asked for an image that is not there.
 const imageInterval = 20 * time.Second
 
 // pollInterval is imageInterval, or less where that takes long: who boots machines may be watching.
@@ -154,7 +153,7 @@ type waiting struct {
 	pause    time.Duration // real time between two looks
 }
 
-// soon is how long somebody at a terminal does not wonder, in real time.
+// soon is how long a user waits without a message, in real time.
 const soon = 3 * time.Second
 
 func (w *waiting) observe(what string) {
@@ -182,7 +181,10 @@ func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error
 	}
 	for i := range machines {
 		if machines[i].InfraEnvID == "" && c.Cluster != nil && !c.findsImage(&machines[i]) {
-			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", cmp.Or(c.ownImage(machines[i].Name), name), machines[i].Name, machines[i].CPUArch, named(list))
+			return fmt.Sprintf(
+				"an InfraEnv %s for %s, architecture %s; the service has %s", cmp.Or(c.ownImage(machines[i].Name), name), machines[i].Name,
+				machines[i].CPUArch, named(list),
+			)
 		}
 	}
 	return fmt.Sprintf("an InfraEnv %s; the service has %s", name, named(list))
@@ -228,7 +230,8 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 		return env.ID == c.InfraEnv || env.Name == c.InfraEnv
 	}
 	own := c.ownImage(machine.Name)
-	return (own == "" && c.ours(env) || own != "" && own == env.Name) && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+	return (own == "" && c.ours(env) || own != "" && own == env.Name) && (env.Arch == "" || env.Arch == machine.CPUArch) &&
+		(c.Day != host.Day2 || c.reaches(machine, env))
 }
 
 // ours says whether an InfraEnv is that which the file refers to, else one of its cluster's.

@@ -33,7 +33,9 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 		var cluster struct {
 			Status string `json:"status"`
 		}
-		if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster); err != nil {
+		if err := c.get(
+			ctx, "/v2/clusters/"+env.ClusterID+"?exclude-hosts=true", "read the cluster of InfraEnv "+env.Name, env.token, &cluster,
+		); err != nil {
 			return nil, nil, err
 		}
 		if cluster.Status != "adding-hosts" {
@@ -96,7 +98,9 @@ func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]
 			Stage models.HostStage `json:"current_stage"`
 		} `json:"progress"`
 	}
-	if err := c.get(ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts); err != nil {
+	if err := c.get(
+		ctx, "/v2/clusters/"+env.ClusterID+"/hosts?with-inventory=false", "list the hosts of cluster "+env.ClusterID, env.token, &hosts,
+	); err != nil {
 		return nil, err
 	}
 	failed = map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
-// TestStages holds what somebody who looks on is told of the machines.
+// TestStages checks the lines that a user sees about the machines.
 func TestStages(t *testing.T) {
 	machine := func(env string) host.Machine { return host.Machine{InfraEnvID: env} }
 	controlled := host.Machine{Chassis: &bmc.System{}}

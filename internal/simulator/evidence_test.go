@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEvidence holds EVIDENCE.md against the simulator's own source: whatever the
+// TestEvidence holds EVIDENCE.md against the simulator's own source: everything that the
 // simulator can say or do has one row, which says where that is known from.
 func TestEvidence(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,8 @@ func (c *BootConfig) machines() ([]host.Machine, error) {
 	return machines, nil
 }
 
-// seed is that of the machines. Those of a file of kind Nodes are others than the cluster's,
-// whose file counts them from 0 as well.
+// seed is the seed of the machines. A file of kind Nodes has another seed than the file of its cluster: both
+// count their machines from 0.
 func (c *BootConfig) seed() uint64 {
 	if c.Cluster.Existing() == "" {
 		return uint64(c.Seed)
@@ -87,7 +87,7 @@ func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	return machines, err
 }
 
-// firstAddresses are those that the machines of a cluster take, whose file is another one.
+// firstAddresses are the addresses that the machines of the cluster of another file take.
 func firstAddresses(network netip.Prefix) []netip.Addr {
 	if !network.IsValid() {
 		network = host.NetworkFor(1).V4
@@ -186,7 +186,6 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 	return wants, nil
 }
 
-// addresses are a host's static ones.
 func addresses(want *host.Want, net *spec.HostNet, defaults spec.NetworkDefaults) error {
 	if net == nil {
 		return nil
@@ -313,10 +312,10 @@ func runOn(machines, boot []host.Machine) {
 	}
 }
 
-// mostEndings is how many machines are told of one by one.
+// mostEndings is how many machines get a line of their own.
 const mostEndings = 20
 
-// stages tells somebody who looks on how far the machines have come.
+// stages writes the progress of the machines for a user.
 type stages struct {
 	report func(format string, args ...any) // nil drops what is told
 

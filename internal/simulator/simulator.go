@@ -39,7 +39,8 @@ type Config struct {
 	Cluster *spec.Cluster
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
-	// Auth is how callers are known; empty is none. Where InfraEnvs are listed to nobody, Images gives them.
+	// Auth is how the service authenticates callers; empty is not at all. Images gives the InfraEnvs where the
+	// service does not list them.
 	Auth   auth.Mode
 	Images func(ctx context.Context) ([]string, error)
 	// Joins is what becomes of machines that are added to an installed cluster: see BootConfig. It may be nil.
@@ -79,7 +80,8 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url },
+		KubeAPI: config.KubeAPI, Release: config.Release,
 	}, config.Auth)
 	if err != nil {
 		stop()
@@ -160,8 +162,8 @@ type Service struct {
 	callers *auth.Service
 }
 
-// NewService makes the service half, whose callers are known in a way; empty is none. It sets
-// what of the configuration is about them and about images. It knows no clusters yet.
+// NewService makes the service half without clusters. The mode is how it authenticates callers; empty is not at
+// all. NewService sets the fields of the configuration about callers and images.
 func NewService(config ServiceConfig, mode auth.Mode) (*Service, error) {
 	s := &Service{}
 	var err error

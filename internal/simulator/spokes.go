@@ -13,10 +13,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// SpokeOf is the cluster of a file as its installation leaves it, without the hosts that
-// are named: those join it later. A cluster that something else has installed gets a
-// control plane of three nodes that the file does not know, and none of its hosts. The
-// machines are those that the seed stands for.
+// SpokeOf is the cluster of a file as its installation leaves it, without the named hosts, which join it
+// later. An imported cluster gets a control plane of three nodes that the file does not have, and none of the
+// hosts of the file. The seed decides the machines.
 func SpokeOf(c *spec.Cluster, seed int64, without ...string) (spoke.Cluster, error) {
 	release, err := versions.Resolve(cmp.Or(c.Spec.OpenShift.Version, "4.20"), "")
 	if err != nil {
@@ -35,14 +34,16 @@ func SpokeOf(c *spec.Cluster, seed int64, without ...string) (spoke.Cluster, err
 		installed.ID = c.Spec.Import.ClusterID
 	}
 	switch {
-	case c.Imported() && !c.Present("spec.platform.type"): // nobody has said
+	case c.Imported() && !c.Present("spec.platform.type"): // the default of an imported cluster
 	case c.Spec.Platform.Type == spec.BareMetal:
 		installed.Platform, installed.MachineAPI = spoke.BareMetal, true
 	case c.Spec.Platform.Type == spec.External:
 		installed.Platform = spoke.External
 	}
 	for _, n := range c.Spec.Network.Cluster {
-		installed.ClusterNetworks = append(installed.ClusterNetworks, spoke.ClusterNetwork{CIDR: n.CIDR, HostPrefix: cmp.Or(n.HostPrefix, defaultPrefix(n.CIDR))})
+		installed.ClusterNetworks = append(
+			installed.ClusterNetworks, spoke.ClusterNetwork{CIDR: n.CIDR, HostPrefix: cmp.Or(n.HostPrefix, defaultPrefix(n.CIDR))},
+		)
 	}
 	return installed, addNodes(&installed, c, uint64(seed), without)
 }
@@ -55,7 +56,6 @@ func defaultPrefix(cidr string) int {
 	return 23
 }
 
-// addNodes adds those of a file's machines to a cluster that it was installed with.
 func addNodes(cluster *spoke.Cluster, c *spec.Cluster, seed uint64, without []string) error {
 	all, err := machinesOf(c, seed)
 	if err != nil {
@@ -117,17 +117,21 @@ func addUnknown(cluster *spoke.Cluster, c *spec.Cluster, seed uint64, others int
 		if err != nil {
 			return fmt.Errorf("make the nodes of the installed cluster: %w", err)
 		}
-		cluster.ControlPlane = append(cluster.ControlPlane, spoke.Node{Name: fmt.Sprintf("control-plane-%d", i), Addresses: m.Addresses(), UUID: m.UUID})
+		cluster.ControlPlane = append(
+			cluster.ControlPlane, spoke.Node{Name: fmt.Sprintf("control-plane-%d", i), Addresses: m.Addresses(), UUID: m.UUID},
+		)
 	}
 	return nil
 }
 
-// poolsOf are the pools of a file's cluster whose configs say something of day 2.
+// poolsOf are the pools of a file's cluster with configs that matter on day 2.
 func poolsOf(c *spec.Cluster) []spoke.Pool {
 	var pools []spoke.Pool
 	for role, name := range map[spec.Role]string{spec.ControlPlane: "master", spec.Worker: "worker", spec.Arbiter: "arbiter"} {
 		pool := spoke.Pool{Name: name, FIPS: c.Spec.FIPS != nil && *c.Spec.FIPS}
-		if e := c.Spec.DiskEncryption; e != nil && (len(e.On) == 0 || slices.Contains(e.On, spec.AllRoles) || slices.Contains(e.On, string(role))) {
+		if e := c.Spec.DiskEncryption; e != nil && (len(e.On) == 0 || slices.Contains(e.On, spec.AllRoles) || slices.Contains(
+			e.On, string(role),
+		)) {
 			pool.TPM = e.Mode == spec.TPM
 			for _, server := range e.Tang {
 				pool.Tang = append(pool.Tang, spoke.Tang{URL: server.URL, Thumbprint: server.Thumbprint})

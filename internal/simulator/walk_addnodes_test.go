@@ -24,7 +24,7 @@ import (
 // TestRecordGrowth records a walk through an install without its second worker,
 // and through the adding of that worker, broken off and begun again.
 func TestRecordGrowth(t *testing.T) {
-	path := filepath.Join("..", "..", "pkg", "install", "testdata", "walks", "worker-added.json.gz")
+	path := filepath.Join("..", "..", "pkg", "install", "internal", "decide", "testdata", "walks", "worker-added.json.gz")
 	if !*update {
 		if _, err := os.Stat(path); err != nil {
 			t.Fatalf("%v; record it with: go test ./internal/simulator -run RecordGrowth -update", err)

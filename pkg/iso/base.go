@@ -233,6 +233,9 @@ func (b *Base) optional(path string) ([]byte, error) {
 	return data, err
 }
 
+// HasRootfs says whether the image itself carries the root file system of its live system. A minimal ISO does not.
+func (b *Base) HasRootfs() bool { return b.has(rootfsPath) }
+
 func (b *Base) has(path string) bool {
 	_, err := b.volume.Find(path)
 	return err == nil

@@ -108,7 +108,7 @@ const (
 // New makes a Service, and with it the keys and secrets that config leaves out.
 func New(config Config) (*Service, error) {
 	var err error
-	if config.Mode != Local { // which nobody can call
+	if config.Mode != Local {
 		if config.Mode, err = ParseMode(string(config.Mode)); err != nil {
 			return nil, err
 		}
@@ -271,7 +271,7 @@ type tokenError struct {
 
 // Login is the stand-in login server. It answers TokenPath: a refresh token for
 // the client cloud-services, or a service account's id and secret, in the form
-// or in a Basic header. Outside RHSSO it knows nobody.
+// or in a Basic header. Outside RHSSO it refuses every client.
 func (s *Service) Login() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+TokenPath, s.giveToken)

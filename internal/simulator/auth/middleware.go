@@ -71,11 +71,11 @@ func refuse(w http.ResponseWriter, err error) {
 	errors.As(err, &answer)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(answer.code)
-	// The connection's end is the only way this can fail, and nobody is left to tell.
+	// It fails only if the client is gone.
 	_ = json.NewEncoder(w).Encode(map[string]any{"code": answer.code, "message": answer.message})
 }
 
-// identify tries the allowed schemes whose credential the request carries. The first good one wins.
+// identify tries the allowed schemes that the request has a credential of. The first good one wins.
 func (s *Service) identify(r *http.Request, allowed []Scheme) (Identity, error) {
 	refused := unauthorized("unauthenticated for invalid credentials")
 	for _, scheme := range allowed {

@@ -21,11 +21,11 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// standing still until it is moved, or somebody sleeps: the clock of these tests.
+// standing still until a test moves it, or a caller sleeps: the clock of these tests.
 type handClock struct {
 	mu  sync.Mutex
 	now time.Time
-	// asleep is what happens while somebody sleeps; nil is nothing.
+	// asleep is called while a caller sleeps; nil is nothing.
 	asleep func(context.Context)
 }
 

@@ -67,7 +67,6 @@ func (c *controller) first(fits func(*System) bool) *System {
 	return nil
 }
 
-// troubled is the trouble of a kind that any of the controller's machines has.
 func (c *controller) troubled(do string) *scenario.Rule {
 	for _, s := range c.systems {
 		if t := c.trouble.of(s.machine, do); t != nil {
@@ -94,7 +93,7 @@ func (c *controller) routes() {
 			case s != nil:
 				handle(w, r, s)
 			case !c.named(w, r):
-				c.nobody(w, r)
+				c.noSystem(w, r)
 			}
 		})
 	}
@@ -152,7 +151,6 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// troubles are the rules of a scenario that are about controllers.
 type troubles struct {
 	clock clock.Clock
 	start time.Time
@@ -173,7 +171,6 @@ func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 	return t, nil
 }
 
-// of is the first trouble of a kind that a machine's controller has now, or nil.
 func (t *troubles) of(m Machine, do string) *scenario.Rule {
 	passed := t.clock.Now().Sub(t.start)
 	who := scenario.Host{Name: m.Name, Role: m.Role, Index: m.Index, RoleIndex: m.RoleIndex, MACs: m.MACs}
@@ -235,7 +232,8 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.Emulator {
-			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
+			if c.troubled(scenario.DoBMCWrongCredentials) != nil ||
+				!slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
 				c.unknown(w, r)
 				return
 			}
@@ -325,13 +323,17 @@ func (c *controller) sessionObject(id string) object {
 
 func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, object{
-		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService", "Name": "Session Service",
+		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService",
+		"Name":           "Session Service",
 		"ServiceEnabled": true, "SessionTimeout": 1800, "Sessions": ref(sessionsPath),
 	})
 }
 
 func (c *controller) listSessions(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }))
+	answer(
+		w, http.StatusOK,
+		collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }),
+	)
 }
 
 func (c *controller) showSession(w http.ResponseWriter, r *http.Request) {

@@ -23,8 +23,8 @@ func drive(server *Server, address string) *System {
 	return s
 }
 
-// TestMediaComeBack has machines hang at their drives while nobody serves their
-// media, and boot when somebody does again, wherever reading broke off.
+// TestMediaComeBack stops the server of the media: machines hang at their drives, and boot when
+// it runs again, wherever reading broke off.
 func TestMediaComeBack(t *testing.T) {
 	for name, breaks := range map[string]string{
 		"before anything is read": "HEAD",

@@ -4,9 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -20,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
@@ -31,7 +29,6 @@ type proxy struct {
 	doors  *doors
 }
 
-// quiet drops what the HTTP server would say about clients that hang up.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +164,7 @@ func (d *doors) Close() error {
 
 func (d *doors) Addr() net.Addr { return d.listener.Addr() }
 
-// entered is a connection whose first bytes have been read ahead.
+// entered is a connection with first bytes that were read ahead.
 type entered struct {
 	net.Conn
 	ahead   *bufio.Reader
@@ -185,11 +182,10 @@ type tunnelEnd string
 func (tunnelEnd) Network() string  { return "tcp" }
 func (e tunnelEnd) String() string { return string(e) }
 
-// certificates are the controllers' own, made when first asked for and signed by an authority that nobody knows.
+// certificates are the controllers' own, made at the first request and signed by an unknown authority.
 type certificates struct {
 	from time.Time
-	root *x509.Certificate
-	key  *ecdsa.PrivateKey
+	root *pki.Pair
 
 	mu   sync.Mutex
 	made map[string]*tls.Certificate
@@ -198,24 +194,15 @@ type certificates struct {
 const validFor = 10 * 365 * 24 * time.Hour
 
 func newCertificates(now time.Time) (*certificates, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("make the key of the BMCs' authority: %w", err)
-	}
 	from := now.Add(-24 * time.Hour) // a fast clock may be ahead of the client's
-	template := &x509.Certificate{
+	root, err := pki.Make(&x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "simulated BMCs"}, NotBefore: from, NotAfter: from.Add(validFor),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate of the BMCs' authority: %w", err)
+		return nil, fmt.Errorf("make the BMCs' authority: %w", err)
 	}
-	root, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate of the BMCs' authority: %w", err)
-	}
-	return &certificates{from: from, root: root, key: key, made: map[string]*tls.Certificate{}}, nil
+	return &certificates{from: from, root: root, made: map[string]*tls.Certificate{}}, nil
 }
 
 func (c *certificates) forName(name string) (*tls.Certificate, error) {
@@ -233,11 +220,11 @@ func (c *certificates) forName(name string) (*tls.Certificate, error) {
 	} else {
 		template.DNSNames = []string{name}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, c.root, c.key.Public(), c.key)
+	pair, err := pki.Make(template, c.root)
 	if err != nil {
 		return nil, fmt.Errorf("make the certificate of the BMC at %s: %w", name, err)
 	}
-	made := &tls.Certificate{Certificate: [][]byte{der, c.root.Raw}, PrivateKey: c.key}
+	made := &tls.Certificate{Certificate: [][]byte{pair.Certificate.Raw, c.root.Certificate.Raw}, PrivateKey: pair.Key}
 	c.made[name] = made
 	return made, nil
 }

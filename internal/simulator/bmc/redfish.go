@@ -134,7 +134,9 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 }
 
 func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
-	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID }))
+	answer(w, http.StatusOK, collection(
+		"VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID },
+	))
 }
 
 func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System) {
@@ -192,8 +194,9 @@ func refuse(w http.ResponseWriter, status int, id, format string, args ...any) {
 	answer(w, status, object{"error": object{
 		"code": "Base.1.12.GeneralError", "message": text,
 		"@Message.ExtendedInfo": []object{{
-			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical", "MessageSeverity": "Critical",
-			"Resolution": "None.",
+			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical",
+			"MessageSeverity": "Critical",
+			"Resolution":      "None.",
 		}},
 	}})
 }
@@ -286,7 +289,7 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 	c.succeeded(w, c.dialect.changed())
 }
 
-// mediaRequest is the body of InsertMedia, and of a PATCH that stands for it.
+// mediaRequest is the body of InsertMedia, and of the PATCH that some makers have in its place.
 type mediaRequest struct {
 	Image                    string
 	Inserted, WriteProtected *bool
@@ -347,7 +350,10 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
-		refuse(w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s", trouble.Args.String("says", "Unable to connect the virtual media image."))
+		refuse(
+			w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s",
+			trouble.Args.String("says", "Unable to connect the virtual media image."),
+		)
 	case c.dialect.Strict && s.inserted(slot.ID) != "":
 		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.ID)
 	default:

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
@@ -77,7 +76,8 @@ func New(config Config) (*Server, error) {
 			s.controllers = append(s.controllers, c)
 		}
 		system := &System{
-			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{}, changed: make(chan struct{}),
+			machine: m, clock: config.Clock, reader: s.reader, logf: config.Logf, media: map[string]string{}, copies: map[string][]byte{},
+			changed: make(chan struct{}),
 		}
 		system.on = m.Running || trouble.of(m, scenario.DoPowerOn) != nil
 		if err := c.add(system, e.system); err != nil {
@@ -98,7 +98,7 @@ func (s *Server) System(machine string) *System {
 
 // Certificate is the authority (PEM) that has signed what the controllers show.
 func (s *Server) Certificate() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.certificates.root.Raw})
+	return s.certificates.root.CertPEM
 }
 
 // at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.
@@ -122,7 +122,9 @@ func (s *Server) at(address string) *controller {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	open, shut := context.WithCancel(ctx)
-	doors := &doors{listener: listener, certificates: s.certificates, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
+	doors := &doors{
+		listener: listener, certificates: s.certificates, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut,
+	}
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },
@@ -136,14 +138,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}()
 	go doors.accept()
 	err := server.Serve(doors)
-	if ctx.Err() != nil { // whatever has been closed first
+	if ctx.Err() != nil { // the listener may have been closed before ctx ended
 		err = context.Cause(ctx)
 	}
 	stop(err)
 	return err
 }
 
-// Machine is what a controller has to know of the machine that it looks after.
+// Machine is what a controller knows of its machine.
 type Machine struct {
 	// Name, Role, Index, RoleIndex and MACs are what scenarios know it by.
 	Name, Role       string
@@ -156,13 +158,12 @@ type Machine struct {
 	SystemID string
 	// User and Password open the controller.
 	User, Password string
-	// Flavour is whose controller it is; empty guesses from the address.
+	// Flavour is the maker of the controller; empty guesses from the address.
 	Flavour Flavour
 	// Running has it switched on from the start, with something of its own.
 	Running bool
 }
 
-// endpoint is a controller's place in the network.
 type endpoint struct {
 	host, port string // port is empty where the address names none
 	system     string
@@ -182,14 +183,16 @@ func (m *Machine) endpoint() (endpoint, error) {
 		return endpoint{}, fmt.Errorf("the BMC of %s: %q is no address", m.Name, m.Address)
 	}
 	scheme = strings.ToLower(u.Scheme)
-	e := endpoint{host: strings.ToLower(u.Hostname()), port: u.Port(), flavour: cmp.Or(m.Flavour, flavourOf(scheme, u.Path)), system: m.SystemID}
+	e := endpoint{
+		host: strings.ToLower(u.Hostname()), port: u.Port(), flavour: cmp.Or(m.Flavour, flavourOf(scheme, u.Path)), system: m.SystemID,
+	}
 	if parent, id := path.Split(strings.TrimRight(u.Path, "/")); e.system == "" && strings.HasSuffix(parent, "/Systems/") {
 		e.system = id
 	}
 	return e, nil
 }
 
-// Flavour is whose Redfish a controller speaks.
+// Flavour is the maker of a controller, and so its dialect of Redfish.
 type Flavour string
 
 // The flavours: the emulator of sushy-tools, Dell, HPE, Lenovo, Supermicro, and one that
@@ -232,7 +235,7 @@ type dialect struct {
 	// MediaInSystem has VirtualMedia below Systems and not below Managers.
 	MediaInSystem bool
 	Slots         []slot
-	// MediaTarget is the boot target that stands for the virtual CD.
+	// MediaTarget is the boot target of the virtual CD.
 	MediaTarget string
 	Targets     []string
 	Resets      []string

@@ -75,7 +75,7 @@ func TestListenerIsABMCItself(t *testing.T) {
 	}
 }
 
-// A client that connects and says nothing keeps nobody from closing the server.
+// A client that connects and sends nothing does not keep the server from closing.
 func TestSilentClientDoesNotHold(t *testing.T) {
 	b := newBench(t, "", machineOf(ILO, at))
 	connection, err := net.Dial("tcp", strings.TrimPrefix(b.proxy, "http://"))

@@ -18,13 +18,11 @@ import (
 
 // Where sushy-tools (its fake driver) is not Redfish: recorded, with and without an auth file.
 
-// emulatorRealm is what it asks for user and password with.
 const emulatorRealm = `Basic realm="Baremetal API"`
 
-// ownDisk is the emulator's boot target where nobody has set one.
+// ownDisk is the boot target of the emulator before a client sets one.
 const ownDisk = "Hdd"
 
-// fault is an error in the emulator's words.
 func fault(w http.ResponseWriter, status int, format string, args ...any) {
 	answer(w, status, object{"error": object{
 		"code": "Base.1.0.GeneralError", "message": fmt.Sprintf(format, args...),
@@ -39,7 +37,10 @@ func say(w http.ResponseWriter, status int, text string) {
 }
 
 // emulatorRoutes are those that the emulator has otherwise or beside the others.
-func (c *controller) emulatorRoutes(system func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc, media func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc) {
+func (c *controller) emulatorRoutes(
+	system func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc,
+	media func(func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc,
+) {
 	at, drive := root+"/Systems/{id}", root+"/Systems/{id}/VirtualMedia/{slot}"
 	c.mux.HandleFunc("PATCH "+at, system(c.overrideBoot))
 	c.mux.HandleFunc("POST "+at+"/Actions/ComputerSystem.Reset", system(c.switchLater))
@@ -80,8 +81,8 @@ func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
 	fault(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.")
 }
 
-// nobody answers who asks for a system, or its manager, that is not there.
-func (c *controller) nobody(w http.ResponseWriter, r *http.Request) {
+// noSystem answers a request for a system or manager that does not exist.
+func (c *controller) noSystem(w http.ResponseWriter, r *http.Request) {
 	said := "Fake system %s was not found"
 	switch {
 	case !c.dialect.Emulator:
@@ -93,7 +94,7 @@ func (c *controller) nobody(w http.ResponseWriter, r *http.Request) {
 	fault(w, http.StatusNotFound, said, r.PathValue("id"))
 }
 
-// named sends on who addresses a system by its name.
+// named redirects requests that have the name of a system in place of its id.
 func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) {
 	for _, s := range c.systems {
 		if c.dialect.Emulator && s.machine.Name == r.PathValue("id") && s.machine.Name != s.id {
@@ -104,7 +105,7 @@ func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) 
 	return false
 }
 
-// overrideBoot takes any target, and reads Continuous afterwards whatever was asked.
+// overrideBoot takes any target. BootSourceOverrideEnabled always reads Continuous afterwards.
 func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Boot map[string]any }
 	if !c.body(w, r, &asked) {
@@ -193,7 +194,7 @@ func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *Syst
 	}
 }
 
-// download inserts an image once it has all of it. Who hangs up does not end it.
+// download inserts an image once it has all of it. It goes on when the client hangs up.
 func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Image *string }
 	if !c.body(w, r, &asked) {
@@ -266,7 +267,6 @@ func (m *mediaReader) fetchWhole(ctx context.Context, url string) ([]byte, error
 // serverEnds is the key of the context that ends with the server, in those of its requests.
 type serverEnds struct{}
 
-// untilServerEnds is a context of a request that outlives it.
 func untilServerEnds(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	if server, ok := ctx.Value(serverEnds{}).(context.Context); ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// says is what a controller answers, whatever the form of that.
+// says is what a controller answers, in any form.
 func (b *bench) says(method, address, body string, header ...string) (status int, kind, text string) {
 	b.t.Helper()
 	status, answer, data := b.send(method, address, strings.NewReader(body), header...)
@@ -137,7 +137,7 @@ func TestEmulatorPower(t *testing.T) {
 	b.want(500, "POST", reset, object{})
 }
 
-// TestEmulatorWithUsers lets anybody see the service root, and nobody open a session.
+// TestEmulatorWithUsers reads the service root without credentials, and cannot open a session.
 func TestEmulatorWithUsers(t *testing.T) {
 	b := emulator(t, "admin", "password")
 	basic := func(user, password string) string {

@@ -91,11 +91,9 @@ func (s *System) SetPower(on bool) {
 	}
 }
 
-// Boot is what the firmware finds to start from: the content of the inserted
-// media if an override says so, else nil, which is the machine's own disk. A
-// one-time override is used up. While nobody serves the media, the machine hangs at
-// its drive. The content can be read until ctx ends, the machine is switched or the
-// media are taken out.
+// Boot is the content that the firmware starts from: the inserted media if an override says so, else nil, which is
+// the machine's own disk. A one-time override is used up. The machine hangs at its drive while the server of the
+// media is away. The content can be read until ctx ends, the machine is switched or the media are ejected.
 func (s *System) Boot(ctx context.Context) (io.ReaderAt, int64, error) {
 	ctx, url, copied := s.takeBoot(ctx)
 	if url == "" {
@@ -138,7 +136,6 @@ func (r *reading) end(why error) {
 	}
 }
 
-// power is the state in the words of Redfish (PowerState).
 func (s *System) power() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +186,6 @@ func (s *System) reset(kind string) bool {
 	return was
 }
 
-// switchLocked switches the machine. The caller holds mu.
 func (s *System) switchLocked(on bool, takes time.Duration) {
 	s.on, s.settles = on, time.Time{}
 	if takes > 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A controller whose dialect has tasks answers each change with "202 Accepted" and carries
+// A controller with Tasks in its dialect answers each change with "202 Accepted" and carries
 // it out later (DSP0266, "Asynchronous operations"). The answer links to a monitor, which
 // answers 202 until the Task has ended and then as the request would have been answered.
 
@@ -23,7 +23,6 @@ const (
 // taskTime is how long a Task takes, beside what it does.
 const taskTime = 5 * time.Second
 
-// tasks are those of one controller.
 type tasks struct {
 	mu  sync.Mutex
 	all []*task
@@ -48,7 +47,6 @@ func (k *kept) Header() http.Header         { return k.header }
 func (k *kept) WriteHeader(status int)      { k.status = status }
 func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
 
-// asTask has a change be carried out as a Task, where the dialect does so.
 func (c *controller) asTask(handle func(http.ResponseWriter, *http.Request, *System)) func(http.ResponseWriter, *http.Request, *System) {
 	if !c.dialect.Tasks {
 		return handle
@@ -111,13 +109,15 @@ func (t *tasks) paths() []string {
 	return paths
 }
 
-// taskRoutes are where the Tasks are seen.
 func (c *controller) taskRoutes() {
 	if !c.dialect.Tasks {
 		return
 	}
 	c.mux.HandleFunc("GET "+taskServicePath, c.known(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, object{"@odata.id": taskServicePath, "Id": "TaskService", "Name": "Task Service", "ServiceEnabled": true, "Tasks": ref(tasksPath)})
+		answer(
+			w, http.StatusOK,
+			object{"@odata.id": taskServicePath, "Id": "TaskService", "Name": "Task Service", "ServiceEnabled": true, "Tasks": ref(tasksPath)},
+		)
 	}))
 	c.mux.HandleFunc("GET "+tasksPath, c.known(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, collection("Task", tasksPath, "Tasks", c.tasks.paths(), func(path string) string { return path }))
@@ -149,11 +149,11 @@ func (c *controller) accepted(w http.ResponseWriter, t *task) {
 	answer(w, http.StatusAccepted, t.object(nil))
 }
 
-// object is a Task as a resource.
 func (t *task) object(done *kept) object {
 	out := object{
-		"@odata.type": "#Task.v1_4_3.Task", "@odata.id": tasksPath + "/" + t.id, "Id": t.id, "Name": "Task " + t.id, "TaskMonitor": monitorsPath + "/" + t.id,
-		"TaskState": "Running", "PercentComplete": 10, "Messages": []object{},
+		"@odata.type": "#Task.v1_4_3.Task", "@odata.id": tasksPath + "/" + t.id, "Id": t.id, "Name": "Task " + t.id,
+		"TaskMonitor": monitorsPath + "/" + t.id,
+		"TaskState":   "Running", "PercentComplete": 10, "Messages": []object{},
 		"Payload": object{"HttpOperation": t.method, "TargetUri": t.path, "JsonBody": string(t.body)},
 	}
 	if done == nil {

@@ -48,7 +48,9 @@ type domainsRequest struct {
 func (l *life) resolveDomains(asked domainsRequest) (any, error) {
 	results := make([]*models.DomainResolutionResponseDomain, 0, len(asked.Domains))
 	for _, d := range asked.Domains {
-		r := &models.DomainResolutionResponseDomain{DomainName: &d.Name, IPV4Addresses: []strfmt.IPv4{}, IPV6Addresses: []strfmt.IPv6{}, Cnames: []string{}}
+		r := &models.DomainResolutionResponseDomain{
+			DomainName: &d.Name, IPV4Addresses: []strfmt.IPv4{}, IPV6Addresses: []strfmt.IPv6{}, Cnames: []string{},
+		}
 		for _, a := range l.lookUp(d.Name) {
 			if a.Is4() {
 				r.IPV4Addresses = append(r.IPV4Addresses, strfmt.IPv4(a.String()))
@@ -227,7 +229,9 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 			}
 			routed := slices.ContainsFunc(m.Gateways, func(g netip.Addr) bool { return g.Is4() == remote.Is4() })
 			reachable := a.Masked().Contains(remote) || routed
-			link := ping{L3Connectivity: models.L3Connectivity{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt}}
+			link := ping{L3Connectivity: models.L3Connectivity{
+				OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt,
+			}}
 			if !reachable {
 				link.AverageRTTMs, link.Loss = 0, 100
 			}
@@ -237,10 +241,8 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 	}
 }
 
-// addressLimit is how many free addresses of a network an agent lists at most.
 const addressLimit = 8000
 
-// findFreeAddresses answers the IPv4 addresses of each network at which nobody answers.
 func (l *life) findFreeAddresses(networks []string) (any, error) {
 	taken := l.fleet.addresses()
 	for _, g := range l.spec.Gateways {

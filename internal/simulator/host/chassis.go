@@ -19,7 +19,7 @@ type Chassis interface {
 	Boot(ctx context.Context) (io.ReaderAt, int64, error)
 }
 
-// DiskWriter is a Chassis of a machine whose disk others write beside its installer.
+// DiskWriter is a Chassis of a machine with a disk that others write beside its installer.
 type DiskWriter interface {
 	Chassis
 	// Written is how often they have written or wiped it, and what they wrote last; nil is an empty disk.
@@ -35,7 +35,6 @@ type DiskSystem struct {
 	MetaData map[string]string
 }
 
-// liveImage is what a booted discovery image tells the agent: whom to call, and as whose host.
 type liveImage struct {
 	api      *client
 	infraEnv string
@@ -47,10 +46,9 @@ type liveImage struct {
 
 func (l *life) infraEnv() string { return l.image.Load().infraEnv }
 
-// agentAPI is how the machine's agent and installer speak to the service.
 func (l *life) agentAPI() *client { return l.image.Load().api }
 
-// borrowImage lets a machine that nobody asked for boot the image of another; false while there is none.
+// borrowImage lets an unexpected machine boot the image of another; false while there is none.
 func (l *life) borrowImage() bool {
 	for _, other := range l.fleet.all() {
 		if l.infraEnv() != "" {
@@ -156,7 +154,7 @@ func (l *life) provisioned() *DiskSystem {
 	return system
 }
 
-// bootProvisioned boots a system on the disk, whose user data run an agent, or nothing.
+// bootProvisioned boots a system on the disk. Its user data run an agent, or nothing.
 func (l *life) bootProvisioned(system *DiskSystem) {
 	image, err := l.fleet.imageOf(system.MetaData, system.UserData)
 	if err != nil {
@@ -168,13 +166,12 @@ func (l *life) bootProvisioned(system *DiskSystem) {
 	l.bootDiscovery("boots the discovery system on its disk")
 }
 
-// imageOf is what configs make of a live system with an agent.
-func (f *Fleet) imageOf(metadata map[string]string, configs ...[]byte) (*liveImage, error) {
-	agent, err := live.AgentIn(configs...)
+func (f *Fleet) imageOf(metadata map[string]string, config []byte) (*liveImage, error) {
+	agent, err := live.AgentIn(config)
 	if err != nil {
 		return nil, err
 	}
-	hostname, err := live.HostnameIn(metadata, configs...)
+	hostname, err := live.HostnameIn(metadata, config)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +192,11 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err := l.fleet.fetchRoot(ctx, root); err != nil {
 		return false, err
 	}
-	configs, err := live.Ignition(content, size)
+	config, err := live.Ignition(content, size)
 	if err != nil {
 		return false, err
 	}
-	image, err := l.fleet.imageOf(nil, configs...)
+	image, err := l.fleet.imageOf(nil, config)
 	if err != nil {
 		return false, err
 	}

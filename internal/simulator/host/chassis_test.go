@@ -101,8 +101,7 @@ type act struct {
 	do func(*board)
 }
 
-// told plays one machine that is switched as the acts say, and returns what was
-// told of it.
+// told plays one machine that is switched as the acts say, and returns its log.
 func told(t *testing.T, service http.Handler, media []byte, limit time.Duration, acts ...act) (*board, string) {
 	t.Helper()
 	b := &board{media: media, once: true}
@@ -161,7 +160,7 @@ func TestMachineBootsOnlyWhenSwitchedOn(t *testing.T) {
 		{"on", media, []act{turnOn(time.Minute)}, 1, "registered"},
 		{"on and off at once", media, []act{turnOn(time.Minute), turnOff(time.Minute + time.Second)}, 0, ""},
 		{"without media", nil, []act{turnOn(time.Minute)}, 0, "finds nothing to boot"},
-		{"media of zeros", make([]byte, 1<<20), []act{turnOn(time.Minute)}, 0, "it is no ISO 9660 image"},
+		{"media of zeros", make([]byte, 1<<20), []act{turnOn(time.Minute)}, 0, "not an ISO 9660 image"},
 		{"media that cannot be read", media, []act{set(0, func(b *board) { b.broken = errors.New("no route") }), turnOn(time.Minute)}, 0, "no route"},
 		{"media that call somebody else", imageOf(t, "http://another.example.com/elsewhere", fakeInfraEnv, ""), []act{turnOn(time.Minute)}, 0, "stops its agent"},
 		{"restarted without media", media, []act{turnOn(time.Minute), turnOn(20 * time.Minute)}, 1, "finds nothing to boot"},

@@ -66,7 +66,10 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
+	c := &client{
+		base: base, http: cfg.HTTPClient, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{},
+		answered: &atomic.Int64{},
+	}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,

@@ -2,12 +2,8 @@ package host
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"math/big"
@@ -16,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/openshift/assisted-service/models"
 )
@@ -119,7 +116,9 @@ func (c *controller) finalize(ctx context.Context) {
 
 func (c *controller) announce(stage models.FinalizingStage) chapter {
 	return func(ctx context.Context) (bool, error) {
-		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", models.ClusterFinalizingProgress{FinalizingStage: stage}, nil)
+		err := c.fleet.api.send(
+			ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", models.ClusterFinalizingProgress{FinalizingStage: stage}, nil,
+		)
 		if err != nil && !refused(err) {
 			return false, err
 		}
@@ -129,7 +128,6 @@ func (c *controller) announce(stage models.FinalizingStage) chapter {
 	}
 }
 
-// awaitOperators reports the operators of a kind as they come up, over the time since finalizing began.
 func (c *controller) awaitOperators(kind models.OperatorType, takes time.Duration) chapter {
 	return func(ctx context.Context) (bool, error) {
 		var all []*models.MonitoredOperator
@@ -167,7 +165,6 @@ func (c *controller) operatorState(o *models.MonitoredOperator, spent, due time.
 	return models.OperatorStatusAvailable, "all is well"
 }
 
-// operatorTrouble reports whether the scenario keeps an operator down, and what the operator says of it.
 func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
 		if r.Do != scenario.DoOperatorsTimeout {
@@ -196,7 +193,7 @@ func (c *controller) reportOperator(ctx context.Context, o *models.MonitoredOper
 	return nil
 }
 
-// cutShort is the end of a controller whose cluster ends: its logs, and how far it was, which is only noted.
+// cutShort ends a controller with its cluster: it sends its logs, and notes its stage.
 func (c *controller) cutShort(ctx context.Context) {
 	byName := func(a, b models.OperatorMonitorReport) int { return strings.Compare(a.Name, b.Name) }
 	verdict := completion{
@@ -219,7 +216,9 @@ func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 		if !slices.ContainsFunc(all, func(o *models.MonitoredOperator) bool { return o.OperatorType == models.OperatorTypeOlm }) {
 			return true, nil
 		}
-		for _, stage := range []models.FinalizingStage{models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv} {
+		for _, stage := range []models.FinalizingStage{
+			models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv,
+		} {
 			if _, err := c.announce(stage)(ctx); err != nil {
 				return false, err
 			}
@@ -252,18 +251,13 @@ func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
 }
 
 func newIngressCert(now time.Time) (string, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", fmt.Errorf("making the ingress CA's key: %w", err)
-	}
-	template := &x509.Certificate{
+	authority, err := pki.Make(&x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: fmt.Sprintf("ingress-operator@%d", now.Unix())},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(2, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("making the ingress CA: %w", err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
+	return string(authority.CertPEM), nil
 }

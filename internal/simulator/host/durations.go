@@ -34,7 +34,7 @@ const (
 	nodeTick      = 30 * time.Second
 	statusAge     = 15 * time.Second // how old a shared reading of the service may be
 	personTick    = 2 * time.Minute
-	personTime    = 3 * time.Minute // until somebody has walked to the machine
+	personTime    = 3 * time.Minute // until a person is at the machine
 	waitForDayTwo = time.Minute
 
 	operatorsTime    = 10 * time.Minute

@@ -82,7 +82,7 @@ type Fleet struct {
 	live   func(*life) // has a machine live that is added; nil before the fleet runs, and after
 	// nodes are the machines that run their installed system: a node by the host's id.
 	nodes sync.Map
-	// controllers run inside the new clusters, whose ids are the keys of installing.
+	// controllers run inside the new clusters. The keys of installing are the ids of these clusters.
 	controllers sync.WaitGroup
 	installing  sync.Map
 	// objectsAhead is how far the times in the service's objects are ahead of its Date header, in nanoseconds.
@@ -162,7 +162,6 @@ func (f *Fleet) Add(m Machine) error {
 	return nil
 }
 
-// all are the machines that there are by now.
 func (f *Fleet) all() []*life {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,15 +234,13 @@ func (f *Fleet) now() time.Time { return f.cfg.Clock.Now() }
 // drift is how far the fleet's clock may run on from the service's last answer.
 const drift = time.Minute
 
-// serviceTime is the time on a machine whose clock is right. That is the
-// service's time, which need not be the fleet's: the two may run at different
-// speeds. The Date header tells it, and how it differs from the times that the
+// serviceTime is the time on a machine with a correct clock. It is the time of the service, which may run at
+// another speed than the fleet. The Date header of answers tells it, and how it differs from the times that the
 // service writes into its objects.
 func (f *Fleet) serviceTime() time.Time {
 	return f.dateTime().Add(time.Duration(f.objectsAhead.Load()))
 }
 
-// dateTime is the time that the Date headers tell.
 func (f *Fleet) dateTime() time.Time {
 	now, answered := f.now(), time.Unix(0, f.api.answered.Load())
 	if now.Sub(answered) > drift {
@@ -268,7 +265,6 @@ func (f *Fleet) noteRegistration(at time.Time) {
 // becoming a ready node of its cluster.
 type node map[models.HostStage]time.Time
 
-// newNode is a machine that leaves the installer for its disk.
 func newNode(at time.Time, vary func(time.Duration) time.Duration) node {
 	x := node{}
 	for _, part := range []struct {
@@ -309,8 +305,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) 
 	case !known && l != nil:
 		return stage // in the firmware, in the ISO, or without power
 	case !known:
-		// A machine that some other process simulates, or a real one: nobody
-		// here knows more than that it has rebooted.
+		// Another process simulates this machine, or it is a real one. All that is known is that it has rebooted.
 		f.nodes.Store(h.ID, newNode(f.now(), func(d time.Duration) time.Duration { return d }))
 		return stage
 	}

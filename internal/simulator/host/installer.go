@@ -62,7 +62,6 @@ func (l *life) startInstall(s *models.Step) {
 	l.after(l.jitter.of(startingTime), l.proceed(inst))
 }
 
-// proceed runs the next part of an installation that has not been stopped.
 func (l *life) proceed(inst *installation) func(context.Context) {
 	return func(ctx context.Context) {
 		if l.install != inst || inst.index >= len(inst.todo) {
@@ -291,7 +290,6 @@ func (l *life) reboot(ctx context.Context, inst *installation) {
 	l.bootDisk(ctx)
 }
 
-// bootDisk boots the installed system: no agent any more, but soon a node.
 func (l *life) bootDisk(ctx context.Context) {
 	args := *l.written
 	l.reset()

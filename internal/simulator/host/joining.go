@@ -32,7 +32,6 @@ type Joining struct {
 	Became func(ready bool)
 }
 
-// nodeLife is what a machine is as a node of a cluster that it was added to.
 type nodeLife struct {
 	added        bool // whether the disk holds such a system
 	installation int
@@ -43,7 +42,6 @@ type nodeLife struct {
 	there, ready bool // as its kubelet says, where one is played
 }
 
-// isAdded reports whether a cluster that a machine was installed for was installed before it.
 func (l *life) isAdded(ctx context.Context, cluster string) bool {
 	c, err := l.fleet.reader.clusterAt(ctx, cluster, statusAge)
 	if err != nil {
@@ -52,7 +50,6 @@ func (l *life) isAdded(ctx context.Context, cluster string) bool {
 	return c.takesHosts()
 }
 
-// takesHosts reports whether a cluster is installed and takes further hosts.
 func (c *clusterView) takesHosts() bool {
 	return c.Kind == "AddHostsCluster" || c.Status == "adding-hosts"
 }
@@ -86,7 +83,6 @@ func (l *life) joins(ctx context.Context, args *installArgs) {
 	})
 }
 
-// became notes how far the machine's node is.
 func (l *life) became(ready bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +135,6 @@ func (l *life) stays(why string) bool {
 	return true
 }
 
-// leave ends the kubelet of a machine that goes off, or boots.
 func (l *life) leave() {
 	if l.node.stop != nil {
 		l.node.stop()

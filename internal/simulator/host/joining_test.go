@@ -108,7 +108,7 @@ func TestLateMachineIsReported(t *testing.T) {
 	}
 }
 
-// TestAddedMachinesAllJoin starts the kubelet of each, whoever looks at the service while it
+// TestAddedMachinesAllJoin starts the kubelet of each, also with requests to the service while it
 // shuts down: the stage before takes longer and longer.
 func TestAddedMachinesAllJoin(t *testing.T) {
 	for longer := time.Second; longer < 2*personTick; longer += 15 * time.Second {

@@ -13,7 +13,6 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// defaultAgentVersion is the agent that the discovery image brings along.
 const defaultAgentVersion = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
 
 // life is a machine from power-on to being a node. One goroutine lives it; others touch only what mu guards.
@@ -29,7 +28,7 @@ type life struct {
 	// session counts boots; what a former boot has put on the agenda is void.
 	session int
 	ended   bool
-	// known is true once the service has accepted the machine, watched while somebody looks after it.
+	// known is true once the service has accepted the machine, watched while its state is monitored.
 	known, watched bool
 
 	agentVersion string
@@ -151,7 +150,6 @@ func (l *life) logf(format string, args ...any) {
 	l.fleet.logf("%s: "+format, append([]any{l.spec.Name}, args...)...)
 }
 
-// reset voids the agenda: the machine goes dark or boots.
 func (l *life) reset() {
 	l.leave()
 	l.session++
@@ -194,7 +192,6 @@ func (l *life) staysDark(again func(context.Context)) bool {
 	return true
 }
 
-// dayHasCome tells a day-2 machine whether its cluster takes further hosts.
 func (l *life) dayHasCome(ctx context.Context) bool {
 	if l.fleet.cfg.Boot == Day1 {
 		return true
@@ -209,7 +206,6 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 
 func (l *life) bootISO() { l.bootDiscovery("boots the discovery image") }
 
-// bootDiscovery boots a system that runs an agent.
 func (l *life) bootDiscovery(as string) {
 	l.reset()
 	l.fleet.nodes.Delete(l.spec.UUID)
@@ -255,7 +251,6 @@ func (l *life) freeze(err error) {
 	l.watch()
 }
 
-// watch has somebody look after the machine from now on.
 func (l *life) watch() {
 	if !l.watched {
 		l.watched = true
@@ -346,7 +341,7 @@ func (l *life) attend(ctx context.Context) {
 		l.reportNode(ctx, h)
 	case "resetting-pending-user-action", "unbinding-pending-user-action":
 		if l.spec.Chassis != nil {
-			break // nobody walks to a machine that can be told from afar
+			break // its BMC can do this without a person
 		}
 		l.logf("is %s: somebody will boot it from the ISO", h.Status)
 		l.after(l.jitter.of(personTime), func(context.Context) {
@@ -387,7 +382,6 @@ func (l *life) know(h hostView) {
 	l.node.hostname, l.node.pool = h.RequestedHostname, h.MachineConfigPool
 }
 
-// refreshStatus reads the host's status if a trouble waits for one.
 func (l *life) refreshStatus(ctx context.Context) {
 	waits := func(t *trouble) bool { return t.begun.IsZero() && t.rule.At.State != "" }
 	l.mu.Lock()

@@ -52,9 +52,8 @@ type Machine struct {
 	TPM string
 	// Virtual tells a virtual machine from a physical one.
 	Virtual bool
-	// Chassis is what its management controller has in hand: the machine boots
-	// when that says so, and what that finds. Nil is a machine that somebody
-	// boots from the discovery image as soon as there is one.
+	// Chassis is what the BMC controls: when the machine boots, and from what. A machine without one boots the
+	// discovery image as soon as there is one.
 	Chassis Chassis
 }
 
@@ -137,9 +136,8 @@ func NetworkFor(machines int) Network {
 	return Network{V4: netip.MustParsePrefix("192.168.64.0/18")}
 }
 
-// NewMachine makes a believable machine: the index-th, from 0, of those that the
-// seed stands for. The same seed, index and network make the same machine. It
-// fails if the network is too small for that index.
+// NewMachine makes a believable machine, the index-th, from 0, of a seed. The same seed, index and network make the
+// same machine. It fails if the network is too small for that index.
 func NewMachine(seed uint64, index int, network Network) (Machine, error) {
 	network = network.orDefault()
 	id := identity(seed, index)
@@ -202,7 +200,6 @@ func (m *Machine) join(subnet netip.Prefix, index int, avoid []netip.Addr) error
 	return nil
 }
 
-// nthAddress counts through the addresses that machines may take.
 func nthAddress(subnet netip.Prefix, n int, avoid []netip.Addr) (netip.Addr, error) {
 	taken := make(map[netip.Addr]bool, len(avoid))
 	for _, a := range avoid {
@@ -226,7 +223,6 @@ func nthAddress(subnet netip.Prefix, n int, avoid []netip.Addr) (netip.Addr, err
 	}
 }
 
-// addressAt is the subnet's first address plus offset.
 func addressAt(subnet netip.Prefix, offset uint64) netip.Addr {
 	raw := subnet.Masked().Addr().AsSlice()
 	for i := len(raw) - 1; i >= 0 && offset > 0; i-- {

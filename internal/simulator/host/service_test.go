@@ -91,7 +91,7 @@ type seenCluster struct {
 	Validations string     `json:"validations_info"`
 }
 
-// inSite runs do at a site whose cluster has so many control plane nodes. The
+// inSite runs do at a site with a cluster of so many control plane nodes. The
 // script is the name of an example, or rules about hosts.
 func inSite(t *testing.T, controlPlanes int, script string, do func(s *site)) {
 	t.Helper()

@@ -25,7 +25,7 @@ import (
 )
 
 type replied struct {
-	// to stands for all that the reply depends on.
+	// to is a digest of all that the reply depends on.
 	to uint64
 	at time.Time
 }
@@ -100,7 +100,6 @@ func (l *life) perform(ctx context.Context, s *models.Step) {
 	})
 }
 
-// stepTime is how long a step takes on a real machine.
 func stepTime(stepType models.StepType) time.Duration {
 	switch stepType {
 	case models.StepTypeContainerImageAvailability:
@@ -289,7 +288,9 @@ func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 
 // sendLogs reports that logs are coming, sends them, and reports that they came.
 func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, name string, files map[string]string) error {
-	if err := api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil); err != nil {
+	if err := api.send(
+		ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil,
+	); err != nil {
 		return err
 	}
 	archive, err := pack(files, f.serviceTime())

@@ -12,7 +12,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// trouble is a rule as it stands for one machine.
+// trouble is a rule about one machine.
 type trouble struct {
 	rule scenario.Rule
 	// begun is when its time came; zero before.
@@ -21,7 +21,7 @@ type trouble struct {
 	over bool
 }
 
-// left is how long a trouble still lasts; ends is false for one that stays until somebody acts.
+// left is how long a trouble still lasts; ends is false for one that stays until a user acts.
 func (t *trouble) left(now time.Time) (d time.Duration, ends bool) {
 	if t.rule.For() == 0 {
 		return 0, false

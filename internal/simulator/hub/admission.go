@@ -30,7 +30,6 @@ type admitter struct {
 	installed func(*hubapi.Reference) bool
 }
 
-// judge gives the verdict on a write; old is nil when an object is made, and now when it is deleted.
 func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objects.Object) error {
 	for _, d := range a.deny {
 		if d.Kind == string(k) && (d.Name == "" || d.Name == name) && (d.Operation == "" || d.Operation == operation) {
@@ -42,7 +41,7 @@ func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objec
 		if a.hive && old != nil {
 			return webhook.ValidateDeletion(old)
 		}
-	case now == nil || now.GetDeletionTimestamp() != nil: // nobody is kept from letting go
+	case now == nil || now.GetDeletionTimestamp() != nil: // finalizers can always be removed
 	case k == hubapi.KindClusterDeployment:
 		if a.hive {
 			return webhook.ValidateDeployment(old, now)
@@ -176,7 +175,7 @@ func (h *hub) installed(ref *hubapi.Reference) bool {
 	return err == nil && spec.IsInstalled()
 }
 
-// hookName names the registration. Each run has one for what it looks after.
+// hookName names the webhook configuration of this hub: each has one of its own.
 func (h *hub) hookName() string {
 	return strings.TrimSuffix("oaictl-simulator-hub-"+h.config.Namespace, "-")
 }
@@ -187,12 +186,11 @@ const (
 	mutating   = "MutatingWebhookConfiguration"
 )
 
-// registrations is where those of a kind are served.
 func registrations(kind string) schema.GroupVersionResource {
 	return registration.SchemeGroupVersion.WithResource(strings.ToLower(kind) + "s")
 }
 
-// register has the API server ask the webhooks at an address, whose certificates an authority has signed.
+// register has the API server call the webhooks at an address. The authority has signed their certificate.
 func (h *hub) register(ctx context.Context, address string, authority []byte) error {
 	const service, hive = ".admission.agentinstall.openshift.io", ".admission.hive.openshift.io"
 	spaces := map[string]any{}
@@ -203,7 +201,9 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 		at := k.Resource()
 		return map[string]any{
 			"name": name, "admissionReviewVersions": []any{"v1"}, "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
-			"clientConfig":      map[string]any{"url": address + path + strings.ToLower(string(k)), "caBundle": base64.StdEncoding.EncodeToString(authority)},
+			"clientConfig": map[string]any{
+				"url": address + path + strings.ToLower(string(k)), "caBundle": base64.StdEncoding.EncodeToString(authority),
+			},
 			"namespaceSelector": spaces,
 			"rules": []any{map[string]any{
 				"operations": operations, "apiGroups": []any{at.Group}, "apiVersions": []any{at.Version}, "resources": []any{at.Resource},
@@ -226,7 +226,8 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 func (h *hub) put(ctx context.Context, kind string, hooks ...any) error {
 	o := &objects.Object{Object: map[string]any{"apiVersion": registration.SchemeGroupVersion.String(), "kind": kind, "webhooks": hooks}}
 	o.SetName(h.hookName())
-	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove an old registration of webhooks: %w", err)
 	}
 	if _, err := h.store.client.Resource(registrations(kind)).Create(ctx, o, metav1.CreateOptions{FieldManager: manager}); err != nil {

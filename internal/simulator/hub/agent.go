@@ -150,9 +150,13 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 	})
 }
 
-func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error) error {
+func (h *hub) reportAgent(
+	ctx context.Context, agent *objects.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error,
+) error {
 	status := statusOf(agent)
-	view := condition.AgentView{State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved}
+	view := condition.AgentView{
+		State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved,
+	}
 	synced := condition.SpecSynced(fault, "The Spec has been successfully applied")
 	h.setConditions(status, false, append([]condition.Condition{synced}, view.Conditions()...)...)
 	status["role"], status["kind"] = host.EffectiveRole(), agentKind(host)
@@ -165,9 +169,14 @@ func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assi
 	if info := h.left[host.ID]; info != nil && host.ClusterID == "" {
 		status["deprovision_info"] = info
 	}
-	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?host_id="+host.ID, host.InfraEnvID), "state": host.Status, "stateInfo": host.StatusInfo}
+	debug := map[string]any{
+		"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?host_id="+host.ID, host.InfraEnvID), "state": host.Status,
+		"stateInfo": host.StatusInfo,
+	}
 	if hasLogs(host) && host.ClusterID != "" {
-		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID)
+		debug["logsURL"] = h.openCluster(
+			h.backend.Url+assisted.RestBase+"/v2/clusters/"+host.ClusterID+"/logs?host_id="+host.ID+"&logs_type=host", host.ClusterID,
+		)
 	}
 	status["debugInfo"] = debug
 	h.setProgress(status, host)
@@ -186,7 +195,6 @@ func agentKind(host *assisted.Host) string {
 	return agentinstall.AgentKindHost
 }
 
-// setProgress writes how far the host is, once its installation has begun.
 func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 	delete(status, "progress")
 	p := host.Progress
@@ -205,7 +213,6 @@ func (h *hub) setProgress(status map[string]any, host *assisted.Host) {
 // dated is a time of the simulation, and when it was by the clock of those who read it.
 type dated struct{ simulated, read time.Time }
 
-// present is the present moment by the clock of those who read the hub.
 func (h *hub) present() time.Time {
 	if h.config.Reader == nil {
 		return h.clock.Now()
@@ -249,10 +256,13 @@ func readInventory(text string) (*models.Inventory, error) {
 func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
 	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BmcAddress, BMCV6Address: inv.BmcV6address}
 	out.CPU = agentinstall.HostCPU{
-		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName, Architecture: inv.CPU.Architecture,
+		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName,
+		Architecture: inv.CPU.Architecture,
 	}
 	out.Memory = agentinstall.HostMemory{PhysicalBytes: inv.Memory.PhysicalBytes, UsableBytes: inv.Memory.UsableBytes}
-	out.Boot = agentinstall.HostBoot{CurrentBootMode: inv.Boot.CurrentBootMode, PXEInterface: inv.Boot.PxeInterface, DeviceType: inv.Boot.DeviceType}
+	out.Boot = agentinstall.HostBoot{
+		CurrentBootMode: inv.Boot.CurrentBootMode, PXEInterface: inv.Boot.PxeInterface, DeviceType: inv.Boot.DeviceType,
+	}
 	out.SystemVendor = agentinstall.HostSystemVendor(*inv.SystemVendor)
 	for _, nic := range inv.Interfaces {
 		out.Interfaces = append(out.Interfaces, agentinstall.HostInterface{
@@ -265,8 +275,10 @@ func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
 		disk := agentinstall.HostDisk{
 			ID: d.ID, Name: d.Name, Path: d.Path, ByPath: d.ByPath, ByID: d.ByID, DriveType: string(d.DriveType), Vendor: d.Vendor, Model: d.Model,
 			Serial: d.Serial, WWN: d.Wwn, HCTL: d.Hctl, SizeBytes: d.SizeBytes, Bootable: d.Bootable, SMART: d.Smart,
-			InstallationEligibility: &agentinstall.DiskEligibility{Eligible: d.InstallationEligibility.Eligible, NotEligibleReasons: some(d.InstallationEligibility.NotEligibleReasons)},
-			IOPerf:                  &agentinstall.DiskPerformance{},
+			InstallationEligibility: &agentinstall.DiskEligibility{
+				Eligible: d.InstallationEligibility.Eligible, NotEligibleReasons: some(d.InstallationEligibility.NotEligibleReasons),
+			},
+			IOPerf: &agentinstall.DiskPerformance{},
 		}
 		if d.IoPerf != nil {
 			disk.IOPerf.SyncDurationMilliseconds = d.IoPerf.SyncDuration

@@ -245,7 +245,7 @@ func (h *hub) deploymentBehind(id string) key {
 	return key{}
 }
 
-// installAdded installs a day-2 host once it is known and approved: nobody waits for others then.
+// installAdded installs a day-2 host once it is known and approved. It waits for no other host.
 func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec) error {
 	host = h.hosts[host.ID]
 	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {

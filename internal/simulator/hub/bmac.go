@@ -41,12 +41,13 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		return err
 	}
 	agent := h.agentWith(k.space, spec.BootMACAddress)
-	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil && objects.Nested(env, "spec", "clusterRef", "name") != "" {
+	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil &&
+		objects.Nested(env, "spec", "clusterRef", "name") != "" {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}
 	if agent != nil && leavesByHand(agent) && host.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
-		return h.reattach(ctx, host) // whose change has it looked at again
+		return h.reattach(ctx, host) // its change starts another reconcile
 	}
 	if err := h.boot(ctx, host, env, agent); err != nil {
 		return err
@@ -118,7 +119,8 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 		switch {
 		case installs && notes[hubapi.AnnotationBMACManageProvisioned] != yesText:
 			notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
-		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url || !h.cool(env, host):
+		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url ||
+			!h.cool(env, host):
 		case h.config.Metal3 && state != "" && state != "ready" && state != "available":
 			delete(spec, "image")
 		default:
@@ -130,7 +132,6 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	})
 }
 
-// cool reports whether an image is old enough, and has the host looked at again when it is.
 func (h *hub) cool(env, host *objects.Object) bool {
 	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
-// reconcileClassification labels and counts the Agents whose inventory a query matches.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	class := h.store.get(hubapi.KindAgentClassification, k.space, k.id)
 	if class == nil {
@@ -65,7 +64,6 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	return h.writeStatus(ctx, class, status)
 }
 
-// classify gives an Agent its label, or takes away this classification's, and reports whether that changed it.
 func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
 	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, webhook.QueryErrorPrefix+"-"+spec.LabelValue
 	matches, err := false, error(nil)
@@ -87,7 +85,6 @@ func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.Age
 	return !maps.Equal(before, after)
 }
 
-// queryMatches reports whether a query answers with true, which has to be its only value.
 func queryMatches(ctx context.Context, text string, inventory map[string]any) (bool, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {
@@ -115,7 +112,6 @@ func queryMatches(ctx context.Context, text string, inventory map[string]any) (b
 	return answer == true, nil
 }
 
-// countClassified counts the Agents with a classification's label, and those whose query failed.
 func countClassified(agents []*objects.Object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
 	for _, agent := range agents {
 		label, there := agent.GetLabels()[hubapi.LabelClassificationPrefix+spec.LabelKey]

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// clusterMemory is what is known of the cluster behind a ClusterDeployment.
 type clusterMemory struct {
 	id        string // of the service's cluster; "" until there is one
 	raw       string // as the service last printed it
@@ -27,7 +26,6 @@ type clusterMemory struct {
 	stall     stall
 }
 
-// remembered is what is known of an object, which may be nothing yet.
 func remembered[T any](all map[key]*T, k key) *T {
 	if all[k] == nil {
 		all[k] = new(T)
@@ -67,7 +65,6 @@ func (h *hub) pairOf(k key) (*pair, error) {
 	return &pair{key: k, cd: cd, aci: aci, deploy: deploy, install: install}, nil
 }
 
-// reconcileCluster makes, drives and reports on the cluster of a ClusterDeployment and AgentClusterInstall.
 func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
@@ -272,7 +269,8 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
 	c := m.rest
 	debug := map[string]any{
-		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.Info,
+		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status,
+		"stateInfo": view.Info,
 	}
 	if h.hasLogs(c) {
 		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+c.ID+"/logs", c.ID)

@@ -103,7 +103,7 @@ func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
 	return !s.over
 }
 
-// start installs a cluster whose hosts are all there and approved, unless somebody holds it.
+// start installs a cluster once all its hosts are there and approved, unless holdInstallation is set.
 func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	held := p.install.HoldInstallation || p.cd.GetAnnotations()[hubapi.AnnotationReconcilePause] == yesText
 	if held || !h.view(m, p).Startable() {
@@ -191,7 +191,9 @@ func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, na
 	if err := h.backend.Do(ctx, "GET", "/v2/clusters/"+m.id+"/credentials", nil, &said); err != nil {
 		return err
 	}
-	return h.store.create(ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}))
+	return h.store.create(
+		ctx, secretOf(p, name, hubapi.SecretTypeKubeadmin, map[string]string{"username": said.Username, "password": said.Password}),
+	)
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
@@ -302,10 +304,14 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 
 // provisioned are the conditions that Hive makes up itself.
 func provisioned(aci *objects.Object) []condition.Condition {
-	stopped, failed, completed := isTrue(aci, hubapi.ConditionStopped), isTrue(aci, hubapi.ConditionFailed), isTrue(aci, hubapi.ConditionCompleted)
+	stopped := isTrue(aci, hubapi.ConditionStopped)
+	failed := isTrue(aci, hubapi.ConditionFailed)
+	completed := isTrue(aci, hubapi.ConditionCompleted)
 	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
 		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
-	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}
+	state := condition.Condition{
+		Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress",
+	}
 	switch {
 	case stopped && failed:
 		halt.Status, halt.Reason, halt.Message = condition.True, "InstallAttemptsLimitReached", "Install attempts limit reached"

@@ -23,7 +23,9 @@ import (
 )
 
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
-	in := &clusterInputs{name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer]}
+	in := &clusterInputs{
+		name: p.deploy.ClusterName, domain: p.deploy.BaseDomain, spec: p.install, consumer: p.aci.GetLabels()[hubapi.LabelConsumer],
+	}
 	var err error
 	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
 		return nil, assisted.InputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
@@ -40,7 +42,10 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 		}
 	}
 	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
-		if in.endpointCA, err = h.field(ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+		if in.endpointCA, err = h.field(
+			ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name,
+			hubapi.KeyIgnitionCA,
+		); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +76,6 @@ func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (
 	return data, h.stamp(ctx, o)
 }
 
-// field reads one key of a Secret or a ConfigMap.
 func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field string) (string, error) {
 	all, err := h.content(ctx, k, space, name)
 	if err != nil {
@@ -114,7 +118,6 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	return release, nil
 }
 
-// updateByAnnotation sends the changes of the install-config and the ignored validations.
 func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *objects.Object) error {
 	notes := aci.GetAnnotations()
 	changed := false
@@ -176,7 +179,6 @@ func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	return ref
 }
 
-// importCluster imports an installed cluster into the service, so that hosts can be added.
 func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
 		if _, err := h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
@@ -213,7 +215,6 @@ func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) erro
 	return h.readCluster(ctx, m)
 }
 
-// manifestFolder is where the manifests of ConfigMaps go.
 const manifestFolder = "openshift"
 
 const manifestRetry = time.Minute

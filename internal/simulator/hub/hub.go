@@ -40,7 +40,7 @@ type Config struct {
 	Namespace string
 	// Service is the URL of the simulated REST service.
 	Service string
-	// Callers is how that service knows them; nil where it asks nobody.
+	// Callers is how that service authenticates callers; nil is not at all.
 	Callers *auth.Service
 	// Clock is the time of the simulation.
 	Clock clock.Clock
@@ -54,7 +54,7 @@ type Config struct {
 	// Reclaim has the machine of an installed host boot a discovery image, as the service does with nodes
 	// that go back to their pool; nil where no machine can be told to: they wait for a person then.
 	Reclaim func(hostID, imageURL string)
-	// Metal3 says that somebody else plays the operator of bare metal.
+	// Metal3 says that another part of the simulation plays the Bare Metal Operator.
 	Metal3 bool
 	// Images are the release images of registries that the hub reads, by their digests: REPOSITORY@DIGEST is the same as
 	// REPOSITORY:TAG. The digests of versions.DigestOf need no registry.
@@ -67,9 +67,8 @@ type Config struct {
 
 // Trouble is what goes wrong on a hub, besides what a scenario makes the service and the machines do.
 type Trouble struct {
-	// UnsyncedAgents reproduces a stall of the service: a cluster that is ready, and
-	// that nobody holds, stays at UnsyncedAgents, though every Agent is synced, until
-	// somebody touches its AgentClusterInstall.
+	// UnsyncedAgents reproduces a stall of the service: a ready cluster without holdInstallation stays at
+	// UnsyncedAgents, though every Agent is synced, until its AgentClusterInstall changes.
 	UnsyncedAgents bool
 	// ServiceDown reconciles nothing and removes no finalizer, as while the operator does not run.
 	ServiceDown bool
@@ -89,7 +88,6 @@ type Denial struct {
 	Message string
 }
 
-// hub is the controllers with what they know between two polls.
 type hub struct {
 	config  Config
 	clock   clock.Clock
@@ -109,7 +107,7 @@ type hub struct {
 	lastRead   time.Time                 // when everything was last read
 	pause      time.Duration             // until it is read again, at least
 	failing    int                       // backend errors still to be made
-	keys       map[auth.Grant]string     // what opens an InfraEnv or a cluster to whoever has the link
+	keys       map[auth.Grant]string     // tokens in links that open an InfraEnv or a cluster
 
 	running sync.WaitGroup // what Run has started beside itself
 }
@@ -122,7 +120,8 @@ func Run(ctx context.Context, c Config) error {
 	}
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, logf: c.Logf,
-		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{},
+		left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
 		queue:  &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
 		passed: map[string]int64{}, dates: map[string]dated{},
 		failing: c.Trouble.BackendErrors,
@@ -189,12 +188,8 @@ func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
 	}
 }
 
-// atLeast is a time of the simulation that takes no less than some real time.
 func (h *hub) atLeast(virtual, wall time.Duration) time.Duration {
-	if real := h.clock.Wall(virtual); real > 0 && real < wall {
-		return time.Duration(float64(virtual) * float64(wall) / float64(real))
-	}
-	return virtual
+	return clock.AtLeast(h.clock, virtual, wall)
 }
 
 func (h *hub) round(ctx context.Context) {
@@ -247,7 +242,6 @@ func (h *hub) reconcile(ctx context.Context, k key) error {
 	return nil
 }
 
-// later has an object reconciled again after some time of the simulation.
 func (h *hub) later(k key, d time.Duration) { h.queue.after(k, h.clock.Now().Add(d)) }
 
 // queue holds the objects to reconcile, each once, in order, some not before their time.
@@ -281,7 +275,7 @@ func (q *queue) after(k key, at time.Time) {
 	}
 }
 
-// take gives all objects whose turn it is, and forgets them.
+// take removes all objects that are due, and returns them.
 func (q *queue) take(now time.Time) []key {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -32,12 +32,10 @@ func (h *hub) wakeInfraEnvs(owner key) {
 	}
 }
 
-// errNoCluster says that the cluster of an InfraEnv is not there yet.
 type errNoCluster struct{ text string }
 
 func (e *errNoCluster) Error() string { return e.text }
 
-// reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	env := h.store.get(hubapi.KindInfraEnv, k.space, k.id)
 	if env == nil {
@@ -169,7 +167,9 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 	return nil
 }
 
-func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec, fault error) error {
+func (h *hub) reportInfraEnv(
+	ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec, fault error,
+) error {
 	status := statusOf(env)
 	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
 		Message: "InfraEnv is available: Image has been created"}
@@ -178,7 +178,9 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 	case errors.As(fault, &waits):
 		image = condition.Condition{Type: "ImageCreated", Status: condition.Unknown, Reason: "MissingClusterDeployment", Message: fault.Error()}
 	case fault != nil:
-		image = condition.Condition{Type: "ImageCreated", Status: condition.False, Reason: "ImageCreationError", Message: "Failed to create image: " + fault.Error()}
+		image = condition.Condition{
+			Type: "ImageCreated", Status: condition.False, Reason: "ImageCreationError", Message: "Failed to create image: " + fault.Error(),
+		}
 		delete(status, "isoDownloadURL")
 		delete(status, "createdTime")
 	default:

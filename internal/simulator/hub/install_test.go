@@ -177,7 +177,7 @@ func (w *world) rest(path string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// world is a hub with its service and machines, and somebody who uses it.
+// world is a hub with its service and machines, and a user of it.
 type world struct {
 	t       *testing.T
 	space   string

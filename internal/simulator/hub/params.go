@@ -51,7 +51,9 @@ func (in *clusterInputs) params() map[string]any {
 	in.addNetworks(p)
 	in.addPlatform(p)
 	if e := s.DiskEncryption; e != nil {
-		p["disk_encryption"] = map[string]any{"tang_servers": e.TangServers, "enable_on": cmp.Or(e.EnableOn, "none"), "mode": cmp.Or(e.Mode, "tpmv2")}
+		p["disk_encryption"] = map[string]any{
+			"tang_servers": e.TangServers, "enable_on": cmp.Or(e.EnableOn, "none"), "mode": cmp.Or(e.Mode, "tpmv2"),
+		}
 	}
 	if e := s.IgnitionEndpoint; e != nil {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
@@ -113,12 +115,13 @@ func (in *clusterInputs) addPlatform(p map[string]any) {
 	}
 	platform := map[string]any{"type": kind}
 	if kind == "external" && s.External != nil {
-		platform["external"] = map[string]any{"platform_name": s.External.PlatformName, "cloud_controller_manager": s.External.CloudControllerManager}
+		platform["external"] = map[string]any{
+			"platform_name": s.External.PlatformName, "cloud_controller_manager": s.External.CloudControllerManager,
+		}
 	}
 	p["platform"] = platform
 }
 
-// each is a list of objects with one field.
 func each(field string, values []string) []any {
 	list := []any{}
 	for _, value := range values {
@@ -154,7 +157,8 @@ func (in *clusterInputs) update(now map[string]any) map[string]any {
 	}
 	// The service works out a single machine network by itself, and refuses to be told.
 	if in.spec.Networking.UserManagedNetworking == nil || !*in.spec.Networking.UserManagedNetworking {
-		if len(in.spec.Networking.MachineNetwork) == 1 && (in.spec.LoadBalancer == nil || in.spec.LoadBalancer.Type != hive.LoadBalancerUserManaged) {
+		if len(in.spec.Networking.MachineNetwork) == 1 &&
+			(in.spec.LoadBalancer == nil || in.spec.LoadBalancer.Type != hive.LoadBalancerUserManaged) {
 			delete(changed, "machine_networks")
 		}
 	}
@@ -308,7 +312,6 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*mode
 	return hosts, nil
 }
 
-// selects reports whether a selector can select anything.
 func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }
@@ -331,7 +334,9 @@ func staticOf(o *objects.Object) (*models.HostStaticNetworkConfig, error) {
 	for _, nic := range spec.Interfaces {
 		host.MacInterfaceMap = append(host.MacInterfaceMap, &models.MacInterfaceMapItems0{LogicalNicName: nic.Name, MacAddress: nic.MAC})
 	}
-	slices.SortFunc(host.MacInterfaceMap, func(a, b *models.MacInterfaceMapItems0) int { return cmp.Compare(a.LogicalNicName, b.LogicalNicName) })
+	slices.SortFunc(
+		host.MacInterfaceMap, func(a, b *models.MacInterfaceMapItems0) int { return cmp.Compare(a.LogicalNicName, b.LogicalNicName) },
+	)
 	text, err := yaml.Marshal(fields["config"])
 	if err != nil {
 		return nil, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)

@@ -138,20 +138,21 @@ func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 	return of == owner || of == key{} && preserve
 }
 
-// unbind gives a host back to its pool. The node of one that is installed is booted into
-// the discovery image for that, unless a BareMetalHost has to, or nobody has the
-// credentials of the cluster.
+// unbind gives a host back to its pool. It reboots an installed node into the discovery image, unless a
+// BareMetalHost does so or the credentials of the cluster are missing.
 func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
 	path, reclaim := path(host)+"/actions/unbind", false
-	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
+	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil &&
+		h.kubeconfigOf(ctx, owner) == nil {
 		path, reclaim = path+"?reclaim=true", true
 	}
 	if err := h.backend.Do(ctx, "POST", path, nil, nil); err != nil {
 		return err
 	}
 	h.logf("host %s goes back to its pool", host.ID)
-	if env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]); reclaim && env != nil && h.config.Reclaim != nil {
+	if env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]); reclaim && env != nil &&
+		h.config.Reclaim != nil {
 		image, _, _ := unstructured.NestedString(env.Object, "status", "isoDownloadURL")
 		h.config.Reclaim(host.ID, image)
 	}
@@ -174,7 +175,6 @@ func (h *hub) agentsOf(owner key) []*objects.Object {
 	return bound
 }
 
-// boundTo names the ClusterDeployment of an Agent; an empty key for none.
 func boundTo(agent *objects.Object) key { return clusterOf(agent, "clusterDeploymentName") }
 
 // clusterOf names the ClusterDeployment that a field of a spec refers to; an empty key for none.
@@ -230,7 +230,7 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 	return nil
 }
 
-// dropHost deletes a host of the service, which answers 500 for one that is gone: so it looks after a refusal.
+// dropHost deletes a host of the service. The service answers 500 for a missing host, so a refusal is checked.
 func (h *hub) dropHost(ctx context.Context, path string) error {
 	err := h.backend.Do(ctx, "DELETE", path, nil, nil)
 	if err != nil && assisted.IsGone(h.backend.Do(ctx, "GET", path, nil, nil)) {
@@ -278,15 +278,18 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 		return nil
 	}
 	status := statusOf(agent)
-	h.setConditions(status, false, condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()})
+	h.setConditions(
+		status, false,
+		condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()},
+	)
 	h.later(keyOf(hubapi.KindAgent, agent), retryAfter)
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 
-// lives reports whether neither the cluster nor the InfraEnv of an Agent is being deleted.
 func (h *hub) lives(agent *objects.Object, owner key) bool {
 	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
 	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
-	return stays(cd) && stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
+	return stays(cd) &&
+		stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
 		stays(h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

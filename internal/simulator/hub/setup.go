@@ -98,7 +98,8 @@ func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]
 		var addresses []string
 		for i := range list.Items {
 			env := &list.Items[i]
-			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" && env.GetDeletionTimestamp() == nil {
+			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" &&
+				env.GetDeletionTimestamp() == nil {
 				addresses = append(addresses, address)
 			}
 		}

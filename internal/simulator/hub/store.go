@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// manager is the field manager that the service writes as.
 const manager = "assisted-service"
 
 type key struct {
@@ -70,7 +69,6 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 	return s, context.Cause(ctx)
 }
 
-// of is the client for a kind, within the namespace where it has one.
 func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.ResourceInterface {
 	if k.ClusterScoped() {
 		return client.Resource(k.Resource())
@@ -155,7 +153,6 @@ func (s *store) forget(at key, seen *objects.Object, gone bool) {
 	}
 }
 
-// older reports whether a is an earlier version of an object than b.
 func older(a, b *objects.Object) bool {
 	x, errX := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
 	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
@@ -248,7 +245,6 @@ func (s *store) create(ctx context.Context, o *objects.Object) error {
 	return s.keep(o, made, err)
 }
 
-// update writes everything but the status, if the object is still what it was.
 func (s *store) update(ctx context.Context, o *objects.Object) error {
 	made, err := s.resource(o).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(o, made, err)

@@ -37,9 +37,8 @@ func (w *world) reason(condition, status, reason string) {
 	})
 }
 
-// TestStall has the service forget to look at a cluster whose Agents are all in
-// order, once nobody holds it any more and until somebody touches it, after some
-// errors of the backend.
+// TestStall has the service forget a cluster with Agents that are all in order, after some
+// errors of the backend: from the end of its holdInstallation to its next change.
 func TestStall(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{Trouble: hub.Trouble{UnsyncedAgents: true, BackendErrors: 2}})
 	seen := w.follow(hubapi.Resource(hubapi.KindAgentClusterInstall))
@@ -240,7 +239,7 @@ func TestPool(t *testing.T) {
 }
 
 // TestReferenceOfABoundInfraEnv: a BareMetalHost that names a cluster, although its
-// InfraEnv is bound to one, is not looked after until it names none.
+// InfraEnv is bound to one, is not reconciled until it names none.
 func TestReferenceOfABoundInfraEnv(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{})
 	refused := w.cluster.Spec.Hosts[0].Name

@@ -129,7 +129,6 @@ func (s *Service) openByQuery(r *http.Request) (Source, error) {
 	return source, nil
 }
 
-// openNetboot finds the source of a path, and the live image that the query names.
 func (s *Service) openNetboot(r *http.Request) (Source, *live, error) {
 	source, err := s.openByQuery(r)
 	if err != nil {

@@ -110,7 +110,10 @@ func (l *live) layOut(arch, volume string, files []isowriter.File) error {
 	switch arch {
 	case versions.X86:
 		menus = append(menus, isowriter.File{Path: "isolinux/isolinux.cfg", Data: isowriter.BytesOf(isolinuxMenu(l.kargs.original, initrds))})
-		files = append(files, isowriter.File{Path: biosPath, Data: isowriter.BytesOf(bootSector())}, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})
+		files = append(
+			files, isowriter.File{Path: biosPath, Data: isowriter.BytesOf(bootSector())},
+			isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))},
+		)
 		boot = append([]isowriter.BootFile{{Path: biosPath, Platform: isowriter.PlatformBIOS, Load: 4}}, boot...)
 	case versions.ARM:
 		files = append(files, isowriter.File{Path: efiPath, Data: isowriter.BytesOf(emptyFAT("EFI-SYSTEM"))})
@@ -191,7 +194,7 @@ func (l *live) layOutMainframe(volume string, files []isowriter.File) error {
 	return nil
 }
 
-// writeISO writes the file system, whose names are real ones by Rock Ridge.
+// writeISO writes the file system. Rock Ridge has the real names of its files.
 func writeISO(volume string, files []isowriter.File, boot []isowriter.BootFile) (*isowriter.Image, error) {
 	return isowriter.Volume{
 		ID: volume, Application: "OAICTL SIMULATOR", RockRidge: true, Files: files, Boot: boot, Catalog: catalogPath,
@@ -214,7 +217,6 @@ func jsonFile(value any) *isowriter.Sparse {
 // kargsMarker ends the room for kernel arguments in a boot menu.
 const kargsMarker = "# COREOS_KARG_EMBED_AREA"
 
-// room is the comment line that kernel arguments may grow into.
 func room() string { return strings.Repeat("#", kargsRoom) + " COREOS_KARG_EMBED_AREA\n" }
 
 func grubMenu(kargs string, initrds []string) []byte {

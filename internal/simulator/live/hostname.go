@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// HostnameIn is what a machine calls itself that runs with these configs: by a unit that has
-// hostnamectl set it, else by the file /etc/hostname; "" where neither is there. What a unit
-// runs is read and not run: a script that names METADATA_NAME sets what the metadata of the
-// machine's config drive, by their own keys, say of name.
-func HostnameIn(metadata map[string]string, configs ...[]byte) (string, error) {
-	s, err := readSystem(configs)
+// HostnameIn is the hostname that an Ignition config gives a machine. A unit that runs hostnamectl sets it,
+// else the file /etc/hostname; it is empty without both. The scripts of units are read and not run. In a
+// script METADATA_NAME is the value of the key name in the metadata of the machine's config drive.
+func HostnameIn(metadata map[string]string, config []byte) (string, error) {
+	s, err := readSystem(config)
 	if err != nil {
 		return "", err
 	}

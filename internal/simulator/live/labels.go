@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// KubeletLabelsIn are the labels that a kubelet registers its node with, by a unit of these configs that writes them to
-// the kubelet's environment. What a unit runs is read and not run: METADATA_NAME in a label's value is what the metadata
-// of the machine's config drive, by their own keys, say of name. A label whose value is not known is left out.
-func KubeletLabelsIn(metadata map[string]string, configs ...[]byte) (map[string]string, error) {
-	s, err := readSystem(configs)
+// KubeletLabelsIn are the labels that a kubelet registers its node with. A unit of the Ignition config writes
+// them to the kubelet's environment. The scripts of units are read and not run. In the value of a label
+// METADATA_NAME is the value of the key name in the metadata of the machine's config drive. A label without a
+// known value is left out.
+func KubeletLabelsIn(metadata map[string]string, config []byte) (map[string]string, error) {
+	s, err := readSystem(config)
 	if err != nil {
 		return nil, err
 	}

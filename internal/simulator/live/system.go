@@ -14,20 +14,17 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// system is what configs make of a machine, as far as anything of it shows outside.
+// system is what an Ignition config makes of a machine, as far as the simulator shows it.
 type system struct {
 	started map[string]string // text by unit, of those that are started
 	order   []string          // their names, as they are first met
 	files   map[string]string // content by path
 }
 
-// readSystem reads configs of which a later one stands over an earlier one.
-func readSystem(configs [][]byte) (*system, error) {
+func readSystem(config []byte) (*system, error) {
 	s := &system{started: map[string]string{}, files: map[string]string{}}
-	for _, config := range configs {
-		if err := s.read(config, 0); err != nil {
-			return nil, fmt.Errorf("read its Ignition: %w", err)
-		}
+	if err := s.read(config, 0); err != nil {
+		return nil, fmt.Errorf("read its Ignition: %w", err)
 	}
 	return s, nil
 }
@@ -72,7 +69,7 @@ func (s *system) read(config []byte, depth int) error {
 	return nil
 }
 
-// content is what stands in a config itself: there is nobody to fetch from before the network is up.
+// content is the content of a data URL. Other URLs are not fetched.
 func content(r types.Resource) (data []byte, found bool, err error) {
 	if r.Source == nil || !strings.HasPrefix(*r.Source, "data:") {
 		return nil, false, nil

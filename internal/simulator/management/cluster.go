@@ -90,7 +90,6 @@ func linesOf(message string) []string {
 	return lines
 }
 
-// longestLine is how many characters of a change are shown.
 const longestLine = 120
 
 // changedLines says what is new in a message, a short line for each condition or Machine: its first sentence that was not

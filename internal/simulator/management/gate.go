@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// gate is the address at which the API server of a workload cluster is reached, before there is
-// one: it lets nobody in until it leads somewhere.
+// gate is the address of the API server of a workload cluster. It refuses connections until that server runs.
 type gate struct {
 	listener net.Listener
 	running  sync.WaitGroup
@@ -89,7 +88,7 @@ func (g *gate) pass(ctx context.Context, client net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1]) // its end is the end of the connection, for whatever reason
+			_, _ = io.Copy(way[0], way[1]) // any end of it ends the connection
 			_, _ = way[0].Close(), way[1].Close()
 		})
 	}

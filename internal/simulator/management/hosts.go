@@ -44,7 +44,10 @@ func MakeHosts(ctx context.Context, kube *rest.Config, namespace, name string, c
 			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": map[string]any{"name": host},
 			"spec": map[string]any{
 				"online": false, "bootMACAddress": fmt.Sprintf("52:54:00:%02x:%02x:%02x", sum[0], sum[1], sum[2]),
-				"bmc": map[string]any{"address": fmt.Sprintf("redfish-virtualmedia://bmc.example.com/redfish/v1/Systems/%x", sum[:8]), "credentialsName": host + "-bmc"},
+				"bmc": map[string]any{
+					"address":         fmt.Sprintf("redfish-virtualmedia://bmc.example.com/redfish/v1/Systems/%x", sum[:8]),
+					"credentialsName": host + "-bmc",
+				},
 			},
 		}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -87,7 +87,10 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 		}
 		boots.Images = hub.Images(config.Hub, "")
 		l.play("hub", func() error {
-			return hub.Run(ctx, hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Reader: config.Reader, Logf: l.says("hub")})
+			return hub.Run(
+				ctx,
+				hub.Config{Kube: config.Hub, Service: l.url, Callers: l.callers, Clock: config.Clock, Reader: config.Reader, Logf: l.says("hub")},
+			)
 		})
 	}
 	for _, file := range config.Later {
@@ -102,7 +105,6 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 	return nil
 }
 
-// openBMCs has the machines' BMCs answer, where the file has some.
 func (l *Lab) openBMCs(ctx context.Context, boots *simulator.BootConfig) error {
 	var err error
 	if boots.BMCs, err = simulator.NewBMCs(*boots); err != nil || boots.BMCs == nil {

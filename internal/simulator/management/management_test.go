@@ -231,7 +231,7 @@ func (r *rig) requests(config *rest.Config) int {
 }
 
 // TestWorkloadClusterAnswersOnceItIsThere installs a cluster whose kubeconfig is handed out
-// before anybody answers there, and takes it away when its machines go.
+// before its API server runs, and takes it away when its machines go.
 func TestWorkloadClusterAnswersOnceItIsThere(t *testing.T) {
 	server := kubetest.Start(t)
 	r := open(t, management.Config{Servers: []*rest.Config{server.Config}})
@@ -341,7 +341,7 @@ func TestClustersShareAServer(t *testing.T) {
 	}
 }
 
-// TestSecondSite has another management cluster look after the same machines and clusters.
+// TestSecondSite has another management cluster manage the same machines and clusters.
 func TestSecondSite(t *testing.T) {
 	r := open(t, management.Config{})
 	other, err := management.Start(t.Context(), management.Config{Kube: r.core.Config, Namespace: r.core.Namespace(t), Clock: clock.Scaled(speed), Beside: r.Site})

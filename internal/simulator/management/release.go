@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// Release stands for reading a release image from its registry, where the controllers run around which a
-// simulation is: it has no registry, and knows the releases that its service knows.
+// Release is a release image as the simulated service knows it. Controllers that a simulation surrounds read
+// releases by it, since a simulation has no registry.
 func Release(_ context.Context, image string, o release.Options) (release.Info, error) {
 	known, is := versions.ReleaseByImage(image)
 	if !is {
@@ -20,7 +20,8 @@ func Release(_ context.Context, image string, o release.Options) (release.Info, 
 	}
 	_, digest, _ := strings.Cut(image, "@")
 	info := release.Info{
-		Version: strings.TrimSuffix(known.Version, "-"+versions.Multi), Arch: known.CPUArchitectures, Digest: cmp.Or(digest, versions.DigestOf(image)),
+		Version: strings.TrimSuffix(known.Version, "-"+versions.Multi), Arch: known.CPUArchitectures,
+		Digest: cmp.Or(digest, versions.DigestOf(image)),
 	}
 	if o.Kubernetes {
 		info.Kubernetes = strings.TrimPrefix(spoke.KubernetesOf(info.Version), "v")

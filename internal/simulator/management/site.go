@@ -54,8 +54,8 @@ type Config struct {
 	// ClusterVersion is one that is always available, with the version of the first. Nil has such clusters
 	// installed without an API server.
 	Shared *rest.Config
-	// Beside is the site of another management cluster, whose service, machines and workload
-	// clusters are these, too, as after a move. What else says of them is not looked at then.
+	// Beside is the site of another management cluster. This site shares its service, machines and workload
+	// clusters, as after a move, and ignores the other fields about them.
 	Beside *Site
 	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
@@ -106,17 +106,20 @@ func (s *Site) start(ctx context.Context) error {
 	}
 	s.play("hub", func() error {
 		return hub.Run(ctx, hub.Config{
-			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock, Reader: s.config.Reader, Hive: s.config.Hive,
+			Kube: s.config.Kube, Namespace: s.config.Namespace, Service: s.url, Callers: s.callers, Clock: s.config.Clock,
+			Reader: s.config.Reader, Hive: s.config.Hive,
 			Webhooks: s.config.Webhooks, Images: s.config.Images, Reclaim: s.hardware.Reclaim, Metal3: true, Logf: s.says("hub"),
 		})
 	})
 	s.play("metal3", func() error {
-		return metal3.Run(ctx, metal3.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Hardware: s.hardware, Clock: s.config.Clock, Logf: s.says("metal3")})
+		return metal3.Run(
+			ctx,
+			metal3.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Hardware: s.hardware, Clock: s.config.Clock, Logf: s.says("metal3")},
+		)
 	})
 	return nil
 }
 
-// found starts the service and the machines.
 func (s *Site) found(ctx context.Context) error {
 	if err := s.serve(ctx, "127.0.0.1:0", true); err != nil {
 		return err
@@ -195,9 +198,6 @@ func (s *Site) Context() context.Context { return s.ctx }
 
 // ServiceURL is where the assisted-service is reached.
 func (s *Site) ServiceURL() string { return s.url }
-
-// Callers is how the service knows who calls it.
-func (s *Site) Callers() *auth.Service { return s.callers }
 
 // Hardware are the machines.
 func (s *Site) Hardware() *metal3.Hardware { return s.hardware }

@@ -77,7 +77,10 @@ func serveView(ctx context.Context, kube *rest.Config, selector string) (*view, 
 			},
 			Transport: transport, FlushInterval: -1, ErrorLog: quiet,
 		},
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: administrator, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12},
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{pair}, ClientCAs: administrator, ClientAuth: tls.RequireAndVerifyClientCert,
+			MinVersion: tls.VersionTLS12,
+		},
 		ReadHeaderTimeout: time.Minute, ErrorLog: quiet, BaseContext: func(net.Listener) context.Context { return ctx },
 	}}
 	v.running.Go(func() { _ = v.server.ServeTLS(listener, "", "") }) // which ends by being closed

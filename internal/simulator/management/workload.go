@@ -57,7 +57,7 @@ func (c *Workload) Played() *spoke.Spoke {
 	return c.played
 }
 
-// Shut breaks the connections to the API server, and lets nobody in until Open is called.
+// Shut breaks the connections to the API server, and refuses new ones until Open is called.
 func (c *Workload) Shut() { c.gate.lead("") }
 
 // Open lets clients in again.
@@ -79,7 +79,6 @@ func (c *Workload) openshiftID() string {
 	return c.is
 }
 
-// cluster is the service's record of a cluster.
 type cluster struct {
 	Name            string    `json:"name"`
 	Domain          string    `json:"base_dns_domain"`
@@ -209,7 +208,8 @@ func (c *Workload) ensure(ctx context.Context) (*spoke.Spoke, error) {
 
 func (c *Workload) play(ctx context.Context, said *cluster) (*spoke.Spoke, error) {
 	played, err := spoke.New(spoke.Config{
-		Kube: c.kube, Clock: c.config.Clock, Stamps: clock.Real(), Cluster: said.played(), Logf: func(format string, args ...any) { c.logf(c.name+": "+format, args...) },
+		Kube: c.kube, Clock: c.config.Clock, Stamps: clock.Real(), Cluster: said.played(),
+		Logf: func(format string, args ...any) { c.logf(c.name+": "+format, args...) },
 	})
 	if err != nil {
 		return nil, err
@@ -227,7 +227,8 @@ func (c *Workload) play(ctx context.Context, said *cluster) (*spoke.Spoke, error
 // played is the cluster as its installation will leave it.
 func (said *cluster) played() spoke.Cluster {
 	c := spoke.Cluster{
-		Name: said.Name, BaseDomain: said.Domain, ID: said.OpenshiftID, Version: said.Version, Arch: said.Arch, Platform: spoke.None, Joining: true,
+		Name: said.Name, BaseDomain: said.Domain, ID: said.OpenshiftID, Version: said.Version, Arch: said.Arch, Platform: spoke.None,
+		Joining: true,
 		Updates: updatesOf(said.Version),
 	}
 	for platform, word := range map[spoke.Platform]string{spoke.BareMetal: "baremetal", spoke.External: "external"} {
@@ -413,7 +414,7 @@ func (c *Workload) label(ctx context.Context, played *spoke.Spoke) error {
 	return nil
 }
 
-// close lets nobody in any more.
+// close refuses all further connections.
 func (c *Workload) close() error {
 	err := c.gate.close()
 	if c.view != nil {
@@ -439,7 +440,7 @@ func (c *Workload) end(ctx context.Context) {
 		c.stop()
 		if err := played.Clear(ctx); err != nil {
 			c.logf("%s: %v", c.name, err)
-			return // nobody else can be played there
+			return // the nodes of another cluster cannot be played there
 		}
 	}
 	c.forget(c)

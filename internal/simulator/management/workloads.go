@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 )
 
-// workloads are the workload clusters of a site, by the service's ids.
 type workloads struct {
 	ctx     context.Context // of the site
 	config  Config
@@ -52,7 +51,7 @@ func (w *workloads) prepare(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// access gives a cluster whose installation starts an API server, which lets nobody in yet.
+// access gives a cluster whose installation starts an API server, which refuses connections at first.
 func (w *workloads) access(clusterID, name string) (simulator.Access, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +178,6 @@ type sharedCluster struct {
 	played *spoke.Spoke
 }
 
-// sharedName is what that cluster is called.
 const sharedName = "shared"
 
 // sharedSpoke sets it up for the first that needs it, with that one's version.
@@ -190,9 +188,13 @@ func (w *workloads) sharedSpoke(ctx context.Context, version string) (*spoke.Spo
 		return w.shared.played, nil
 	}
 	played, err := spoke.New(spoke.Config{
-		Kube: w.config.Shared, Clock: w.config.Clock, Stamps: clock.Real(), Shared: true, LeaseEvery: sharedLease, Approvers: spoke.Approvers{DayOne: true},
-		Cluster: spoke.Cluster{Name: sharedName, BaseDomain: "example.com", Version: version, Joining: true, ControlPlane: []spoke.Node{{Name: sharedName, Addresses: unused()}}},
-		Logf:    w.logf,
+		Kube: w.config.Shared, Clock: w.config.Clock, Stamps: clock.Real(), Shared: true, LeaseEvery: sharedLease,
+		Approvers: spoke.Approvers{DayOne: true},
+		Cluster: spoke.Cluster{
+			Name: sharedName, BaseDomain: "example.com", Version: version, Joining: true,
+			ControlPlane: []spoke.Node{{Name: sharedName, Addresses: unused()}},
+		},
+		Logf: w.logf,
 	})
 	if err != nil {
 		return nil, err
@@ -208,7 +210,6 @@ func (w *workloads) sharedSpoke(ctx context.Context, version string) (*spoke.Spo
 	return played, nil
 }
 
-// addressOf is the host and port of an API server.
 func addressOf(config *rest.Config) (string, error) {
 	u, err := url.Parse(config.Host)
 	if err != nil || u.Host == "" {

@@ -53,7 +53,6 @@ func (m *metal3Machine) choose() (*object, error) {
 	return free[0].DeepCopy(), nil
 }
 
-// isFree reports whether a host is available, and nobody's.
 func isFree(h *object) bool {
 	notes := h.GetAnnotations()
 	for _, mark := range []string{annotationPaused, annotationUnhealthy, annotationUnhealthyOld} {
@@ -62,10 +61,10 @@ func isFree(h *object) bool {
 		}
 	}
 	_, consumed, _ := unstructured.NestedMap(h.Object, "spec", "consumerRef")
-	return !consumed && h.GetDeletionTimestamp() == nil && text(h, "status", "errorMessage") == "" && text(h, "status", "provisioning", "state") == stateAvailable
+	return !consumed && h.GetDeletionTimestamp() == nil && text(h, "status", "errorMessage") == "" &&
+		text(h, "status", "provisioning", "state") == stateAvailable
 }
 
-// selector is that of the machine's hostSelector.
 func (m *metal3Machine) selector() (labels.Selector, error) {
 	selector := labels.NewSelector()
 	add := func(name, operator string, values []string) error {
@@ -129,7 +128,7 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 	}
 	h.SetLabels(marks)
 	notes := h.GetAnnotations()
-	delete(notes, annotationBlockMove) // which would hold moves up for a host that nobody uses
+	delete(notes, annotationBlockMove) // it would block the moves of a free host
 	if notes[annotationPaused] == pausedByCAPM3 {
 		delete(notes, annotationPaused)
 	}
@@ -143,7 +142,6 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 
 func options() metav1.UpdateOptions { return metav1.UpdateOptions{FieldManager: manager} }
 
-// printed is a value as JSON.
 func printed(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -152,5 +150,4 @@ func printed(value any) string {
 	return string(data)
 }
 
-// lastOf is the name in namespace/name.
 func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }

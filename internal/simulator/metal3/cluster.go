@@ -26,7 +26,7 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 	}
 	cluster := ownerOf(u, coreGroup, "Cluster")
 	if cluster == "" {
-		return 0, nil // core has still to say whose it is
+		return 0, nil // core has not set its owner yet
 	}
 	owner := o.get(key{coreCluster, k.namespace, cluster})
 	_, paused := u.GetAnnotations()[annotationPause]
@@ -51,7 +51,6 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 	return after, o.saveCluster(ctx, k, before, u)
 }
 
-// provision is what a Metal3Cluster says of itself.
 func provision(u *object) {
 	port, _, _ := unstructured.NestedInt64(u.Object, "spec", "controlPlaneEndpoint", "port")
 	there := text(u, "spec", "controlPlaneEndpoint", "host") != "" && port != 0
@@ -61,7 +60,9 @@ func provision(u *object) {
 		return
 	}
 	const message = "Invalid Metal3Cluster provided: missing fields from Spec: controlPlaneEndpoint"
-	setConditions(u, condition{"BaremetalInfrastructureReady", no, "InvalidConfiguration", message}, condition{"Ready", no, "NotReady", message})
+	setConditions(
+		u, condition{"BaremetalInfrastructureReady", no, "InvalidConfiguration", message}, condition{"Ready", no, "NotReady", message},
+	)
 }
 
 func (o *operator) hasMachines(namespace, cluster string) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// HardwareConfig says what machines there are: one for each boot MAC address that somebody asks for.
+// HardwareConfig says what machines there are: one for each boot MAC address that a host names.
 type HardwareConfig struct {
 	// ServiceURL is the assisted-service that clusters report to once they are installed. Machines
 	// that boot call the one that their image or user data name.
@@ -34,8 +34,8 @@ type HardwareConfig struct {
 	Logf func(format string, args ...any)
 }
 
-// Hardware is the machines of a data centre. They are there whoever looks after them, so that
-// those that a management cluster hands over to another one run on.
+// Hardware is the machines of a data centre. Several management clusters share them: a machine runs on when one
+// hands it over to another.
 type Hardware struct {
 	config HardwareConfig
 	fleet  *host.Fleet
@@ -99,15 +99,14 @@ func (h *Hardware) machineOf(mac, name, arch string) (*machine, error) {
 	return m, nil
 }
 
-// Break has the machine with a MAC address go dark and stay so, whatever its controller does,
-// until it is repaired. It reports whether there is one.
+// Break turns the machine with a MAC address off until it is repaired; its controller cannot turn it on. It
+// reports whether there is such a machine.
 func (h *Hardware) Break(mac string) bool { return h.setBroken(mac, true) }
 
 // Repair lets a broken machine be switched on again.
 func (h *Hardware) Repair(mac string) bool { return h.setBroken(mac, false) }
 
-// Reclaim has the machine of a UUID boot an image, whatever is on its disk, as a node does that the service
-// takes back.
+// Reclaim has the machine of a UUID boot an image and not its disk, as a node does that the service takes back.
 func (h *Hardware) Reclaim(uuid, image string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +158,6 @@ func (h *Hardware) setBroken(mac string, broken bool) bool {
 	return true
 }
 
-// machine is one with its management controller.
 type machine struct {
 	hardware *Hardware
 	made     host.Machine
@@ -235,7 +233,6 @@ func (m *machine) turn(on bool) {
 	m.changed = make(chan struct{})
 }
 
-// isOn is whether the machine is on.
 func (m *machine) isOn() bool {
 	on, _, _ := m.Switched()
 	return on
@@ -256,18 +253,21 @@ func (m *machine) insert(url string) {
 	m.iso = url
 }
 
-// details are the hardware of a machine, as its inspection finds it.
 func (m *machine) details() map[string]any {
 	const mebibyte, mega = 1 << 20, 1_000_000
 	nics, disks := []any{}, []any{}
 	for i, n := range m.made.NICs {
 		for _, address := range n.Addresses {
-			nics = append(nics, map[string]any{"name": n.Name, "mac": n.MAC, "ip": address.Addr().String(), "speedGbps": int64(n.SpeedMbps / 1000), "pxe": i == 0})
+			nics = append(
+				nics,
+				map[string]any{"name": n.Name, "mac": n.MAC, "ip": address.Addr().String(), "speedGbps": int64(n.SpeedMbps / 1000), "pxe": i == 0},
+			)
 		}
 	}
 	for _, d := range m.made.Disks {
 		disks = append(disks, map[string]any{
-			"name": "/dev/" + d.Name, "sizeBytes": d.SizeBytes, "serialNumber": d.Serial, "model": d.Model, "vendor": d.Vendor, "wwn": d.WWN, "hctl": d.HCTL,
+			"name": "/dev/" + d.Name, "sizeBytes": d.SizeBytes, "serialNumber": d.Serial, "model": d.Model, "vendor": d.Vendor, "wwn": d.WWN,
+			"hctl":       d.HCTL,
 			"rotational": d.DriveType == "HDD",
 		})
 	}
@@ -278,7 +278,6 @@ func (m *machine) details() map[string]any {
 	}
 }
 
-// ironicArch is an architecture in the words of the Bare Metal Operator.
 func ironicArch(arch string) string {
 	if arch == "arm64" {
 		return "aarch64"

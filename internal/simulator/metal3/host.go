@@ -51,7 +51,6 @@ const (
 	secretRetry        = 10 * time.Second
 )
 
-// reconcileHost is the Bare Metal Operator's look at a host.
 func (o *operator) reconcileHost(ctx context.Context, k key) (time.Duration, error) {
 	u := o.get(k)
 	if u == nil {
@@ -105,7 +104,6 @@ func (o *operator) restore(ctx context.Context, k key, u *object) error {
 	return o.update(ctx, k, now)
 }
 
-// bareMetal is one look at a host.
 type bareMetal struct {
 	*operator
 	*object
@@ -131,7 +129,6 @@ func (h *bareMetal) stays(lasts time.Duration) (time.Duration, bool) {
 	return max(left, time.Millisecond), left > 0
 }
 
-// save writes the status, where it has changed.
 func (h *bareMetal) save(ctx context.Context) error {
 	for _, required := range []struct {
 		name  string
@@ -163,7 +160,6 @@ func (h *bareMetal) save(ctx context.Context) error {
 	return nil
 }
 
-// look does what is next for the host, and gives when that is to go on.
 func (h *bareMetal) look(ctx context.Context) (time.Duration, error) {
 	if h.GetDeletionTimestamp() != nil {
 		return h.letGo(ctx)
@@ -204,7 +200,6 @@ func (h *bareMetal) look(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// enroll is the way from a new host to one that can be provisioned.
 func (h *bareMetal) enroll() (time.Duration, error) {
 	switch h.state() {
 	case stateNone, stateUnmanaged:
@@ -250,7 +245,6 @@ func (h *bareMetal) image(of string) (url, format string) {
 	return text(h.object, append(path, "url")...), text(h.object, append(path, "format")...)
 }
 
-// wantsImage reports whether an available host is to be provisioned.
 func (h *bareMetal) wantsImage() bool {
 	url, _ := h.image("spec")
 	has, _ := h.image("status")
@@ -373,7 +367,6 @@ func (h *bareMetal) steady(ctx context.Context) error {
 	return nil
 }
 
-// power switches the machine as the spec says.
 func (h *bareMetal) power() {
 	if online := truth(h.object, "spec", "online"); h.machine != nil && online != h.machine.isOn() {
 		h.machine.turn(online)
@@ -400,8 +393,8 @@ func (h *bareMetal) clean() {
 	}
 }
 
-// ironicTakes is how long it takes Ironic to begin with a host that is deleted, in real time. By then clusterctl
-// has a host that it moves gone, whose pause it takes off with all other annotations just before.
+// ironicTakes is how long Ironic waits before it begins with a deleted host, in real time. clusterctl removes the
+// annotation of the pause from a host that it moves, just before it deletes the host; the host is gone by then.
 const ironicTakes = 2 * time.Second
 
 // realTime is how much time passes in the simulation within a span of real time.

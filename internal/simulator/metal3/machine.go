@@ -21,10 +21,9 @@ const (
 	labelControlPlane   = "cluster.x-k8s.io/control-plane"
 )
 
-// requeueAfter is when CAPM3 looks again at what nobody tells it of.
+// requeueAfter is how often CAPM3 looks at objects that it does not watch.
 const requeueAfter = 30 * time.Second
 
-// metal3Machine is one look at a Metal3Machine, and what belongs to it.
 type metal3Machine struct {
 	*operator
 	*object
@@ -126,7 +125,6 @@ func (m *metal3Machine) pauseHost(ctx context.Context, hostKey key, h *object, p
 	return m.update(ctx, hostKey, h)
 }
 
-// host is the BareMetalHost that the machine is associated with; nil without one.
 func (m *metal3Machine) host() (*object, key) {
 	note := m.GetAnnotations()[annotationHost]
 	if note == "" {
@@ -141,7 +139,6 @@ func (m *metal3Machine) consumes(h *object) bool {
 		text(h, "spec", "consumerRef", "namespace") == m.key.namespace
 }
 
-// proceed is the way of a machine from its bootstrap data to its node.
 func (m *metal3Machine) proceed(ctx context.Context) (time.Duration, error) {
 	if !hasFinalizer(m.object, finalizerMachine) {
 		addFinalizer(m.object, finalizerMachine)
@@ -180,7 +177,6 @@ func (m *metal3Machine) bootstrapReady() bool {
 	})
 }
 
-// userData is the secret that the machine boots with.
 func (m *metal3Machine) userData() map[string]any {
 	if has, _, _ := unstructured.NestedMap(m.object.Object, "status", "userData"); has != nil {
 		return has
@@ -196,7 +192,6 @@ func (m *metal3Machine) userData() map[string]any {
 	return own
 }
 
-// associate chooses a host, and has it provisioned.
 func (m *metal3Machine) associate(ctx context.Context) (time.Duration, error) {
 	h, err := m.choose()
 	if err != nil {
@@ -216,7 +211,7 @@ func (m *metal3Machine) associate(ctx context.Context) (time.Duration, error) {
 	h.SetLabels(labels)
 	m.setHost(h)
 	if err := m.update(ctx, k, h); err != nil {
-		return 0, err // somebody else may have taken it
+		return 0, err // another machine may have taken it
 	}
 	m.logf("%s takes %s", m.key, k)
 	notes := m.GetAnnotations()
@@ -229,7 +224,6 @@ func (m *metal3Machine) associate(ctx context.Context) (time.Duration, error) {
 	return time.Millisecond, nil
 }
 
-// refresh has the host say what the machine does, and the machine what its host is.
 func (m *metal3Machine) refresh(ctx context.Context) error {
 	h, k := m.host()
 	if h == nil {
@@ -250,7 +244,10 @@ func (m *metal3Machine) refresh(ctx context.Context) error {
 
 // setHost is what CAPM3 writes into the spec of a machine's host. An image that is there stays.
 func (m *metal3Machine) setHost(h *object) {
-	set(h, map[string]any{"kind": kindMachine, "name": m.key.name, "namespace": m.key.namespace, "apiVersion": infraGroup + "/v1beta2"}, "spec", "consumerRef")
+	set(
+		h, map[string]any{"kind": kindMachine, "name": m.key.name, "namespace": m.key.namespace, "apiVersion": infraGroup + "/v1beta2"},
+		"spec", "consumerRef",
+	)
 	userData, _, _ := unstructured.NestedMap(m.object.Object, "status", "userData")
 	if text(h, "spec", "image", "url") == "" && text(h, "spec", "customDeploy", "method") == "" && userData != nil {
 		image := map[string]any{}
@@ -294,7 +291,6 @@ func (m *metal3Machine) associated(status, reason, message string) {
 	setConditions(m.object, condition{"AssociateBareMetalHost", status, reason, message})
 }
 
-// summarize is what the machine says as a whole.
 func (m *metal3Machine) summarize() {
 	list, _, _ := unstructured.NestedSlice(m.object.Object, "status", "conditions")
 	ready := condition{"Ready", yes, "Ready", ""}
@@ -327,13 +323,13 @@ func (m *metal3Machine) keepTimes() {
 	}
 }
 
-// save writes what has changed: first all but the status, since the status depends on it.
 func (m *metal3Machine) save(ctx context.Context) error {
 	m.summarize()
 	m.keepTimes()
 	status := m.object.Object["status"]
 	changed := !reflect.DeepEqual(status, m.before.Object["status"])
-	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) || !reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
+	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
+		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
 		now, err := m.client(m.key).Update(ctx, m.object, options())
 		if err != nil {
 			return err

@@ -305,7 +305,7 @@ func (s *site) node(name, uid string) {
 	})
 }
 
-// TestMachinesBootLiveISOs has a machine boot the image of its own spec, whatever its secret says.
+// TestMachinesBootLiveISOs has a machine boot the image of its own spec, and not of its secret.
 func TestMachinesBootLiveISOs(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -66,7 +66,6 @@ func (m *metal3Machine) reach(ctx context.Context, before remote) remote {
 	return remote{kubeconfig: kubeconfig, client: client}
 }
 
-// providerID is how machine and node are to name the host.
 func (m *metal3Machine) providerID() string {
 	return fmt.Sprintf("metal3://%s/%s/%s", m.key.namespace, lastOf(m.GetAnnotations()[annotationHost]), m.key.name)
 }
@@ -126,7 +125,6 @@ func (m *metal3Machine) waits(message string) {
 	setConditions(m.object, condition{"AssociateMetal3MachineMetaData", no, "CreateError", message})
 }
 
-// provisioned is what the machine says once its node is known.
 func (m *metal3Machine) provisioned(id string) {
 	if text(m.object, "spec", "providerID") == "" {
 		m.logf("%s is %s", m.key, id)
@@ -145,7 +143,9 @@ func (m *metal3Machine) name(ctx context.Context, client kubernetes.Interface, n
 		if err != nil {
 			return err
 		}
-		if _, err := client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: manager}); err != nil {
+		if _, err := client.CoreV1().Nodes().Patch(
+			ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: manager},
+		); err != nil {
 			return fmt.Errorf("unable to update the target node with providerID: %w", err)
 		}
 	default:
@@ -155,7 +155,6 @@ func (m *metal3Machine) name(ctx context.Context, client kubernetes.Interface, n
 	return nil
 }
 
-// nameByHostname names the node that is called as the machine is.
 func (m *metal3Machine) nameByHostname(ctx context.Context, client kubernetes.Interface, nodes []corev1.Node) (time.Duration, error) {
 	h, _ := m.host()
 	for i := range nodes {

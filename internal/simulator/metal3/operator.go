@@ -36,7 +36,6 @@ type Config struct {
 	Logf func(format string, args ...any)
 }
 
-// operator is both of them.
 type operator struct {
 	*store
 
@@ -52,7 +51,6 @@ type operator struct {
 	running sync.WaitGroup
 }
 
-// side is how many objects are looked at side by side.
 const side = 4
 
 // Run provisions until ctx ends, and returns its cause.
@@ -88,7 +86,6 @@ func Run(ctx context.Context, config Config) error {
 	return context.Cause(ctx)
 }
 
-// next looks at the next object of the queue, until that is shut down.
 func (o *operator) next(ctx context.Context) bool {
 	k, over := o.queue.Get()
 	if over {
@@ -180,7 +177,6 @@ const (
 	annotationPause = "cluster.x-k8s.io/paused"
 )
 
-// ownerOf is the name of an object's owner of a kind in a group, "" without one.
 func ownerOf(u *object, group, kind string) string {
 	for _, owner := range u.GetOwnerReferences() {
 		if owner.Kind == kind && len(owner.APIVersion) > len(group) && owner.APIVersion[:len(group)+1] == group+"/" {
@@ -200,7 +196,6 @@ func dropFinalizer(u *object, name string) {
 	u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == name }))
 }
 
-// condition is one of an object's status.
 type condition struct{ kind, status, reason, message string }
 
 const (

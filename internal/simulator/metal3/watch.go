@@ -46,7 +46,6 @@ func resources() map[string]schema.GroupVersionResource {
 	}
 }
 
-// key is an object.
 type key struct{ resource, namespace, name string }
 
 func (k key) String() string {
@@ -97,7 +96,9 @@ func (s *store) open(ctx context.Context, o *operator) error {
 	return context.Cause(ctx)
 }
 
-func (s *store) informer(ctx context.Context, name string, resource schema.GroupVersionResource, o *operator) (cache.SharedIndexInformer, error) {
+func (s *store) informer(
+	ctx context.Context, name string, resource schema.GroupVersionResource, o *operator,
+) (cache.SharedIndexInformer, error) {
 	informer := cache.NewSharedIndexInformer(s.listWatch(resource, o.config.Namespace), &object{}, 0, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
 	})
@@ -109,7 +110,9 @@ func (s *store) informer(ctx context.Context, name string, resource schema.Group
 			o.spread(key{name, u.GetNamespace(), u.GetName()}, u)
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: told, UpdateFunc: func(_, now any) { told(now) }, DeleteFunc: told})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: told, UpdateFunc: func(_, now any) { told(now) }, DeleteFunc: told,
+	})
 	return informer, errors.Join(err, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
 		if ctx.Err() == nil {
 			o.logf("watch %s: %v", name, err)
@@ -153,7 +156,6 @@ func (s *store) client(k key) dynamic.ResourceInterface {
 	return s.objects.Resource(resources()[k.resource]).Namespace(k.namespace)
 }
 
-// manager is the field manager that is written as.
 const manager = "simulated-metal3"
 
 // update writes an object, but for its status, if it is still what it was.
@@ -167,7 +169,6 @@ func (s *store) updateStatus(ctx context.Context, k key, u *object) error {
 	return err
 }
 
-// expected reports whether an error is only that somebody else was first.
 func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 func text(u *object, path ...string) string {
@@ -180,7 +181,6 @@ func truth(u *object, path ...string) bool {
 	return value
 }
 
-// set writes a field; a nil or empty one is removed.
 func set(u *object, value any, path ...string) {
 	switch v := value.(type) {
 	case nil:
@@ -197,6 +197,6 @@ func set(u *object, value any, path ...string) {
 			return
 		}
 	}
-	// What stands in its way has another shape, which the API server lets nobody write.
+	// It fails only for an object of another shape, which the API server refuses.
 	_ = unstructured.SetNestedField(u.Object, runtime.DeepCopyJSONValue(value), path...)
 }

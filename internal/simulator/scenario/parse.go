@@ -110,7 +110,6 @@ func (r *reader) object(node *yamltree.Node, what string, known ...string) map[s
 	return fields
 }
 
-// suggestion is the end of a sentence about a word that is not among known.
 func suggestion(word string, known []string) string {
 	best, distance := "", 1+len(word)/2
 	for _, k := range known {
@@ -194,7 +193,6 @@ func (r *reader) match(node *yamltree.Node, fields map[string]any) Match {
 	return m
 }
 
-// typed reads an object whose fields have the given types.
 func (r *reader) typed(node *yamltree.Node, what string, types map[string]string) map[string]any {
 	if node == nil || node.Kind == yamltree.Null {
 		return nil

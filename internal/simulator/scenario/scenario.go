@@ -34,7 +34,7 @@ type Scenario struct {
 	Cluster []Rule
 }
 
-// Rule is one piece of trouble: whom it hits, when it starts, and what it is.
+// Rule is one piece of trouble: what it hits, when it starts, and what it is.
 type Rule struct {
 	Match Match
 	At    At
@@ -72,25 +72,25 @@ const (
 	DoBootISO          = "boot-iso"           // it reboots into the ISO instead of its disk
 	DoFail             = "fail"               // the installer fails with args.reason
 	DoStall            = "stall"              // a stage does not end, or for args.for
-	DoAppear           = "appear"             // a machine that nobody asked for boots the ISO
+	DoAppear           = "appear"             // an unexpected machine boots the ISO
 	DoOperatorsTimeout = "operators-timeout"  // the named operators do not become available
 )
 
 // Verbs of spec.hosts about management controllers, which begin at a time (at.after).
 const (
 	DoPowerOn             = "power-on"              // the machine is on from the start, and runs something else
-	DoBMCKind             = "bmc-kind"              // whose controller it is: args.kind
+	DoBMCKind             = "bmc-kind"              // the maker of the controller: args.kind
 	DoBMCUnreachable      = "bmc-unreachable"       // nothing answers at the controller's address
 	DoBMCWrongCredentials = "bmc-wrong-credentials" // it takes no user and password, with args.status
 	DoBMCNoVirtualMedia   = "bmc-no-virtual-media"  // it has no virtual media
 	DoBMCMediaRefused     = "bmc-media-refused"     // it inserts no image, with args.status
-	DoBMCPowerLies        = "bmc-power-lies"        // it says args.says whatever the power is
+	DoBMCPowerLies        = "bmc-power-lies"        // it always says that the power is args.says
 	DoBMCSessionLimit     = "bmc-session-limit"     // it has no session left for anyone
 )
 
 // Verbs of spec.cluster. match.name is that of a node, a pool or an operator, as a whole.
 const (
-	DoRequest         = "request"          // somebody who is no kubelet asks for a certificate, args.count times
+	DoRequest         = "request"          // a client that is no kubelet asks for a certificate, args.count times
 	DoReplay          = "replay"           // a node's first request is made again
 	DoRotate          = "rotate"           // a kubelet asks for another certificate
 	DoNodeName        = "node-name"        // the machine calls itself args.name once it has rebooted
@@ -173,7 +173,7 @@ func (r Rule) For() time.Duration { return r.Args.Duration("for", 0) }
 // pathPrefix is where the service's API lives; globs are written below it.
 const pathPrefix = "/api/assisted-install"
 
-// Match says whom a rule hits. Every field that is set must fit; none set fits all.
+// Match says what a rule hits. Every field that is set must fit; none set fits all.
 type Match struct {
 	// Method is the HTTP method of a call.
 	Method string
@@ -316,7 +316,6 @@ func (a At) Reached(now Moment) bool {
 //go:embed verbs.yaml
 var verbs []byte
 
-// vocabulary is verbs.yaml.
 type vocabulary struct {
 	Types map[string]struct {
 		Is    string   `json:"is"`
@@ -327,7 +326,6 @@ type vocabulary struct {
 	Cluster fields `json:"cluster"`
 }
 
-// fields are those of the rules for one part of the simulator, with their types.
 type fields struct {
 	Match map[string]string            `json:"match"`
 	At    map[string]string            `json:"at"`

@@ -155,7 +155,7 @@ func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Rep
 	return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
 }
 
-// presigned answers what a service that keeps its files on disk answers, whatever the cluster.
+// presigned answers as a service that keeps its files on disk does, for every cluster.
 func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
 	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
 }
@@ -341,7 +341,6 @@ func (s *Service) logsProgress(c *wire.Call, info *string, startedAt *model.Mill
 	return wire.NoContent()
 }
 
-// downloadLogs packs what there is: always the events and the cluster itself, and whatever was uploaded.
 func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")

@@ -247,7 +247,10 @@ func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
 
 func (s *Service) newCluster(owner string) *model.Cluster {
 	now := s.now()
-	c := &model.Cluster{Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{}, Deleted: map[string]*model.Host{}}
+	c := &model.Cluster{
+		Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{},
+		Deleted: map[string]*model.Host{},
+	}
 	c.ID = s.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
 	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady
@@ -263,7 +266,6 @@ func (s *Service) addCluster(c *model.Cluster) {
 	s.clusterOrder = append(s.clusterOrder, c.ID)
 }
 
-// updateCluster changes a cluster: all that is asked for, or nothing.
 func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[request.V2ClusterUpdateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
@@ -362,7 +364,6 @@ type disconnectedCreate struct {
 	OpenshiftVersion string `json:"openshift_version"`
 }
 
-// registerDisconnected makes a cluster that only holds a configuration.
 func (s *Service) registerDisconnected(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[disconnectedCreate](c)
 	if p.Name == "" {

@@ -26,7 +26,8 @@ func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
-	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
+	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" ||
+		cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
 		s.addEvent(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
 		cl.RecordUse(true, "Validations have been ignored for this cluster", nil)
 	}
@@ -220,7 +221,9 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	if cl.Progress.FinalizingStage == p.FinalizingStage {
 		return wire.Reply{Status: 200}, nil
 	}
-	cl.Progress.FinalizingStage, cl.Progress.FinalizingStageStartedAt, cl.Progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
+	cl.Progress.FinalizingStage = p.FinalizingStage
+	cl.Progress.FinalizingStageStartedAt = model.Millis(s.now())
+	cl.Progress.FinalizingStageTimedOut = false
 	s.addEvent(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return wire.Reply{Status: 200}, nil
 }
@@ -233,7 +236,9 @@ func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Re
 	p := wire.Taken[models.CompletionParams](c)
 	if data, reported := p.Data[operatorReport]; reported && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
-			s.addEvent(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
+			s.addEvent(
+				cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "),
+			)
 		}
 	}
 	return wire.Accepted(s.stale(cl))
@@ -263,7 +268,9 @@ func neverIgnoredHost() []string {
 }
 
 func neverIgnoredCluster() []string {
-	return []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"}
+	return []string{
+		"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set",
+	}
 }
 
 func ignores(list, id string, never []string) bool {

@@ -108,7 +108,6 @@ func parseEventQuery(q url.Values) (eventQuery, error) {
 	return e, nil
 }
 
-// listParam reads a comma-separated parameter. Of a repeated one the last counts.
 func listParam(q url.Values, name string) []string {
 	values := q[name]
 	if len(values) == 0 {

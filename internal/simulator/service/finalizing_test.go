@@ -8,8 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// finalizing is a bench whose only host is installed, with an operator on top if there
-// is one to be.
+// finalizing is a bench with one host, which is installed, and with the given operator.
 func finalizing(t *testing.T, olm ...fields) *bench {
 	t.Helper()
 	b := newBench(t, nil)
@@ -131,7 +130,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 }
 
 // worstBoot is a finalizing cluster with a worker that has booted the wrong disk: the
-// cluster waits for somebody.
+// cluster waits for a user.
 func worstBoot(t *testing.T) (*bench, *machine) {
 	t.Helper()
 	b := newBench(t, nil)
@@ -157,8 +156,7 @@ func worstBoot(t *testing.T) (*bench, *machine) {
 	return b, worker
 }
 
-// TestFinalizingWaitsForUser has somebody come in time, after which all the time is there
-// again.
+// TestFinalizingWaitsForUser has a user come in time, after which the limits begin anew.
 func TestFinalizingWaitsForUser(t *testing.T) {
 	b, worker := worstBoot(t)
 	b.later(59 * time.Minute)
@@ -179,7 +177,7 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 	}
 }
 
-// TestFinalizingWithoutWorker has nobody come: the cluster does without the worker.
+// TestFinalizingWithoutWorker has no user come: the cluster does without the worker.
 func TestFinalizingWithoutWorker(t *testing.T) {
 	b, worker := worstBoot(t)
 	b.later(61 * time.Minute)

@@ -9,7 +9,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// bindHost gives a host of the pool to a cluster. The agent has to start anew for it.
 func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.BindHostParams](c)
 	if h.Cluster != nil {
@@ -168,7 +167,6 @@ func (s *Service) resetValidation(c *wire.Call, h *model.Host) (wire.Reply, erro
 	return wire.Reply{Status: 200}, nil
 }
 
-// deleteHost forgets a host. A machine whose agent still runs registers again.
 func (s *Service) deleteHost(c *wire.Call) (wire.Reply, error) {
 	h, err := s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
 	if err != nil {

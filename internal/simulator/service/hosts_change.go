@@ -22,7 +22,10 @@ func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, err
 	}
 	cl := s.clusters[e.ClusterID]
 	if err := s.mayJoin(e, cl); err != nil {
-		s.record(event{ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError, Message: err.Error()})
+		s.record(event{
+			ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError,
+			Message: err.Error(),
+		})
 		return wire.Reply{}, err
 	}
 	s.takeFromOtherInfraEnv(e.ID, id)
@@ -96,7 +99,8 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 	case model.HostPendingUser:
 		return wire.Reply{}, wire.Refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
 	case model.HostInProgress, model.HostInstalling:
-		if h.State == model.HostInProgress && model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
+		if h.State == model.HostInProgress &&
+			model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
 			s.setHost(h, model.HostPendingUser, wrongBoot(h))
 			break
 		}
@@ -214,7 +218,9 @@ func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, e
 		if err := request.CheckIgnition(p.Config); err != nil {
 			return wire.Reply{}, err
 		}
-		s.addHostEvent(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
+		s.addHostEvent(
+			h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name(),
+		)
 	}
 	h.IgnitionOverrides = p.Config
 	if h.Cluster != nil {

@@ -203,7 +203,9 @@ func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvaila
 		if r.SizeBytes > 0 {
 			measured = fmt.Sprintf("time: %.2f seconds; size: %.2f Megabytes; download rate: %.2f MBps", r.Time, r.SizeBytes/(1<<20), r.DownloadRate)
 		}
-		s.addHostEvent(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured)
+		s.addHostEvent(
+			h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured,
+		)
 	}
 	h.ImagesStatus = model.InString(h.ImageResults)
 }
@@ -288,7 +290,10 @@ func (s *Service) recordStage(h *model.Host) {
 
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
-	*h.Progress = models.HostProgressInfo{CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now, StageUpdatedAt: now}
+	*h.Progress = models.HostProgressInfo{
+		CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now,
+		StageUpdatedAt: now,
+	}
 	s.recordStage(h)
 	switch added := h.Kind == model.KindAddedHost; {
 	case added && stage == model.StageRebooting && !s.cfg.KubeAPI: // after which nothing more is known of it
@@ -362,8 +367,12 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		h.AgentVersion = version
 	}
 	answer := instructions{PostAction: "continue", NextSeconds: 60}
-	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
-		s.addHostEvent(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
+	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage &&
+		!model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
+		s.addHostEvent(
+			h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(),
+			versions.AgentImage,
+		)
 		step := s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
 		answer.Instructions = []models.Step{step}
 		return wire.OK(answer)

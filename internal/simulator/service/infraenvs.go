@@ -68,7 +68,9 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParam
 	if err := s.fitsPlatform(e); err != nil {
 		return err
 	}
-	update := request.InfraEnvUpdateParams{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
+	update := request.InfraEnvUpdateParams{
+		NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay,
+	}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
 	update.AdditionalTrustBundle = new(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
@@ -326,7 +328,9 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 		KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
 		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt),
 	}
-	for isoType, into := range map[string]*[]byte{discovery.FullISO: &m.Ignition, discovery.MinimalISO: &m.MinimalIgnition, "": &m.NetbootIgnition} {
+	for isoType, into := range map[string]*[]byte{
+		discovery.FullISO: &m.Ignition, discovery.MinimalISO: &m.MinimalIgnition, "": &m.NetbootIgnition,
+	} {
 		text, err := s.ignitionOf(e, isoType)
 		if err != nil {
 			return Media{}, false

@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// certificate is one of nobody's, for a trust bundle.
+// certificate is any certificate, for a trust bundle.
 func certificate(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -142,8 +142,8 @@ func TestInfraEnvValues(t *testing.T) {
 	}
 }
 
-// TestMinimalInitrd is there where a machine has to be told something before it can
-// load the rest of its image, whatever the type of that.
+// TestMinimalInitrd: there is one if a machine needs settings before it can load the rest of its
+// image, for both types of images.
 func TestMinimalInitrd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set    fields

@@ -103,7 +103,7 @@ func TestUnboundWhilePreparing(t *testing.T) {
 	}
 }
 
-// TestDeletedHostComesBack where its agent still runs: as one that nobody knows.
+// TestDeletedHostComesBack where its agent still runs: as a new one.
 func TestDeletedHostComesBack(t *testing.T) {
 	b := pooled(t, 1)
 	m := b.machines[0]

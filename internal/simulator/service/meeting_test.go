@@ -10,7 +10,7 @@ import (
 )
 
 // TestHostsThatWereNotLookedAt registers a host between two looks of the monitor: the
-// others are told of it when the monitor has seen it.
+// others hear of it once the monitor has seen it.
 func TestHostsThatWereNotLookedAt(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(2)

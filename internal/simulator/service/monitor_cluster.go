@@ -71,7 +71,8 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 	}
 	masters, arbiters, _, _ := validate.CountRoles(c)
 	for _, h := range validate.LightestFirst(c.Hosts) {
-		if !h.RoleOpen() || !model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
+		if !h.RoleOpen() ||
+			!model.OneOf(h.State, model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput) {
 			continue
 		}
 		masters -= one(h.SuggestedRole == model.RoleMaster)
@@ -129,7 +130,7 @@ func forceSchedulable(c *model.Cluster) {
 	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
 }
 
-// moveIdle decides the state of a cluster that nobody has told to install.
+// moveIdle decides the state of a cluster before its installation.
 func (s *Service) moveIdle(c *model.Cluster) {
 	hinders := func(o model.Check) bool {
 		return !model.Good(o.Status) && !ignores(c.IgnoredClusterValidations, o.ID, neverIgnoredCluster())
@@ -162,7 +163,6 @@ func (s *Service) settle() {
 	}
 }
 
-// movePreparation waits for the hosts' measurements and for the files.
 func (s *Service) movePreparation(c *model.Cluster) {
 	count := map[string]int{}
 	for _, h := range c.Hosts {
@@ -196,7 +196,6 @@ func (s *Service) filesFailed(c *model.Cluster, reason string) {
 	s.addEvent(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
-// startInstalling turns a prepared cluster into one that is being installed.
 func startInstalling(c *model.Cluster) {
 	c.Progress.PreparingForInstallationStagePercentage = 100
 	measureTotal(c)
@@ -208,10 +207,8 @@ func startInstalling(c *model.Cluster) {
 	}
 }
 
-// outcome counts the hosts of a running installation by role and by what became of them.
 type outcome struct{ masters, arbiters, workers headcount }
 
-// headcount counts hosts of a role: all, the installed ones, and those that are or may yet be.
 type headcount struct{ all, in, alive int }
 
 func outcomeOf(c *model.Cluster) outcome {
@@ -253,7 +250,7 @@ func (o outcome) installed() bool { return o.enough(func(t headcount) int { retu
 // hopeful reports whether as many nodes as a cluster needs stand or are on their way.
 func (o outcome) hopeful() bool { return o.enough(func(t headcount) int { return t.alive }) }
 
-// userLimit is how long an installation may have taken while somebody has still to fix a boot order.
+// userLimit is how long an installation may take in all while a user still has to fix a boot order.
 const userLimit = 24 * time.Hour
 
 func (s *Service) moveInstallation(c *model.Cluster) {
@@ -272,7 +269,6 @@ func (s *Service) moveInstallation(c *model.Cluster) {
 	}
 }
 
-// awaitsUser reports whether a host has booted the wrong disk.
 func awaitsUser(c *model.Cluster) bool {
 	return slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.State == model.HostPendingUser })
 }
@@ -291,7 +287,7 @@ func (s *Service) failInstallation(c *model.Cluster, reason string) {
 	s.addEvent(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
 }
 
-// finalizingLimit is how long finalizing may take, whatever the controller's stage.
+// finalizingLimit is how long finalizing may take, in all stages of the controller together.
 const finalizingLimit = 5 * time.Hour
 
 // moveFinalizing looks at the time, and then at the last hosts, the ingress certificate and the operators.

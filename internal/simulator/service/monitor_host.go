@@ -48,7 +48,6 @@ func (s *Service) reclaim(h *model.Host) {
 // reclaimReads is how long the agent on a node takes to start, and to read the discovery image.
 const reclaimReads = 20 * time.Second
 
-// reclaimLimit is how long a node may take to boot into the discovery image.
 const reclaimLimit = time.Hour
 
 func (s *Service) refreshHostNow(h *model.Host) {
@@ -60,7 +59,6 @@ func (s *Service) refreshHostNow(h *model.Host) {
 	s.tickHost(h, h.Cluster.Hostnames())
 }
 
-// judgeIdle judges a cluster at once, as long as nothing is being installed.
 func (s *Service) judgeIdle(c *model.Cluster) {
 	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		s.judgeCluster(c)
@@ -86,7 +84,6 @@ func (s *Service) checkSilence(h *model.Host) bool {
 	return true
 }
 
-// hindered reports whether some outcome keeps the host from being installed.
 func hindered(h *model.Host) bool {
 	return slices.ContainsFunc(h.Checks.List, func(o model.Check) bool {
 		advisory := model.OneOf(o.ID, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid",
@@ -97,10 +94,12 @@ func hindered(h *model.Host) bool {
 
 func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures(), " ; ") }
 
-// moveHost decides the state of a host that is not being installed.
 func (s *Service) moveHost(h *model.Host) {
 	lacks := func(id string) bool { return !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) }
-	hardware := []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"}
+	hardware := []string{
+		"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform",
+		"disk-encryption-requirements-satisfied",
+	}
 	switch {
 	case h.MediaStatus == "disconnected":
 		s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
@@ -125,7 +124,6 @@ func (s *Service) moveHost(h *model.Host) {
 	}
 }
 
-// movePoolHost is the same for a host that belongs to no cluster.
 func (s *Service) movePoolHost(h *model.Host) {
 	switch {
 	case h.MediaStatus == "disconnected":
@@ -201,7 +199,6 @@ func imagesFailed(h *model.Host) bool {
 	return slices.ContainsFunc(results, func(r models.ContainerImageAvailability) bool { return r.Result != "success" })
 }
 
-// startLimit is how long a host may take to begin once it is told to.
 const startLimit = 20 * time.Minute
 
 func (s *Service) moveStarting(h *model.Host) {
@@ -246,7 +243,7 @@ func (s *Service) watchStage(h *model.Host) {
 // bootLimit is how long a host may boot the wrong disk that the cluster can do without.
 const bootLimit = time.Hour
 
-// watchBoot gives up a host that nobody gets to boot from its disk, where the cluster has enough others.
+// watchBoot gives up a host that never boots from its disk, if the cluster has enough others.
 func (s *Service) watchBoot(h *model.Host) {
 	spared := outcomeOf(h.Cluster).installed() && !model.OneOf(h.Cluster.Status, model.ClusterInstalled, model.ClusterAddingHosts)
 	if spared && s.since(h.StatusUpdatedAt) > bootLimit {

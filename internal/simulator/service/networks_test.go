@@ -94,7 +94,7 @@ func TestVipsHaveToBeFree(t *testing.T) {
 			first, second := b.boot(), b.boot()
 			first.poll()
 			second.poll()
-			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.5", "10.0.0.6")) // nobody has looked yet
+			b.must("PATCH", "/clusters/"+b.cluster, one4("10.0.0.5", "10.0.0.6")) // the monitor has not run yet
 			for m, free := range map[*machine]string{first: `"10.0.0.7","10.0.0.8","10.0.0.9"`, second: `"10.0.0.7","10.0.0.8"`} {
 				b.must("POST", m.path()+"/instructions", fields{"step_id": "free-network-addresses-1", "step_type": steps.StepFreeAddress, "exit_code": 0,
 					"output": `[{"network":"10.0.0.0/24","free_addresses":[` + free + `]}]`})

@@ -63,7 +63,7 @@ func TestOverridesRefused(t *testing.T) {
 	}
 }
 
-// TestOverridesTaken sends overrides whose values nobody checks.
+// TestOverridesTaken sends overrides whose values are not checked.
 func TestOverridesTaken(t *testing.T) {
 	b := newBench(t, nil)
 	b.make(fields{"control_plane_count": 1})

@@ -208,8 +208,8 @@ func TestHostChangeRejudgesItsCluster(t *testing.T) {
 	b.is(model.ClusterReady, model.InfoReady)
 }
 
-// TestInputIsMissingUntilHostsBringIt: without hosts nobody can say in which network
-// a cluster's addresses are.
+// TestInputIsMissingUntilHostsBringIt: without hosts the network of a cluster's addresses
+// is not known.
 func TestInputIsMissingUntilHostsBringIt(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(0)

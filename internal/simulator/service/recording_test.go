@@ -34,7 +34,7 @@ type exchange struct {
 }
 
 // recording is a conversation with a real service, and what it tells about the
-// hosts whose side of it is missing.
+// hosts that are missing in it.
 type recording struct {
 	name      string
 	exchanges []exchange
@@ -133,7 +133,7 @@ func monitorMostly(name, message string) bool {
 	return name == "host_role_updated" || name == "host_status_updated" && strings.Contains(message, "from discovering to")
 }
 
-// learnEvents finds hosts that no answer shows, but whose events were read.
+// learnEvents finds hosts that only events show.
 func (r *recording) learnEvents(x exchange) {
 	var list []struct {
 		ClusterID  string    `json:"cluster_id"`
@@ -304,7 +304,7 @@ func (r *recording) learnAgent(x exchange) {
 }
 
 // blind lists what depends on machines of which the recording shows no inventory:
-// nobody can play them.
+// they cannot be played.
 func (r *recording) blind() []string {
 	var ids []string
 	for _, h := range r.hosts {

@@ -104,7 +104,7 @@ func TestForcedScheduling(t *testing.T) {
 	forced("at the next look of the monitor", true)
 }
 
-// TestWeakHostsAreNoControlPlane as long as nobody has given them a role.
+// TestWeakHostsAreNoControlPlane as long as they have no role.
 func TestWeakHostsAreNoControlPlane(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)

@@ -217,8 +217,8 @@ func masked(text string) string {
 	return stepLike.ReplaceAllString(text, `${1}ID"`)
 }
 
-// compareEvents counts how many of the recorded events ours are, whatever their
-// order: several hosts do several things in the same moment.
+// compareEvents counts how many of the recorded events ours are, in any order: several
+// hosts do several things in the same moment.
 func (c *comparison) compareEvents(got, want []any) tally {
 	ours := map[string]int{}
 	for _, e := range got {

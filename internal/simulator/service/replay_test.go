@@ -86,8 +86,8 @@ func fit(rec *recording) *replay {
 	return best
 }
 
-// The looks of the monitor whose order of hosts and clusters is fitted, and the share of
-// events, in percent, from which none is.
+// In so many looks of the monitor the order of hosts and clusters is fitted, and from this share
+// of events, in percent, it is not.
 const (
 	fittedLooks = 24
 	eventShare  = 95
@@ -156,7 +156,7 @@ type replay struct {
 	looks    int    // of the monitor, so far
 	// turned are the looks at which the loops for hosts and clusters change places.
 	turned map[int]bool
-	unseen []bool // which depend on machines that nobody can play
+	unseen []bool // which depend on machines that cannot be played
 }
 
 func newReplay(rec *recording, interval time.Duration, phases []time.Duration, hostsLater bool) *replay {

@@ -373,7 +373,7 @@ func TestBothErrorShapes(t *testing.T) {
 	}
 }
 
-// TestBodyOfUISettings is called as the API's description has it, whose name of two words
+// TestBodyOfUISettings names the body as the description of the API does. The name has two words and
 // begins with an abbreviation.
 func TestBodyOfUISettings(t *testing.T) {
 	b := newBench(t, nil)

@@ -20,8 +20,8 @@ func (b *bench) suggested() string {
 }
 
 // TestSuggestedRoles follows what the hosts are: the lightest that are strong enough are
-// the control plane, whenever that changes, and nobody is anything until all have said
-// what they are.
+// the control plane, whenever that changes, and no host has a role until all have sent
+// their inventories.
 func TestSuggestedRoles(t *testing.T) {
 	b := newBench(t, nil)
 	b.make(one4("10.0.0.100", "10.0.0.101"))

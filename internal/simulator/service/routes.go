@@ -50,14 +50,23 @@ func (s *Service) clusterRoutes(r *router) {
 	r.on("POST /v2/clusters/{cluster_id}/actions/reset", s.ofCluster(s.resetCluster))
 	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-hosts", s.ofCluster(s.allowAddHosts))
 	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-workers", s.ofCluster(s.allowAddHosts))
-	r.on("POST /v2/clusters/{cluster_id}/actions/complete-installation", s.ofCluster(s.completeInstallation), wire.Body[models.CompletionParams]("completion-params"))
+	r.on(
+		"POST /v2/clusters/{cluster_id}/actions/complete-installation", s.ofCluster(s.completeInstallation),
+		wire.Body[models.CompletionParams]("completion-params"),
+	)
 	r.on("GET /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.readInstallConfig))
 	r.on("PATCH /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.updateInstallConfig), wire.Body[string]("install-config-params"))
 	r.on("GET /v2/clusters/{cluster_id}/ignored-validations", s.ofCluster(s.readIgnored))
 	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[models.IgnoredValidations]("ignored-validations"))
 	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", s.ofStored("record not found", s.preflight))
-	r.on("GET /v2/clusters/{cluster_id}/supported-platforms", s.ofStored("error getting cluster, error: record not found", s.supportedPlatforms))
-	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto))
+	r.on(
+		"GET /v2/clusters/{cluster_id}/supported-platforms",
+		s.ofStored("error getting cluster, error: record not found", s.supportedPlatforms),
+	)
+	r.on(
+		"GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts,
+		wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto),
+	)
 	r.on("GET /v2/clusters/{cluster_id}/ui-settings", s.ofStored("record not found", s.readUISettings))
 	r.on("PUT /v2/clusters/{cluster_id}/ui-settings", s.ofStored("record not found", s.setUISettings), wire.Body[string]("ui-settings"))
 	r.on("GET /v2/clusters/{cluster_id}/monitored-operators", s.readOperators)
@@ -70,21 +79,39 @@ func (s *Service) clusterFileRoutes(r *router) {
 	file, folder := wire.Required("file_name"), wire.Choice("folder", "manifests", "openshift")
 	credentials := wire.Required("file_name", "kubeconfig", "kubeconfig-noingress", "kubeadmin-password")
 	r.on("GET /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.listManifests))
-	r.on("POST /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.createManifest), wire.Body[models.CreateManifestParams]("CreateManifestParams"))
-	r.on("PATCH /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.updateManifest), wire.Body[models.UpdateManifestParams]("UpdateManifestParams"))
+	r.on(
+		"POST /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.createManifest),
+		wire.Body[models.CreateManifestParams]("CreateManifestParams"),
+	)
+	r.on(
+		"PATCH /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.updateManifest),
+		wire.Body[models.UpdateManifestParams]("UpdateManifestParams"),
+	)
 	r.on("DELETE /v2/clusters/{cluster_id}/manifests", s.ofStored("Object Not Found", s.deleteManifest), file, folder)
 	r.on("GET /v2/clusters/{cluster_id}/manifests/files", s.ofStored("Object Not Found", s.readManifest), file, folder)
 	r.on("GET /v2/clusters/{cluster_id}/credentials", s.ofStored("record not found", s.readCredentials))
 	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials", s.ofStored("record not found", s.downloadCredentials), credentials)
 	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials-presigned", s.presigned, credentials)
-	r.on("GET /v2/clusters/{cluster_id}/downloads/files", s.ofStored("record not found", s.downloadFile), wire.Required("file_name", clusterFiles()...))
+	r.on(
+		"GET /v2/clusters/{cluster_id}/downloads/files", s.ofStored("record not found", s.downloadFile),
+		wire.Required("file_name", clusterFiles()...),
+	)
 	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", s.presigned, wire.Required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
 		"install-config.yaml", "logs", "manifests"))
-	r.on("POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.ofCluster(s.uploadIngressCert), wire.Body[models.IngressCertParams]("ingress-cert-params"))
-	r.on("GET /v2/clusters/{cluster_id}/logs", s.ofStored("record not found", s.downloadLogs), wire.Choice("logs_type", logTypes()...), wire.QueryID("host_id"))
+	r.on(
+		"POST /v2/clusters/{cluster_id}/uploads/ingress-cert", s.ofCluster(s.uploadIngressCert),
+		wire.Body[models.IngressCertParams]("ingress-cert-params"),
+	)
+	r.on(
+		"GET /v2/clusters/{cluster_id}/logs", s.ofStored("record not found", s.downloadLogs), wire.Choice("logs_type", logTypes()...),
+		wire.QueryID("host_id"),
+	)
 	r.on("POST /v2/clusters/{cluster_id}/logs", s.ofCluster(s.uploadLogs), wire.Required("logs_type", logTypes()...),
 		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form(), wire.FormFile("upfile"))
-	r.on("PUT /v2/clusters/{cluster_id}/logs-progress", s.ofCluster(s.clusterLogsProgress), wire.Body[models.LogsProgressParams]("logs-progress-params"))
+	r.on(
+		"PUT /v2/clusters/{cluster_id}/logs-progress", s.ofCluster(s.clusterLogsProgress),
+		wire.Body[models.LogsProgressParams]("logs-progress-params"),
+	)
 }
 
 func (s *Service) infraEnvRoutes(r *router) {
@@ -92,11 +119,21 @@ func (s *Service) infraEnvRoutes(r *router) {
 	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[request.InfraEnvCreateParams]("infraenv-create-params"))
 	r.on("GET /v2/infra-envs", s.listInfraEnvs, wire.QueryID("cluster_id"))
 	r.on("GET /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.readInfraEnv))
-	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.updateInfraEnv), wire.Body[request.InfraEnvUpdateParams]("infra-env-update-params"))
+	r.on(
+		"PATCH /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.updateInfraEnv),
+		wire.Body[request.InfraEnvUpdateParams]("infra-env-update-params"),
+	)
 	r.on("DELETE /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.deleteInfraEnv))
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", s.ofInfraEnv(s.imageURL))
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.ofInfraEnv(s.infraEnvFile), wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO))
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", s.ofInfraEnv(s.infraEnvPresigned), wire.Required("file_name", "discovery.ign", "ipxe-script"), script)
+	r.on(
+		"GET /v2/infra-envs/{infra_env_id}/downloads/files", s.ofInfraEnv(s.infraEnvFile),
+		wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script,
+		wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO),
+	)
+	r.on(
+		"GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", s.ofInfraEnv(s.infraEnvPresigned),
+		wire.Required("file_name", "discovery.ign", "ipxe-script"), script,
+	)
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/minimal-initrd", s.ofInfraEnv(s.minimalInitrd))
 	r.on("POST /v2/infra-envs/{infra_env_id}/regenerate-signing-key", s.ofInfraEnv(s.regenerateSigningKey))
 }
@@ -165,7 +202,7 @@ func (s *Service) answer(req *http.Request, handle func() (wire.Reply, error)) (
 	return answer, err
 }
 
-// visible hides what belongs to somebody else from a user who has a name.
+// visible hides the objects of other users from an authenticated user.
 func (s *Service) visible(req *http.Request, answer func() (wire.Reply, error)) (wire.Reply, error) {
 	id := auth.From(req.Context())
 	if id.Scheme == auth.UserAuth && id.Username != "admin" {

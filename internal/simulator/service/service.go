@@ -55,15 +55,14 @@ type Config struct {
 	Subscriptions bool
 	// Scenario is the trouble to make; nil for none.
 	Scenario *scenario.Scenario
-	// OnTrouble is told of "expire-token" and "expire-image", which others carry out. It may be nil.
+	// OnTrouble is called for "expire-token" and "expire-image". It may be nil.
 	OnTrouble func(kind string)
 	// KubeAPI says that the service runs as the operator of a hub.
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
-	// Access is how a cluster is reached whose installation starts, and as whom: where something
-	// plays it on an API server. Nil, and false, is a cluster of which there is nothing. It is asked
-	// while the service stands still, and must not wait for anything.
+	// Access gives the API server that plays a cluster, and its credentials, when an installation starts. Nil, or
+	// false, is a cluster without an API server. It is called under the lock of the service, and must not block.
 	Access func(clusterID, name string) (Access, bool)
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
@@ -84,7 +83,7 @@ type ImageRequest struct {
 
 // Access is how an administrator reaches a cluster.
 type Access struct {
-	// Server is the URL of its API server, CA whom that is trusted by, and Cert and Key the
+	// Server is the URL of its API server, CA the authority of its certificate, and Cert and Key the
 	// administrator's certificate (PEM).
 	Server        string
 	CA, Cert, Key []byte
@@ -138,7 +137,8 @@ func New(cfg Config) *Service {
 	source := rand.NewChaCha8(seed)
 	s := &Service{
 		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{}, hosts: map[string]*model.Host{},
+		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{},
+		hosts:         map[string]*model.Host{},
 		pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
 		steps:         steps.Maker{Release: cfg.Release, Entropy: source, Patience: steps.StockPatience()}, unmade: unmadeChecks(cfg.Release),
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// standIn plays a host whose own words are not in the recording: it tells what
+// standIn plays a host without its own requests in the recording: it tells what
 // the service showed of that host later.
 type standIn struct {
 	*knownHost

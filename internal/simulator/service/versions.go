@@ -27,7 +27,10 @@ func (s *Service) knowledgeRoutes(r *router) {
 	}, version)
 	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
-	r.on("GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch, platform)
+	r.on(
+		"GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch,
+		platform,
+	)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
 }
 
@@ -84,7 +87,6 @@ func (s *Service) supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Repl
 	return wire.OK([]string{model.PlatformBaremetal, model.PlatformNone, "external"})
 }
 
-// roleNeeds is what a role must have, as preflight-requirements prints it.
 type roleNeeds struct {
 	Qualitative  []string          `json:"qualitative"`
 	Quantitative versions.Hardware `json:"quantitative"`
@@ -104,7 +106,9 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
 		operator, _ := versions.FindOperator(name)
-		entry := operatorNeeds{Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		entry := operatorNeeds{
+			Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{},
+		}
 		for _, role := range []string{versions.Master, versions.Worker} {
 			asked := role
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
@@ -124,7 +128,7 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	})
 }
 
-// operation is a request whose body, or whose whole path, not every release of the service knows.
+// operation is a request that not every release of the service knows, or knows with this body.
 type operation struct {
 	since string
 	kind  string // of the object that the body is about
@@ -146,7 +150,6 @@ func operations() map[string]operation {
 	}
 }
 
-// unknown refuses what the service's release does not know yet.
 func (s *Service) unknown(pattern string, req *http.Request, body []byte) error {
 	o, known := operations()[pattern]
 	if !known || s.cfg.Release == "" {
@@ -173,7 +176,6 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 	return nil
 }
 
-// asOld takes out of an answer what the service's release does not have.
 func (s *Service) asOld(body any) any {
 	if s.cfg.Release == "" || body == nil {
 		return body
@@ -224,7 +226,6 @@ func kindOf(kind string) string {
 	return kind
 }
 
-// made leaves out the checks that the service's release does not make.
 func (s *Service) made(list []model.Check) []model.Check {
 	if s.cfg.Release == "" {
 		return list

@@ -34,7 +34,7 @@ func TestSupportedPlatforms(t *testing.T) {
 	}
 }
 
-// oldBench is a bench whose service is of an older release.
+// oldBench is a bench with a service of an older release.
 func oldBench(t *testing.T, release versions.ServiceRelease) *bench {
 	t.Helper()
 	clock := &handClock{at: time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)}

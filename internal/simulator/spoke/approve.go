@@ -24,8 +24,8 @@ import (
 type Approvers struct {
 	// Machine is the cluster's own machine-approver, which goes by Machines.
 	Machine bool
-	// DayOne is the controller that installs the cluster, while it runs. It approves everything. That
-	// of a cluster whose nodes are still to join runs until the installation is over.
+	// DayOne is the controller that installs the cluster. It approves everything. It runs until the installation
+	// is over where the nodes of the cluster are still to join.
 	DayOne bool
 	// Agents are the hostnames of hosts that a hub's Agent controller is adding.
 	Agents []string
@@ -60,7 +60,6 @@ func newApprovalMemory() approvalMemory {
 	return approvalMemory{seen: map[types.UID]time.Time{}, answered: map[types.UID]time.Time{}}
 }
 
-// asked is a request with what it asks for.
 type asked struct {
 	*certificatesv1.CertificateSigningRequest
 
@@ -75,7 +74,6 @@ func isPending(r *certificatesv1.CertificateSigningRequest) bool {
 	})
 }
 
-// approve has each approver that is switched on judge what is pending.
 func (p *operators) approve(ctx context.Context, w *world) error {
 	m := &p.approvals
 	var pending []*asked
@@ -145,14 +143,12 @@ func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 	return nil
 }
 
-// isOfNode reports whether the node that made a request is there.
 func (w *world) isOfNode(r *certificatesv1.CertificateSigningRequest) bool {
 	name, is := strings.CutPrefix(r.Spec.Username, nodePrefix)
 	node := w.node(name)
 	return is && node != nil && !r.CreationTimestamp.Before(&node.CreationTimestamp)
 }
 
-// sign approves a request, unless somebody else has.
 func (p *operators) sign(ctx context.Context, r *asked, message string) error {
 	if !isPending(r.CertificateSigningRequest) {
 		return nil
@@ -162,7 +158,9 @@ func (p *operators) sign(ctx context.Context, r *asked, message string) error {
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: reasonApproved, Message: message,
 		LastUpdateTime: now, LastTransitionTime: now,
 	})
-	_, err := p.core.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, r.Name, r.CertificateSigningRequest, metav1.UpdateOptions{})
+	_, err := p.core.CertificatesV1().CertificateSigningRequests().UpdateApproval(
+		ctx, r.Name, r.CertificateSigningRequest, metav1.UpdateOptions{},
+	)
 	if err == nil {
 		p.logf("%s: is approved, of %s: %s", r.Name, r.Spec.Username, message)
 	}
@@ -180,7 +178,6 @@ func ofMachineApprover(r *certificatesv1.CertificateSigningRequest) bool {
 	return false
 }
 
-// approveByMachine is the machine-approver.
 func (p *operators) approveByMachine(ctx context.Context, w *world, pending []*asked) error {
 	count := 0
 	for _, r := range pending {
@@ -289,7 +286,6 @@ func (p *operators) renews(r *asked) bool {
 	return false
 }
 
-// namesOf are a Machine's names and addresses.
 func namesOf(m *unstructured.Unstructured) (names, addresses []string) {
 	list, _, _ := unstructured.NestedSlice(m.Object, "status", "addresses")
 	for _, entry := range list {

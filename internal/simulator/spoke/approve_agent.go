@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// bootstrapperUser is whom the token of every machine's Ignition stands for.
+// bootstrapperUser is the user of the token in every machine's Ignition.
 const bootstrapperUser = "system:serviceaccount:" + nsMachineConfig + ":" + bootstrapper
 
 // fromBootstrapper reports whether a request was made with that token, and nothing more.
@@ -27,7 +27,7 @@ func usages(r *certificatesv1.CertificateSigningRequest, purpose certificatesv1.
 	return slices.Equal(have, slices.Sorted(slices.Values(wanted))) || slices.Equal(have, slices.Sorted(slices.Values(legacy)))
 }
 
-// servingForm is what is wrong with a request for a serving certificate, whatever it names.
+// servingForm is what is wrong with a request for a serving certificate beside its names.
 // The machine-approver, unlike the Agent controller, wants the group of nodes, and lets more usages pass.
 func servingForm(r *asked, byMachineApprover bool) error {
 	needs := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
@@ -38,7 +38,8 @@ func servingForm(r *asked, byMachineApprover bool) error {
 		return fmt.Errorf("not a node serving cert")
 	case !slices.Contains(r.Spec.Groups, "system:authenticated") || byMachineApprover && !slices.Contains(r.Spec.Groups, nodesGroup):
 		return fmt.Errorf("too few groups")
-	case byMachineApprover && (few || !has(needs[0]) || !has(needs[1])), !byMachineApprover && !usages(r.CertificateSigningRequest, certificatesv1.UsageServerAuth):
+	case byMachineApprover && (few || !has(needs[0]) || !has(needs[1])), !byMachineApprover &&
+		!usages(r.CertificateSigningRequest, certificatesv1.UsageServerAuth):
 		return fmt.Errorf("other usages")
 	case r.request.Subject.CommonName != r.Spec.Username:
 		return fmt.Errorf("mismatched CommonName %s != %s", r.request.Subject.CommonName, r.Spec.Username)
@@ -85,7 +86,6 @@ func againstClient(r *asked) error {
 	return nil
 }
 
-// againstServing is why it does not approve a request as a node's for its serving certificate.
 func againstServing(r *asked, n *corev1.Node) error {
 	if n == nil {
 		return fmt.Errorf("there is no node")

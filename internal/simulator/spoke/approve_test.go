@@ -31,7 +31,7 @@ func (st *stage) approval(signer, node string) certificatesv1.CertificateSigning
 	return certificatesv1.CertificateSigningRequestCondition{}
 }
 
-// TestDayOneController approves whatever is asked, as the controller of an installation does.
+// TestDayOneController approves every request, as the controller of an installation does.
 func TestDayOneController(t *testing.T) {
 	st := play(t, func(c *spoke.Config) {
 		c.Approvers.DayOne = true
@@ -48,7 +48,7 @@ func TestDayOneController(t *testing.T) {
 	}
 }
 
-// TestAgentController approves for the hosts that it is adding, by what their kubelets write, and for nobody else.
+// TestAgentController approves for the hosts that it is adding, by what their kubelets write, and for no other host.
 func TestAgentController(t *testing.T) {
 	st := play(t, func(c *spoke.Config) {
 		c.Approvers.Agents = []string{"Worker-0"}

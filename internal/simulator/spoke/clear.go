@@ -57,7 +57,7 @@ func (s *Spoke) clearNamespace(ctx context.Context, namespace string, now metav1
 		func() error { return core.Secrets(namespace).DeleteCollection(ctx, now, all) },
 		func() error { return s.core.PolicyV1().PodDisruptionBudgets(namespace).DeleteCollection(ctx, now, all) },
 		func() error {
-			// That of the API server's own CA is made anew where it is missing, which nobody waits for.
+			// The API server makes the ConfigMap of its own CA anew.
 			return core.ConfigMaps(namespace).DeleteCollection(ctx, now, metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
 		},
 	} {

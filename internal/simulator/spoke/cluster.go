@@ -122,7 +122,10 @@ func (c Cluster) complete() (Cluster, error) {
 	if _, err := c.minor(); err != nil {
 		return c, err
 	}
-	c.ControlPlane, c.Workers, c.Arbiters, c.Pools = slices.Clone(c.ControlPlane), slices.Clone(c.Workers), slices.Clone(c.Arbiters), slices.Clone(c.Pools)
+	c.ControlPlane = slices.Clone(c.ControlPlane)
+	c.Workers = slices.Clone(c.Workers)
+	c.Arbiters = slices.Clone(c.Arbiters)
+	c.Pools = slices.Clone(c.Pools)
 	for _, nodes := range c.nodes() {
 		for i := range nodes {
 			if nodes[i].Name == "" || len(nodes[i].Addresses) == 0 {
@@ -147,10 +150,8 @@ func (c *Cluster) nodes() map[string][]Node {
 	return map[string][]Node{RoleControlPlane: c.ControlPlane, RoleWorker: c.Workers, RoleArbiter: c.Arbiters}
 }
 
-// members are the nodes that etcd was installed on.
 func (c *Cluster) members() []Node { return slices.Concat(c.ControlPlane, c.Arbiters) }
 
-// idOf is a UUID that follows from a name.
 func idOf(name string) string { return uuid.NewSHA1(uuid.NameSpaceDNS, []byte(name)).String() }
 
 func (c *Cluster) domain() string { return c.Name + "." + c.BaseDomain }
@@ -163,7 +164,6 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// minor is the release's minor version: 20 of 4.20.33.
 func (c *Cluster) minor() (int, error) {
 	parts := strings.Split(c.Version, ".")
 	if len(parts) < 3 {
@@ -194,7 +194,6 @@ func KubeletOf(version string) string {
 	return KubernetesOf(version) + "+" + digest("kubernetes " + version)[:length]
 }
 
-// machineArch is an architecture as kubelets write it.
 func machineArch(arch string) string {
 	if arch == "x86_64" {
 		return "amd64"
@@ -213,7 +212,6 @@ func (c *Cluster) renderedOf(pool, version string) string {
 	return "rendered-" + pool + "-" + digest(c.ID+version+pool)
 }
 
-// imageOf is the release image of a version.
 func (c *Cluster) imageOf(version string) string {
 	for _, u := range c.Updates {
 		if u.Version == version && u.Image != "" {

@@ -18,18 +18,18 @@ import (
 const (
 	addTime   = time.Minute
 	startTime = 2 * time.Minute
-	seenTime  = time.Second // real time, in which somebody who looks sees a state that passes
+	seenTime  = time.Second // real time: as long a passing state can be seen
 )
 
 // etcdMemory is what is known of members beyond the API server.
 type etcdMemory struct {
 	names   map[string]string    // by member, its node
 	ready   map[string]time.Time // by node that is no member yet, since when it could be
-	wasDead map[string]bool      // by node whose Node is gone, whether it had been silent
+	wasDead map[string]bool      // by a node that is gone: whether it had been silent
 	settled sighting             // what was last written of members and nodes, and when
 }
 
-// resync is how often the operators look after what nobody but a person changes.
+// resync is how often the operators check what only a person changes.
 const (
 	resync     = time.Minute
 	resyncSoon = time.Second // real time
@@ -181,13 +181,12 @@ func (p *operators) memberRuns(w *world, name string) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n, _ := p.cluster.installed(name); n != nil && p.running[name] == 0 {
+	if n := p.cluster.installed(name); n != nil && p.running[name] == 0 {
 		return !p.silent[name] && !p.etcd.wasDead[name]
 	}
 	return p.running[name] > 0
 }
 
-// reportEtcd writes down how the members are.
 func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) error {
 	etcd, err := p.of(kindEtcd, "").Get(ctx, "cluster", metav1.GetOptions{})
 	if err != nil {
@@ -215,7 +214,6 @@ func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) err
 	return p.conditions(ctx, kindClusterOperator, operator, w.now, []any{is, available})
 }
 
-// conditions writes those of an object's conditions that have changed.
 func (p *operators) conditions(ctx context.Context, k kind, u *unstructured.Unstructured, at metav1.Time, list []any) error {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	if status == nil {

@@ -71,7 +71,7 @@ func TestControlPlaneReplaced(t *testing.T) {
 	if _, err := st.core.CoreV1().Secrets("openshift-etcd").Get(t.Context(), "etcd-peer-cp-3", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	// What was the dead one's stays until somebody removes it.
+	// The objects of the dead member stay until they are removed.
 	if _, err := st.core.CoreV1().Secrets("openshift-etcd").Get(t.Context(), "etcd-peer-cp-1", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}

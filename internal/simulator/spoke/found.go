@@ -63,7 +63,6 @@ func Find(ctx context.Context, config *rest.Config) (Cluster, error) {
 	return c, nil
 }
 
-// nodeFrom is a node of the cluster by its Node.
 func nodeFrom(n *corev1.Node) Node {
 	node := Node{Name: n.Name, UUID: n.Status.NodeInfo.SystemUUID}
 	for _, a := range n.Status.Addresses {
@@ -74,7 +73,6 @@ func nodeFrom(n *corev1.Node) Node {
 	return node
 }
 
-// fileArch is an architecture as cluster.yaml writes it.
 func fileArch(arch string) string {
 	if arch == "amd64" {
 		return "x86_64"

@@ -34,7 +34,6 @@ func (c *Cluster) installConfig() string {
 	return string(text)
 }
 
-// versionMinor is 4.20 of 4.20.33.
 func versionMinor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:2], ".")

@@ -17,7 +17,6 @@ import (
 //go:embed kinds.yaml
 var kindsFile []byte
 
-// kindEntry is a kind of kinds.yaml.
 type kindEntry struct {
 	Group, Version, Kind, Plural, Scope string
 	ShortNames                          []string
@@ -29,7 +28,6 @@ type kindEntry struct {
 	Columns      map[string]string // JSON paths
 }
 
-// readKinds are the kinds of a cluster.
 func readKinds(machineAPI bool) ([]kindEntry, error) {
 	var all []kindEntry
 	if err := yaml.UnmarshalStrict(kindsFile, &all); err != nil {
@@ -38,7 +36,6 @@ func readKinds(machineAPI bool) ([]kindEntry, error) {
 	return slices.DeleteFunc(all, func(k kindEntry) bool { return k.Needs == "machineAPI" && !machineAPI }), nil
 }
 
-// definition is the kind's CustomResourceDefinition.
 func (k *kindEntry) definition() object {
 	open := func(types map[string]string) fields {
 		properties := fields{}
@@ -109,7 +106,6 @@ func (s *Spoke) setUpKinds(ctx context.Context) error {
 	return nil
 }
 
-// served waits until a kind is served.
 func (s *Spoke) served(ctx context.Context, name string) error {
 	const often = 50 * time.Millisecond // of real time
 	for {
@@ -126,7 +122,6 @@ func (s *Spoke) served(ctx context.Context, name string) error {
 	}
 }
 
-// conditionOf is a condition of an object's status; nil without it.
 func conditionOf(u *unstructured.Unstructured, kind string) fields {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, entry := range list {

@@ -17,6 +17,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 )
 
 // How long things take a kubelet, in simulated time.
@@ -30,7 +32,7 @@ const (
 	// reportEvery is how often it reports a status that has not changed, leaseEvery how often it renews its lease.
 	reportEvery = 5 * time.Minute
 	leaseEvery  = 10 * time.Second
-	leaseSoon   = 600 * time.Millisecond // real time, if nobody says otherwise
+	leaseSoon   = 600 * time.Millisecond // real time, without Config.LeaseEvery
 	askEvery    = 2 * time.Second
 	askSoon     = 50 * time.Millisecond // real time
 	firstRetry  = 2 * time.Second
@@ -71,10 +73,9 @@ type kubelet struct {
 	said       string
 }
 
-// Join is a machine that has booted its disk: its kubelet asks for certificates, registers
-// its node and reports on it until ctx ends, which is the machine's power. It returns ctx's
-// cause then. A machine that boots the same installation again has its certificate already,
-// and makes its Node anew where somebody has removed that.
+// Join plays a machine that has booted its disk. Its kubelet asks for certificates, registers its Node and reports
+// on it until ctx, the machine's power, ends; Join returns the cause of ctx. A machine that boots the same
+// installation again has its certificate already, and makes its Node anew if it was deleted.
 func (s *Spoke) Join(ctx context.Context, m Machine) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("boot machine %q: %w", m.Hostname, err)
@@ -107,7 +108,6 @@ func (s *Spoke) startKubelet(m Machine) *kubelet {
 	return k
 }
 
-// saved is what is on the machine's disk.
 func (k *kubelet) saved() disk {
 	k.spoke.mu.Lock()
 	defer k.spoke.mu.Unlock()
@@ -121,7 +121,6 @@ func (k *kubelet) keep(change func(*disk)) {
 	change(k.disk)
 }
 
-// stop is the end of the machine's power.
 func (k *kubelet) stop() {
 	k.logf("stops")
 	k.spoke.mu.Lock()
@@ -162,7 +161,6 @@ func (k *kubelet) step(ctx context.Context) (pause, atLeast time.Duration) {
 	return leaseEvery, k.spoke.leaseSoon()
 }
 
-// identify gets the certificate that the kubelet speaks with.
 func (k *kubelet) identify(ctx context.Context) error {
 	if k.saved().clientCert == nil {
 		if err := k.bootstrap(ctx); err != nil {
@@ -186,25 +184,26 @@ func (k *kubelet) bootstrap(ctx context.Context) error {
 			return err
 		}
 	}
-	given, err := k.exchange(ctx, k.boot, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages())
+	given, err := k.exchange(
+		ctx, k.boot, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages(),
+	)
 	if apierrors.IsUnauthorized(err) {
 		k.boot = nil // its token has ended
 	}
 	if err != nil || given == nil {
 		return err
 	}
-	key, err := keyPEM(given.key)
-	if err != nil {
-		return err
-	}
 	k.logf("has its client certificate")
-	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.certPEM, key })
+	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.CertPEM, given.KeyPEM })
 	return nil
 }
 
 // exchange makes a request unless one is pending, and gives the certificate once that is
 // answered. One that is not answered in time, or refused, is left, and another one made.
-func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*issued, error) {
+func (k *kubelet) exchange(
+	ctx context.Context, api kubernetes.Interface, pending **request, signer string, template *x509.CertificateRequest,
+	usages []certificatesv1.KeyUsage,
+) (*pki.Pair, error) {
 	now := k.spoke.clock.Now()
 	if *pending == nil {
 		if now.Before(k.asking) {
@@ -234,12 +233,15 @@ func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pendin
 		return nil, nil
 	}
 	*pending = nil
-	given := &issued{key: r.key, certPEM: cert}
 	block, _ := pem.Decode(cert)
 	if block == nil {
 		return nil, fmt.Errorf("the certificate of %s is none", r.name)
 	}
-	given.certificate, err = x509.ParseCertificate(block.Bytes)
+	given := &pki.Pair{Key: r.key, CertPEM: cert}
+	if given.Certificate, err = x509.ParseCertificate(block.Bytes); err != nil {
+		return nil, err
+	}
+	given.KeyPEM, err = pki.EncodeKey(r.key)
 	return given, err
 }
 
@@ -277,7 +279,7 @@ func (k *kubelet) serve(ctx context.Context) error {
 		return err
 	}
 	k.logf("has its serving certificate")
-	k.keep(func(d *disk) { d.servingCert = given.certificate })
+	k.keep(func(d *disk) { d.servingCert = given.Certificate })
 	return nil
 }
 
@@ -295,7 +297,6 @@ func (k *kubelet) servingTemplate() *x509.CertificateRequest {
 	return template
 }
 
-// satisfies reports whether a certificate has every name and address of a template.
 func satisfies(cert *x509.Certificate, template *x509.CertificateRequest) bool {
 	if cert == nil {
 		return false
@@ -318,17 +319,15 @@ func (k *kubelet) rotate(ctx context.Context) error {
 	if k.trouble.RotatesAfter == 0 || k.rotated || k.spoke.clock.Now().Sub(k.registered) < k.trouble.RotatesAfter {
 		return nil
 	}
-	given, err := k.exchange(ctx, k.api, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages())
+	given, err := k.exchange(
+		ctx, k.api, &k.client, certificatesv1.KubeAPIServerClientKubeletSignerName, clientTemplate(k.machine.nodeName()), clientUsages(),
+	)
 	if err != nil || given == nil {
 		return err
 	}
-	key, err := keyPEM(given.key)
-	if err != nil {
-		return err
-	}
-	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.certPEM, key })
+	k.keep(func(d *disk) { d.clientCert, d.clientKey = given.CertPEM, given.KeyPEM })
 	k.rotated = true
 	k.logf("has a new client certificate")
-	k.api, err = k.spoke.clientWith(given.certPEM, key)
+	k.api, err = k.spoke.clientWith(given.CertPEM, given.KeyPEM)
 	return err
 }

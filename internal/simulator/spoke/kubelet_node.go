@@ -31,14 +31,12 @@ func (k *kubelet) register(ctx context.Context) error {
 	return nil
 }
 
-// tell says how far the node is.
 func (k *kubelet) tell(ready bool) {
 	if k.machine.Became != nil {
 		k.machine.Became(ready)
 	}
 }
 
-// addresses are those of the machine at present.
 func (k *kubelet) addresses() []netip.Addr {
 	if len(k.trouble.Addresses) > 0 {
 		return k.trouble.Addresses
@@ -46,7 +44,6 @@ func (k *kubelet) addresses() []netip.Addr {
 	return k.machine.Addresses
 }
 
-// condition is whether the node is ready by now.
 func (k *kubelet) condition(now time.Time) corev1.NodeCondition {
 	at := k.spoke.stamp()
 	switch {
@@ -58,9 +55,8 @@ func (k *kubelet) condition(now time.Time) corev1.NodeCondition {
 	return ready(corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status", at)
 }
 
-// report compares the Node with the machine, as often as the kubelet renews its lease, and
-// writes what differs, or that all is as it was where it has not said so for some time. A
-// Node that somebody has deleted is missed and not made again before the next start.
+// report compares the Node with the machine as often as the kubelet renews its lease. It writes what differs, and
+// from time to time an unchanged status. It does not make a deleted Node again before the next start.
 func (k *kubelet) report(ctx context.Context) error {
 	now, stamp := k.spoke.clock.Now(), k.spoke.stamp()
 	is, addresses := k.condition(now), k.addresses()
@@ -84,7 +80,8 @@ func (k *kubelet) report(ctx context.Context) error {
 		status.Conditions[i].LastHeartbeatTime = stamp
 		k.recover(&status.Conditions[i], stamp)
 	}
-	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) || before.Status.NodeInfo.BootID != status.NodeInfo.BootID ||
+	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) ||
+		before.Status.NodeInfo.BootID != status.NodeInfo.BootID ||
 		before.Status.NodeInfo.KubeletVersion != status.NodeInfo.KubeletVersion
 	if changed || now.Sub(k.reported) >= reportEvery {
 		node.Status = status
@@ -117,7 +114,6 @@ func (k *kubelet) recover(c *corev1.NodeCondition, now metav1.Time) {
 	}
 }
 
-// miss says once that the Node is gone.
 func (k *kubelet) miss() {
 	const gone = "does not find its node any more"
 	if k.said != gone {
@@ -141,7 +137,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 	k.lease.Spec.RenewTime = &renewed
 	lease, err := k.api.CoordinationV1().Leases(corev1.NamespaceNodeLease).Update(ctx, k.lease, metav1.UpdateOptions{})
 	if err != nil {
-		k.lease = nil // somebody has changed or deleted it
+		k.lease = nil // it was changed or deleted
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -175,7 +171,6 @@ func (k *kubelet) findLease(ctx context.Context, now metav1.MicroTime) error {
 	return nil
 }
 
-// ignoreGone is an error unless it says that something is not there.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

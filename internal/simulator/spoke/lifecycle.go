@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// grace is how long a node may be silent before it is not known any more how it is.
+// grace is how long a node may be silent before its conditions become Unknown.
 const (
 	grace       = 40 * time.Second
 	graceLeases = 5 // as many renewals may be missed
@@ -26,22 +26,9 @@ func (s *Spoke) PowerOff(node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silent[node] = true
-	delete(s.started, node)
 }
 
-// PowerOn switches it on again: its kubelet starts, and makes its Node anew where that is gone.
-func (s *Spoke) PowerOn(node string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.silent, node)
-	s.started[node] = true
-}
-
-// watchNodes is what becomes of nodes by whether they report.
 func (p *operators) watchNodes(ctx context.Context, w *world) error {
-	if err := p.restart(ctx, w); err != nil {
-		return err
-	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		w.silent[n.Name] = p.isSilent(w, n.Name)
@@ -73,40 +60,18 @@ func (p *operators) schedule(ctx context.Context, n *corev1.Node) error {
 	return nil
 }
 
-// restart has the installed nodes back whose machines were switched on.
-func (p *operators) restart(ctx context.Context, w *world) error {
-	p.mu.Lock()
-	started := maps.Clone(p.started)
-	p.mu.Unlock()
-	for name := range started {
-		n, role := p.cluster.installed(name)
-		if n != nil && w.node(name) == nil {
-			p.logf("%s: starts its kubelet, and makes its node", name)
-			if err := p.setUpNode(ctx, n.machine(role)); err != nil {
-				return err
-			}
+func (c *Cluster) installed(name string) *Node {
+	if c.Joining {
+		return nil
+	}
+	for _, list := range c.nodes() {
+		if i := slices.IndexFunc(list, func(n Node) bool { return n.Name == name }); i >= 0 {
+			return &list[i]
 		}
-		p.mu.Lock()
-		delete(p.started, name)
-		p.mu.Unlock()
 	}
 	return nil
 }
 
-// installed is a node that the cluster was installed with, and its role; nil for others.
-func (c *Cluster) installed(name string) (*Node, string) {
-	if c.Joining {
-		return nil, ""
-	}
-	for role, list := range c.nodes() {
-		if i := slices.IndexFunc(list, func(n Node) bool { return n.Name == name }); i >= 0 {
-			return &list[i], role
-		}
-	}
-	return nil, ""
-}
-
-// leaseSoon is the least real time between two renewals of a lease.
 func (s *Spoke) leaseSoon() time.Duration { return cmp.Or(s.config.LeaseEvery, leaseSoon) }
 
 // isSilent reports whether a node's lease was not renewed for too long, by the operators'
@@ -131,7 +96,7 @@ func (p *operators) isSilent(w *world, name string) bool {
 	return w.now.Sub(seen.at) > p.atLeast(grace, missed) && now.Sub(seen.real) > missed // the clock may have been slowed down
 }
 
-// lastLease is when a node's lease was seen to be renewed, in real time, too: as often it is renewed at most.
+// lastLease is when the lease of a node was last seen to be renewed, also in real time, which limits renewals.
 type lastLease struct {
 	sighting
 
@@ -145,7 +110,10 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 		c := &n.Status.Conditions[i]
 		switch {
 		case w.silent[n.Name] && c.Status != corev1.ConditionUnknown:
-			c.Status, c.Reason, c.Message, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.", p.stamp()
+			c.Status = corev1.ConditionUnknown
+			c.Reason = "NodeStatusUnknown"
+			c.Message = "Kubelet stopped posting node status."
+			c.LastTransitionTime = p.stamp()
 		case !w.silent[n.Name] && c.Status == corev1.ConditionUnknown && w.leases[n.Name] == nil:
 			*c = p.well(n.Name, c.Type, p.stamp())
 		}
@@ -172,7 +140,7 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 	return nil
 }
 
-// again is an error, unless the next look is better off: somebody else has written, or deleted.
+// again drops conflicts and objects that are gone: the next look tries again.
 func again(err error, what string) error {
 	if err == nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -236,7 +204,6 @@ func sameTaints(a, b []corev1.Taint) bool {
 	return slices.EqualFunc(a, b, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 }
 
-// readyOf is a node's condition Ready; False without one.
 func readyOf(n *corev1.Node) corev1.ConditionStatus {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

@@ -12,7 +12,7 @@ type Machine struct {
 	Hostname string
 	// Role is RoleControlPlane, RoleWorker or RoleArbiter; empty is a worker.
 	Role string
-	// Pool is the MachineConfigPool whose config it was installed with; empty is its role's.
+	// Pool is the MachineConfigPool that it was installed for; empty is that of its role.
 	Pool string
 	// Addresses are those of its network, the primary first.
 	Addresses []netip.Addr
@@ -58,7 +58,6 @@ func (m *Machine) check() error {
 	return errors.New("its role is none of control-plane, worker, arbiter")
 }
 
-// nodeName is a hostname as kubelets write it.
 func (m *Machine) nodeName() string { return strings.ToLower(m.Hostname) }
 
 func (m *Machine) roleLabels() []string {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// releaseTime is how long a host takes to be let go of.
 const releaseTime = time.Minute
 
 // keepMachines is the Machine API, where the cluster has it: Machines find their nodes,
@@ -57,7 +56,6 @@ func (p *operators) functional(w *world) bool {
 	})
 }
 
-// machineAt is the Machine that has an address; nil without one.
 func (w *world) machineAt(address string) *unstructured.Unstructured {
 	for i := range w.machines {
 		list, _, _ := unstructured.NestedSlice(w.machines[i].Object, "status", "addresses")
@@ -88,10 +86,9 @@ func (p *operators) mayBeMember(w *world, n *corev1.Node) bool {
 	return m != nil && m.GetDeletionTimestamp() == nil && hasQuorumHook(m)
 }
 
-// scaleDown takes members away where the etcd operator does so by itself: on a cluster with
-// Machines, one that has neither Machine nor Node any more and does not run, and one whose
-// Machine is being deleted, as soon as enough others are there. One that is healthy stays
-// while another is not whose Machine nobody deletes.
+// scaleDown removes members as the etcd operator does on a cluster with Machines: a member that does not run and has
+// neither Machine nor Node, and, once enough others are there, a member whose Machine is being deleted. A healthy
+// member stays while an unhealthy one keeps its Machine.
 func (p *operators) scaleDown(w *world, endpoints map[string]string) {
 	if !p.functional(w) {
 		return
@@ -177,7 +174,6 @@ func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.U
 	return p.annotateNode(ctx, n.Name, map[string]string{machineOfNode: m.GetNamespace() + "/" + m.GetName()})
 }
 
-// hostOf is the host that a Machine runs on; nil without one.
 func (w *world) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured {
 	namespace, name, _ := strings.Cut(m.GetAnnotations()[hostOfMachine], "/")
 	i := slices.IndexFunc(w.hosts, func(h unstructured.Unstructured) bool { return h.GetNamespace() == namespace && h.GetName() == name })
@@ -187,7 +183,6 @@ func (w *world) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured 
 	return &w.hosts[i]
 }
 
-// nodeAt is the node that has one of a Machine's addresses.
 func (p *operators) nodeAt(w *world, addresses any) *corev1.Node {
 	list, _ := addresses.([]any)
 	for i := range w.nodes {
@@ -256,8 +251,8 @@ func (p *operators) dropHook(ctx context.Context, w *world, m *unstructured.Unst
 	return again(err, "take the hook off Machine "+m.GetName())
 }
 
-// drain cordons a node and evicts its pods, and reports whether none is left that is not to
-// stay. On a silent node nobody ends them, and they are not waited for.
+// drain cordons a node and evicts its pods. It reports whether only pods are left that may stay. It does not wait
+// for the pods of a silent node, which has no kubelet to end them.
 func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, error) {
 	if !n.Spec.Unschedulable {
 		n.Spec.Unschedulable = true
@@ -268,7 +263,8 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 	for i := range w.pods {
 		pod := &w.pods[i]
 		owner := metav1.GetControllerOf(pod)
-		if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; pod.Spec.NodeName != n.Name || static || owner != nil && owner.Kind == "DaemonSet" {
+		if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; pod.Spec.NodeName != n.Name || static || owner != nil &&
+			owner.Kind == "DaemonSet" {
 			continue
 		}
 		if pod.DeletionTimestamp != nil {
@@ -282,7 +278,9 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 			}
 			continue
 		}
-		err := p.core.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}})
+		err := p.core.PolicyV1().Evictions(pod.Namespace).Evict(
+			ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}},
+		)
 		if err != nil && !apierrors.IsTooManyRequests(err) {
 			return false, again(err, "evict pod "+pod.Name)
 		}
@@ -312,7 +310,7 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 		return true, nil
 	}
 	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
-	if n, _ := p.cluster.installed(node); n != nil && address != "" {
+	if n := p.cluster.installed(node); n != nil && address != "" {
 		p.PowerOff(node)
 	}
 	spec, _ := host.Object["spec"].(fields)
@@ -327,7 +325,7 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 	return true, nil
 }
 
-// discoverHost writes down of a new host without a BMC that nobody can manage it.
+// discoverHost writes that a new host without a BMC is unmanaged.
 func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstructured) error {
 	_, seen, _ := unstructured.NestedString(host.Object, "status", "provisioning", "state")
 	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
@@ -345,7 +343,6 @@ func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstruc
 	return again(err, "report on BareMetalHost "+host.GetName())
 }
 
-// releaseHost lets go of a host that is being deleted, after some time.
 func (p *operators) releaseHost(ctx context.Context, w *world, host *unstructured.Unstructured) error {
 	if host.GetDeletionTimestamp() == nil || !slices.Contains(host.GetFinalizers(), hostFinalizer) {
 		return nil

@@ -54,9 +54,8 @@ func rank(m *unstructured.Unstructured) int {
 	return late
 }
 
-// countHosts sets a MachineSet's replicas to the hosts that its Machines run on and those
-// that nobody runs on, and reports whether they were that already. A host whose Machine is
-// gone holds it up.
+// countHosts sets a MachineSet's replicas to the number of hosts that its Machines use or that are free. It
+// reports whether they were that already. It waits for a host whose Machine is gone.
 func (p *operators) countHosts(ctx context.Context, w *world, set *unstructured.Unstructured) (bool, error) {
 	count := int64(0)
 	for i := range w.hosts {

@@ -67,7 +67,6 @@ func (k *kubelet) annotate(ctx context.Context) error {
 	return nil
 }
 
-// annotateNode adds annotations to a node.
 func (s *Spoke) annotateNode(ctx context.Context, name string, with map[string]string) error {
 	patch, err := json.Marshal(fields{"metadata": fields{"annotations": with}})
 	if err != nil {
@@ -77,7 +76,6 @@ func (s *Spoke) annotateNode(ctx context.Context, name string, with map[string]s
 	return again(err, "annotate node "+name)
 }
 
-// configure has every node of a pool take the pool's config, one after the other, and counts them.
 func (p *operators) configure(ctx context.Context, w *world) error {
 	members := map[string][]*corev1.Node{}
 	for i := range w.nodes {
@@ -169,7 +167,6 @@ func (p *operators) change(w *world, n *corev1.Node) map[string]string {
 	return map[string]string{annotationCurrent: n.Annotations[annotationDesired], annotationState: stateDone, annotationReason: ""}
 }
 
-// count writes down how far a pool's nodes are.
 func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
 	wanted, _, _ := unstructured.NestedString(pool.Object, "spec", "configuration", "name")
 	paused, _, _ := unstructured.NestedBool(pool.Object, "spec", "paused")
@@ -227,7 +224,6 @@ func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unst
 	return again(err, "report on pool "+pool.GetName())
 }
 
-// digestOf tells one status from another.
 func digestOf(status fields) string {
 	text, err := json.Marshal(status)
 	if err != nil {

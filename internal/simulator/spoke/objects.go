@@ -16,7 +16,6 @@ import (
 // manager owns what is written by server-side apply.
 const manager = "oaictl-simulator"
 
-// fields are those of an object, as JSON has them.
 type fields = map[string]any
 
 // object is what is to be written: its kind, where it is, and all its other fields.
@@ -36,7 +35,6 @@ func (s *Spoke) of(k kind, namespace string) dynamic.ResourceInterface {
 	return s.objects.Resource(k.gvr()).Namespace(namespace)
 }
 
-// shaped is the object with the given fields as the API server takes it.
 func (o object) shaped(f fields) (*unstructured.Unstructured, error) {
 	content := maps.Clone(f)
 	content["apiVersion"], content["kind"] = o.kind.apiVersion(), o.kind.name
@@ -53,7 +51,7 @@ func (o object) shaped(f fields) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// apply writes objects as they are to be, whatever is there.
+// apply writes objects by server-side apply, and forces conflicts.
 func (s *Spoke) apply(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		if err := s.applyOne(ctx, o); err != nil {
@@ -87,7 +85,6 @@ func (s *Spoke) applyOne(ctx context.Context, o object) error {
 	return err
 }
 
-// create writes objects that are not there yet.
 func (s *Spoke) create(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
 		_, err := s.of(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
@@ -146,7 +143,6 @@ func (k kind) hasStatus() bool {
 	return true
 }
 
-// condition is one of an object's status, as the cluster's operators write it.
 func condition(kind, status, reason, message string, at metav1.Time) fields {
 	c := fields{"type": kind, "status": status, "lastTransitionTime": at}
 	if reason != "" {
@@ -158,7 +154,6 @@ func condition(kind, status, reason, message string, at metav1.Time) fields {
 	return c
 }
 
-// texts are strings as a list of JSON.
 func texts(list []string) []any {
 	out := make([]any, 0, len(list))
 	for _, text := range list {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// orphanTime is how long pods stay whose node is gone.
+// orphanTime is how long the pods of a deleted node stay.
 const orphanTime = 40 * time.Second
 
 // runPods is what kubelets do with pods that are to end, and controllers with those of
@@ -42,7 +42,6 @@ func (p *operators) runPod(ctx context.Context, w *world, pod *corev1.Pod) error
 	return nil
 }
 
-// collect deletes pods of a node that is gone.
 func (p *operators) collect(ctx context.Context, w *world, pod *corev1.Pod) error {
 	since, known := p.missing[pod.Spec.NodeName]
 	if !known {
@@ -96,6 +95,8 @@ func (p *operators) end(ctx context.Context, pod *corev1.Pod) error {
 
 func (p *operators) remove(ctx context.Context, pod *corev1.Pod) error {
 	now := int64(0)
-	err := p.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+	err := p.core.CoreV1().Pods(pod.Namespace).Delete(
+		ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}},
+	)
 	return again(err, "remove pod "+pod.Name)
 }

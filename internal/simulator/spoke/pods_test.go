@@ -56,7 +56,7 @@ func (st *stage) deletePod(name string) {
 	}
 }
 
-// daemonSet makes one that nobody looks after, until the test's end: pods without their owner would be collected.
+// daemonSet makes a DaemonSet without a controller, until the test's end: pods without their owner would be collected.
 func (st *stage) daemonSet(name string) types.UID {
 	st.t.Helper()
 	labels := map[string]string{"app": name}
@@ -93,7 +93,7 @@ func TestPodsEnd(t *testing.T) {
 			return now != "" && now != before[name], nil
 		})
 	}
-	// Without a kubelet nobody ends it, until its node is gone.
+	// Without a kubelet it stays until its node is gone.
 	st.pod("stuck", "cp-1", nil)
 	st.PowerOff("cp-1")
 	st.awaitReady("cp-1", corev1.ConditionUnknown)

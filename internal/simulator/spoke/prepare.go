@@ -17,7 +17,10 @@ import (
 // Prepare has an API server know the kinds, namespaces and rights of clusters that are to be set
 // up there, which takes it some seconds.
 func Prepare(ctx context.Context, kube *rest.Config, c clock.Clock) error {
-	s, err := New(Config{Kube: kube, Clock: c, Cluster: Cluster{Name: "none", BaseDomain: "example.com", Joining: true, ControlPlane: []Node{{Name: "none", Addresses: []netip.Addr{netip.IPv4Unspecified()}}}}})
+	s, err := New(Config{Kube: kube, Clock: c, Cluster: Cluster{
+		Name: "none", BaseDomain: "example.com", Joining: true,
+		ControlPlane: []Node{{Name: "none", Addresses: []netip.Addr{netip.IPv4Unspecified()}}},
+	}})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,6 @@ const (
 	nodePrefix = "system:node:"
 )
 
-// request is a CertificateSigningRequest with its key.
 type request struct {
 	name  string
 	uid   types.UID
@@ -36,7 +35,10 @@ type request struct {
 }
 
 // ask makes a request with a new key. Its name is the API server's choice, as of kubelets.
-func (s *Spoke) ask(ctx context.Context, api kubernetes.Interface, labels map[string]string, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*request, error) {
+func (s *Spoke) ask(
+	ctx context.Context, api kubernetes.Interface, labels map[string]string, signer string, template *x509.CertificateRequest,
+	usages []certificatesv1.KeyUsage,
+) (*request, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
@@ -86,7 +88,6 @@ func (r *request) answer(ctx context.Context, api kubernetes.Interface) ([]byte,
 	return now.Status.Certificate, nil
 }
 
-// clientTemplate is a node's first request.
 func clientTemplate(node string) *x509.CertificateRequest {
 	return &x509.CertificateRequest{Subject: pkix.Name{CommonName: nodePrefix + node, Organization: []string{nodesGroup}}}
 }
@@ -99,7 +100,6 @@ func servingUsages() []certificatesv1.KeyUsage {
 	return []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
 }
 
-// bootstrapClient speaks with the token that is in the Ignition of every machine of the cluster.
 func (s *Spoke) bootstrapClient(ctx context.Context) (kubernetes.Interface, error) {
 	day := int64((24 * time.Hour).Seconds())
 	token, err := s.core.CoreV1().ServiceAccounts(nsMachineConfig).CreateToken(ctx, bootstrapper,
@@ -112,7 +112,6 @@ func (s *Spoke) bootstrapClient(ctx context.Context) (kubernetes.Interface, erro
 	return kubernetes.NewForConfig(config)
 }
 
-// clientWith speaks with a certificate.
 func (s *Spoke) clientWith(certPEM, keyPEM []byte) (kubernetes.Interface, error) {
 	config := rest.AnonymousClientConfig(s.config.Kube)
 	config.CertData, config.KeyData = certPEM, keyPEM

@@ -72,7 +72,6 @@ func newOperators(s *Spoke) *operators {
 	}
 }
 
-// world is the cluster at one look.
 type world struct {
 	now      metav1.Time
 	nodes    []corev1.Node
@@ -94,7 +93,6 @@ func (w *world) node(name string) *corev1.Node {
 	return &w.nodes[i]
 }
 
-// part is what one of the operators does.
 type part struct {
 	name string
 	do   func(context.Context, *world) error

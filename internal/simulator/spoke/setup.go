@@ -13,7 +13,7 @@ import (
 // simulated marks the ClusterVersion of a cluster that is played; its value is the cluster's id.
 const simulated = "oaictl.io/simulated-cluster"
 
-// ErrRealCluster is returned for an API server that has a ClusterVersion which nobody here has made.
+// ErrRealCluster is returned for an API server with a ClusterVersion that the simulator has not made.
 var ErrRealCluster = errors.New("it is a real OpenShift cluster")
 
 // SetUp makes the API server that of the cluster, as its installation would leave it. On
@@ -109,7 +109,6 @@ func (s *Spoke) setUpRights(ctx context.Context) error {
 	)
 }
 
-// setUpConfig makes what the cluster says of itself.
 func (s *Spoke) setUpConfig(ctx context.Context) error {
 	c := &s.cluster
 	clusterNetworks := []any{}
@@ -122,14 +121,19 @@ func (s *Spoke) setUpConfig(ctx context.Context) error {
 		observed[name] = value
 	}
 	return s.apply(ctx,
-		object{kind: kindInfrastructure, name: "cluster", fields: fields{"spec": fields{"platformSpec": c.platformSpec()}, "status": c.infrastructure()}},
+		object{
+			kind: kindInfrastructure, name: "cluster",
+			fields: fields{"spec": fields{"platformSpec": c.platformSpec()}, "status": c.infrastructure()},
+		},
 		object{kind: kindDNS, name: "cluster", fields: fields{"spec": fields{"baseDomain": c.domain()}}},
 		object{kind: kindNetwork, name: "cluster", fields: fields{"spec": network, "status": observed}},
-		object{kind: kindConfigMap, namespace: "kube-system", name: "cluster-config-v1", fields: fields{"data": fields{"install-config": c.installConfig()}}},
+		object{
+			kind: kindConfigMap, namespace: "kube-system", name: "cluster-config-v1",
+			fields: fields{"data": fields{"install-config": c.installConfig()}},
+		},
 	)
 }
 
-// infrastructure is the status of the cluster's Infrastructure.
 func (c *Cluster) infrastructure() fields {
 	topology := "HighlyAvailable"
 	if len(c.ControlPlane) == 1 {
@@ -180,7 +184,6 @@ func (c *Cluster) platformStatus() fields {
 	return fields{"type": string(c.Platform)}
 }
 
-// ready is the condition of a node by whether it is.
 func ready(status corev1.ConditionStatus, reason, message string, at metav1.Time) corev1.NodeCondition {
 	return corev1.NodeCondition{
 		Type: corev1.NodeReady, Status: status, Reason: reason, Message: message, LastHeartbeatTime: at, LastTransitionTime: at,

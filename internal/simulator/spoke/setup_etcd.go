@@ -36,14 +36,15 @@ func (s *Spoke) setUpEtcd(ctx context.Context) error {
 
 const etcdEndpoints = "etcd-endpoints"
 
-// setUpMember makes the certificates of a member.
 func (s *Spoke) setUpMember(ctx context.Context, node string) error {
 	for _, name := range memberSecrets(node) {
 		made, err := s.newCertificate("system:etcd-peer:"+name, nil, node)
 		if err != nil {
 			return fmt.Errorf("make the certificate %s: %w", name, err)
 		}
-		if err := s.create(ctx, secret(nsEtcd, name, "kubernetes.io/tls", map[string][]byte{"tls.crt": made.certPEM, "tls.key": made.keyPEM})); err != nil {
+		if err := s.create(
+			ctx, secret(nsEtcd, name, "kubernetes.io/tls", map[string][]byte{"tls.crt": made.CertPEM, "tls.key": made.KeyPEM}),
+		); err != nil {
 			return err
 		}
 	}
@@ -67,7 +68,6 @@ type etcdMembers struct {
 	unhealthy, unstarted []string
 }
 
-// text is how the operator sums them up.
 func (m etcdMembers) text() string {
 	ill := len(m.unhealthy) + len(m.unstarted)
 	if ill == 0 {
@@ -83,7 +83,6 @@ func (m etcdMembers) text() string {
 	return text
 }
 
-// etcdConditions are those of the Etcd object.
 func etcdConditions(m etcdMembers, now metav1.Time) []any {
 	degraded := condition("EtcdMembersDegraded", "False", "AsExpected", "No unhealthy members found", now)
 	if len(m.unhealthy)+len(m.unstarted) > 0 {

@@ -74,7 +74,9 @@ func (s *Spoke) machineSet() object {
 		labels: map[string]string{machinePrefix + "cluster-api-cluster": s.cluster.infraName()},
 		fields: fields{"spec": fields{
 			"replicas": len(s.cluster.Workers), "selector": fields{"matchLabels": labels},
-			"template": fields{"metadata": fields{"labels": s.cluster.machineLabels(worker, name)}, "spec": fields{"providerSpec": providerSpec(worker)}},
+			"template": fields{
+				"metadata": fields{"labels": s.cluster.machineLabels(worker, name)}, "spec": fields{"providerSpec": providerSpec(worker)},
+			},
 		}},
 	}
 }
@@ -104,7 +106,10 @@ func (s *Spoke) setUpMachine(ctx context.Context, n Node, name string, owner fie
 		return fmt.Errorf("read node %s: %w", n.Name, err)
 	}
 	role, set := master, ""
-	spec := fields{"providerSpec": providerSpec(master), "lifecycleHooks": fields{"preDrain": []any{fields{"name": quorumHook, "owner": quorumHookOwner}}}}
+	spec := fields{
+		"providerSpec":   providerSpec(master),
+		"lifecycleHooks": fields{"preDrain": []any{fields{"name": quorumHook, "owner": quorumHookOwner}}},
+	}
 	if owner != nil {
 		role, set = worker, s.cluster.machineSetName()
 		spec = fields{"providerSpec": providerSpec(worker)}
@@ -154,7 +159,7 @@ func (s *Spoke) setUpMachine(ctx context.Context, n Node, name string, owner fie
 	return s.annotateNode(ctx, n.Name, map[string]string{machineOfNode: nsMachineAPI + "/" + name})
 }
 
-// clear removes an object that is there, whoever waits for its end.
+// clear deletes an object and its finalizers.
 func (s *Spoke) clear(ctx context.Context, o object) error {
 	all := s.of(o.kind, o.namespace)
 	if err := all.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {
@@ -185,7 +190,6 @@ func (s *Spoke) own(ctx context.Context, o object, finalizer string, owner field
 	}
 }
 
-// machineAddresses are those of a Machine, as its host's inspection knows them.
 func machineAddresses(hostname string, nics []any) []any {
 	list := []any{}
 	for _, entry := range nics {

@@ -22,7 +22,6 @@ const (
 
 const rolePrefix = "node-role.kubernetes.io/"
 
-// setUpNodes makes the nodes that the cluster was installed with, all ready.
 func (s *Spoke) setUpNodes(ctx context.Context) error {
 	if s.cluster.Joining {
 		return nil
@@ -37,7 +36,6 @@ func (s *Spoke) setUpNodes(ctx context.Context) error {
 	return nil
 }
 
-// machine is the machine of a node that the cluster was installed with.
 func (n Node) machine(role string) Machine {
 	return Machine{Hostname: n.Name, Role: role, Addresses: n.Addresses, Labels: n.Labels, UUID: n.UUID}
 }
@@ -64,7 +62,7 @@ func (s *Spoke) setUpNode(ctx context.Context, m Machine) error {
 	if err != nil {
 		return fmt.Errorf("make node %s: %w", node.Name, err)
 	}
-	// The API server taints nodes that it has just been told of.
+	// The API server taints new nodes.
 	made.Spec.Taints = node.Spec.Taints
 	if made, err = s.core.CoreV1().Nodes().Update(ctx, made, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("make node %s ready: %w", node.Name, err)
@@ -103,7 +101,6 @@ func (s *Spoke) nodeOf(m Machine, addresses []netip.Addr, at metav1.Time) *corev
 	return node
 }
 
-// statusOf is what a kubelet says of its machine.
 func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) corev1.NodeStatus {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("65536Mi"),
@@ -133,7 +130,8 @@ func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) core
 		{corev1.NodePIDPressure, "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
 	} {
 		status.Conditions = append(status.Conditions, corev1.NodeCondition{
-			Type: well.kind, Status: corev1.ConditionFalse, Reason: well.reason, Message: well.message, LastHeartbeatTime: at, LastTransitionTime: at,
+			Type: well.kind, Status: corev1.ConditionFalse, Reason: well.reason, Message: well.message, LastHeartbeatTime: at,
+			LastTransitionTime: at,
 		})
 	}
 	setReady(&status, ready(corev1.ConditionFalse, "KubeletNotReady", noNetwork, at))

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setUpPools makes the MachineConfigPools with their rendered configs.
 func (s *Spoke) setUpPools(ctx context.Context) error {
 	for i := range s.cluster.Pools {
 		p := &s.cluster.Pools[i]
@@ -37,7 +36,8 @@ func (s *Spoke) poolObject(p *Pool) object {
 		fields{"apiVersion": kindMachineConfig.apiVersion(), "kind": kindMachineConfig.name, "name": "00-" + p.Name},
 	}}
 	spec := fields{
-		"paused": slices.Contains(s.config.Trouble.PausedPools, p.Name), "configuration": config, "nodeSelector": fields{"matchLabels": fields{rolePrefix + p.Name: ""}},
+		"paused": slices.Contains(s.config.Trouble.PausedPools, p.Name), "configuration": config,
+		"nodeSelector": fields{"matchLabels": fields{rolePrefix + p.Name: ""}},
 		"machineConfigSelector": fields{"matchExpressions": []any{
 			fields{"key": "machineconfiguration.openshift.io/role", "operator": "In", "values": texts(roles)},
 		}},
@@ -56,7 +56,8 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 	config := fields{
 		"ignition": fields{"version": "3.5.0"},
 		"storage": fields{"files": []any{fields{
-			"path": "/etc/mco/simulated", "mode": modeFile, "contents": fields{"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(p.Name))},
+			"path": "/etc/mco/simulated", "mode": modeFile,
+			"contents": fields{"source": "data:;base64," + base64.StdEncoding.EncodeToString([]byte(p.Name))},
 		}}},
 	}
 	if p.TPM || len(p.Tang) > 0 {
@@ -73,7 +74,8 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 		}
 		storage := config["storage"].(fields)
 		storage["luks"] = []any{fields{
-			"name": "root", "device": "/dev/disk/by-partlabel/root", "options": []any{"--cipher", "aes-cbc-essiv:sha256"}, "wipeVolume": true, "clevis": clevis,
+			"name": "root", "device": "/dev/disk/by-partlabel/root", "options": []any{"--cipher", "aes-cbc-essiv:sha256"},
+			"wipeVolume": true, "clevis": clevis,
 		}}
 		storage["filesystems"] = []any{fields{"device": "/dev/mapper/root", "format": "xfs", "label": "root", "wipeFilesystem": true}}
 	}
@@ -83,6 +85,9 @@ func (c *Cluster) renderedConfig(p *Pool) object {
 			"machineconfiguration.openshift.io/generated-by-controller-version": digest(c.Version),
 			"machineconfiguration.openshift.io/release-image-version":           c.Version,
 		},
-		fields: fields{"spec": fields{"config": config, "fips": p.FIPS, "kernelType": "default", "kernelArguments": []any{}, "osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + digest("os"+c.Version) + digest("os")}},
+		fields: fields{"spec": fields{
+			"config": config, "fips": p.FIPS, "kernelType": "default", "kernelArguments": []any{},
+			"osImageURL": "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + digest("os"+c.Version) + digest("os"),
+		}},
 	}
 }

@@ -3,22 +3,19 @@ package spoke
 import (
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"math/big"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 )
 
-// setUpSecrets makes the pull secret, and what machines are configured by.
 func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	pull := cmp.Or(s.cluster.PullSecret, `{"auths":{"quay.io":{"auth":"c2ltdWxhdGVkOnNpbXVsYXRlZA=="}}}`)
 	root, err := s.newCertificate("root-ca", nil)
@@ -37,17 +34,23 @@ func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	}
 	list := []object{
 		secret("openshift-config", "pull-secret", "kubernetes.io/dockerconfigjson", map[string][]byte{".dockerconfigjson": []byte(pull)}),
-		secret(nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls", map[string][]byte{"tls.crt": served.certPEM, "tls.key": served.keyPEM}),
-		{kind: kindConfigMap, namespace: "kube-system", name: "root-ca", fields: fields{"data": fields{"ca.crt": string(root.certPEM)}}},
+		secret(
+			nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls",
+			map[string][]byte{"tls.crt": served.CertPEM, "tls.key": served.KeyPEM},
+		),
+		{kind: kindConfigMap, namespace: "kube-system", name: "root-ca", fields: fields{"data": fields{"ca.crt": string(root.CertPEM)}}},
 	}
-	own := object{kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca", fields: fields{"data": fields{"ca-bundle.crt": string(ca.certPEM)}}}
+	own := object{
+		kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca",
+		fields: fields{"data": fields{"ca-bundle.crt": string(ca.CertPEM)}},
+	}
 	if s.cluster.ownServerCA() {
 		list = append(list, own)
 	} else if err := s.of(own.kind, own.namespace).Delete(ctx, own.name, metav1.DeleteOptions{}); ignoreGone(err) != nil { // of an earlier cluster
 		return err
 	}
 	for _, role := range []string{master, worker} {
-		pointer, err := s.cluster.pointer(role, ca.certPEM)
+		pointer, err := s.cluster.pointer(role, ca.CertPEM)
 		if err != nil {
 			return err
 		}
@@ -85,48 +88,17 @@ func (c *Cluster) pointer(role string, ca []byte) ([]byte, error) {
 	}})
 }
 
-// issued is a certificate with its key.
-type issued struct {
-	certificate     *x509.Certificate
-	key             *ecdsa.PrivateKey
-	certPEM, keyPEM []byte
-}
-
 // newCertificate makes a certificate that another signs, or a CA if none does.
-func (s *Spoke) newCertificate(name string, by *issued, hosts ...string) (*issued, error) {
+func (s *Spoke) newCertificate(name string, by *pki.Pair, hosts ...string) (*pki.Pair, error) {
 	const years = 10
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
 	now := s.clock.Now()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name, OrganizationalUnit: []string{"openshift"}},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(years, 0, 0), DNSNames: hosts,
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
-	parent, signer := template, key
-	if by != nil {
-		parent, signer = by.certificate, by.key
-	} else {
+	if by == nil {
 		template.IsCA, template.KeyUsage = true, template.KeyUsage|x509.KeyUsageCertSign
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		return nil, err
-	}
-	made := &issued{key: key, certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-	if made.certificate, err = x509.ParseCertificate(der); err != nil {
-		return nil, err
-	}
-	made.keyPEM, err = keyPEM(key)
-	return made, err
-}
-
-func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+	return pki.Make(template, by)
 }

@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
@@ -73,24 +71,9 @@ func TestSetUp(t *testing.T) {
 	if luks, _, _ := unstructured.NestedSlice(config.Object, "spec", "config", "storage", "luks"); len(luks) != 1 {
 		t.Errorf("the config of pool infra encrypts %v", luks)
 	}
-	data, err := st.Kubeconfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := clientcmd.RESTConfigFromKubeConfig(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := kubernetes.NewForConfig(admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := core.CoreV1().Secrets("openshift-config").Get(t.Context(), "pull-secret", metav1.GetOptions{}); err != nil {
-		t.Errorf("with its kubeconfig: %v", err)
-	}
 }
 
-// TestNoRealCluster refuses an API server whose ClusterVersion is somebody else's.
+// TestNoRealCluster refuses an API server with a ClusterVersion that the simulator has not made.
 func TestNoRealCluster(t *testing.T) {
 	st := play(t, nil)
 	version := st.object(clusterVersions, "version")

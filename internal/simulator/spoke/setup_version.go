@@ -12,7 +12,10 @@ import (
 // setUpVersion makes the ClusterVersion. It is the last thing that is made, and tells that all is there.
 func (s *Spoke) setUpVersion(ctx context.Context) error {
 	c, now := &s.cluster, metav1.NewTime(s.clock.Now())
-	capabilities := []string{"CSISnapshot", "Console", "Ingress", "Insights", "MachineAPI", "NodeTuning", "OperatorLifecycleManager", "Storage", "baremetal", "marketplace", "openshift-samples"}
+	capabilities := []string{
+		"CSISnapshot", "Console", "Ingress", "Insights", "MachineAPI", "NodeTuning", "OperatorLifecycleManager", "Storage", "baremetal",
+		"marketplace", "openshift-samples",
+	}
 	enabled := capabilities
 	if !c.MachineAPI {
 		enabled = slices.DeleteFunc(slices.Clone(capabilities), func(name string) bool { return name == "MachineAPI" || name == "baremetal" })
@@ -65,7 +68,6 @@ func (c *Cluster) updatesFrom(version string) []any {
 	return list
 }
 
-// operatorNames are the ClusterOperators of a release.
 var operatorNames = []string{
 	"authentication", "baremetal", "cloud-controller-manager", "cloud-credential", "cluster-autoscaler", "config-operator", "console",
 	"control-plane-machine-set", "csi-snapshot-controller", "dns", "etcd", "image-registry", "ingress", "insights", "kube-apiserver",
@@ -84,7 +86,8 @@ func (s *Spoke) setUpOperators(ctx context.Context) error {
 	for _, name := range operatorNames {
 		_, degraded := s.config.Trouble.DegradedOperators[name]
 		well := slices.ContainsFunc(there.Items, func(u unstructured.Unstructured) bool {
-			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && conditionOf(&u, "Available")["status"] == "True" && s.isVersion(&u)
+			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && conditionOf(&u, "Available")["status"] == "True" &&
+				s.isVersion(&u)
 		})
 		if well && !degraded || !s.cluster.MachineAPI && slices.Contains(machineOperators, name) {
 			continue
@@ -115,17 +118,14 @@ func (s *Spoke) setUpOperator(ctx context.Context, name string) error {
 	}}})
 }
 
-// isVersion reports whether an operator has the cluster's version.
 func (s *Spoke) isVersion(u *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(u.Object, "status", "versions")
 	return digest(fmt.Sprint(versions)) == digest(fmt.Sprint([]any{fields{"name": "operator", "version": s.versionOf("")}}))
 }
 
-// machineOperators are those that only a cluster with the Machine API has.
 var machineOperators = []string{"baremetal", "cluster-autoscaler", "control-plane-machine-set", "machine-api"}
 
-// Installed ends the installation of a cluster whose nodes were still to join: all operators are
-// available, and the release is applied.
+// Installed ends the installation of a Joining cluster: all operators become available, and the release is applied.
 func (s *Spoke) Installed(ctx context.Context) error {
 	s.mu.Lock()
 	done := s.joined

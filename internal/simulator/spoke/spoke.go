@@ -1,14 +1,10 @@
-// Package spoke makes an API server play an installed OpenShift cluster, for what is
-// done with one after its installation: nodes are added, replaced and removed.
+// Package spoke makes an API server play an installed OpenShift cluster. It serves to try what is done after an
+// installation: nodes are added, replaced and removed.
 //
-// SetUp writes what the installation of such a cluster leaves: its kinds, its operators'
-// objects, its nodes and the rights of kubelets. Run plays the operators, by looking at
-// everything again and again, so that a restart of it or of the API server costs time
-// and nothing else. Join is a machine that boots its installed disk: its kubelet asks
-// for certificates as a real one does, and nobody but an approver of the cluster, or who
-// is tested, answers it.
-//
-// What each part is taken from is in EVIDENCE.md.
+// SetUp writes the kinds, the objects of the operators, the nodes and the rights of kubelets. Run plays the
+// operators: it looks at all objects again and again, and remembers nothing that it needs. Join plays a machine that
+// boots its installed disk: its kubelet asks for certificates, which an approver of the cluster or the tested program
+// approves. EVIDENCE.md says what each part is taken from.
 package spoke
 
 import (
@@ -71,16 +67,13 @@ type Spoke struct {
 	disks map[string]*disk
 	// silent are the nodes of the installation whose machines do not run, by name.
 	silent map[string]bool
-	// running are the nodes whose kubelets Join plays, by name; how often, since a machine
-	// may be started before its last run is noticed to be over.
+	// running counts the calls of Join for a node, by its name. A machine may start again before its last call ends.
 	running map[string]int
-	// started are the nodes of the installation whose kubelets start again, by name.
-	started map[string]bool
 	// release is the version that the cluster has, releases are those of nodes that have another
 	// one, configs the versions of rendered configs, by their names.
 	release           string
 	releases, configs map[string]string
-	// joined says that the installation of a cluster is over whose nodes were still to join.
+	// joined says that the installation of a Joining cluster is over.
 	joined bool
 }
 
@@ -99,7 +92,7 @@ func New(config Config) (*Spoke, error) {
 	config.Kube = unhurried(config.Kube)
 	s := &Spoke{
 		config: config, clock: config.Clock, cluster: cluster, logf: config.Logf,
-		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{}, started: map[string]bool{},
+		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{},
 		release: cluster.Version, releases: map[string]string{}, configs: map[string]string{}, joined: !cluster.Joining,
 	}
 	if s.config.Stamps == nil {
@@ -127,22 +120,16 @@ func unhurried(config *rest.Config) *rest.Config {
 // Cluster is what is played, with what was left out of it filled in.
 func (s *Spoke) Cluster() Cluster { return s.cluster }
 
-// stamp is the present moment, for conditions of Nodes.
 func (s *Spoke) stamp() metav1.Time { return metav1.NewTime(s.config.Stamps.Now()) }
 
-// versionOf is the release that a node runs.
 func (s *Spoke) versionOf(node string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return cmp.Or(s.releases[node], s.release)
 }
 
-// atLeast is a time of the simulation that takes no less than some real time.
 func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {
-	if real := s.clock.Wall(virtual); real > 0 && real < wall {
-		return time.Duration(float64(virtual) * float64(wall) / float64(real))
-	}
-	return virtual
+	return clock.AtLeast(s.clock, virtual, wall)
 }
 
 // sleep lets some time of the simulation pass that takes no less than some real time, at the speed that the clock has
@@ -159,8 +146,7 @@ func (s *Spoke) sleep(ctx context.Context, virtual, wall time.Duration) error {
 	}
 }
 
-// timely does what takes the cluster next to no time, on the simulation's clock. The
-// client's own log, which nobody asked for, is dropped.
+// timely does work that takes no time on the simulation's clock. It drops the log of the client.
 func (s *Spoke) timely(ctx context.Context, do func(context.Context) error) error {
 	defer clock.Working(s.clock)()
 	return do(klog.NewContext(ctx, logr.Discard()))

@@ -145,7 +145,7 @@ func (st *stage) clear() {
 	}
 }
 
-// release removes objects of the Machine API, whoever waits for their end.
+// release removes objects of the Machine API with their finalizers.
 func (st *stage) release(of schema.GroupVersionResource) {
 	st.t.Helper()
 	all := st.objects.Resource(of).Namespace("openshift-machine-api")

@@ -23,11 +23,11 @@ type Trouble struct {
 	DegradedOperators map[string]string
 	// PausedPools are MachineConfigPools that are paused from the start.
 	PausedPools []string
-	// DegradedPools are pools one of whose nodes cannot be configured, with why.
+	// DegradedPools are pools with a node that cannot be configured, with why.
 	DegradedPools map[string]string
-	// Kubelets are machines whose kubelets are not as they should be, by the machine's hostname.
+	// Kubelets is the trouble of kubelets, by the hostname of their machine.
 	Kubelets map[string]KubeletTrouble
-	// Requests are made by nobody's kubelet.
+	// Requests are certificate requests that no kubelet makes.
 	Requests []Request
 	// Replays make a node's first request again, as it was.
 	Replays []Replay
@@ -75,7 +75,6 @@ type Replay struct {
 	After time.Duration
 }
 
-// recorded is a request that is to be made again.
 type recorded struct {
 	content []byte
 	seen    time.Time
@@ -85,7 +84,6 @@ type recorded struct {
 // NoNetwork is what a node says that is not ready since its network provider does not start.
 const NoNetwork = noNetwork
 
-// makeTrouble makes the requests whose time has come.
 func (p *operators) makeTrouble(ctx context.Context, w *world) error {
 	for i := range p.config.Trouble.Requests {
 		r := &p.config.Trouble.Requests[i]
@@ -107,14 +105,13 @@ func (p *operators) makeTrouble(ctx context.Context, w *world) error {
 	return nil
 }
 
-// as speaks for somebody else, as an administrator may.
+// as is a client that impersonates a user.
 func (p *operators) as(user string, groups []string) (kubernetes.Interface, error) {
 	config := rest.CopyConfig(p.config.Kube)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	return kubernetes.NewForConfig(config)
 }
 
-// invent makes one request.
 func (p *operators) invent(ctx context.Context, r *Request, number int) error {
 	node := r.Node
 	if r.Count > 1 {
@@ -157,7 +154,6 @@ func (p *operators) invent(ctx context.Context, r *Request, number int) error {
 	return nil
 }
 
-// replay makes a request again that was seen before.
 func (p *operators) replay(ctx context.Context, w *world, r *Replay) error {
 	m, seen := p.replays[r.Node]
 	if !seen {
@@ -191,7 +187,6 @@ func (p *operators) replay(ctx context.Context, w *world, r *Replay) error {
 	return nil
 }
 
-// commonName is whom a request is for.
 func commonName(r *certificatesv1.CertificateSigningRequest) string {
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {

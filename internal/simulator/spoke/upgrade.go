@@ -19,7 +19,6 @@ const (
 	lastOperator  = "machine-config"
 )
 
-// update is one that runs.
 type update struct {
 	version string
 	since   time.Time
@@ -77,7 +76,6 @@ func (p *operators) keepVersion(ctx context.Context, w *world) error {
 	return again(err, "report on ClusterVersion")
 }
 
-// textsOf are the texts of an object's field.
 func textsOf(u *unstructured.Unstructured, path ...string) map[string]string {
 	values, _, _ := unstructured.NestedMap(u.Object, path...)
 	found := map[string]string{}
@@ -131,9 +129,13 @@ func (p *operators) beginUpdate(w *world, status fields, version, image string) 
 	}
 	status["desired"] = fields{"version": version, "image": image}
 	status["history"] = append([]any{fields{
-		"state": "Partial", "version": version, "image": image, "verified": true, "startedTime": w.now.UTC().Format(time.RFC3339), "completionTime": nil,
+		"state": "Partial", "version": version, "image": image, "verified": true, "startedTime": w.now.UTC().Format(time.RFC3339),
+		"completionTime": nil,
 	}}, history...)
-	setCondition(status, w.now, "ReleaseAccepted", "True", "PayloadLoaded", fmt.Sprintf("Payload loaded version=%q image=%q architecture=%q", version, image, machineArch(p.cluster.Arch)))
+	setCondition(
+		status, w.now, "ReleaseAccepted", "True", "PayloadLoaded",
+		fmt.Sprintf("Payload loaded version=%q image=%q architecture=%q", version, image, machineArch(p.cluster.Arch)),
+	)
 	setCondition(status, w.now, "Progressing", "True", "", "Working towards "+version)
 }
 
@@ -155,7 +157,10 @@ func (p *operators) proceedUpdate(ctx context.Context, w *world, status fields) 
 	const total = 900
 	part := total * u.done / len(names)
 	if u.done < len(names)-1 {
-		setCondition(status, w.now, "Progressing", "True", "", fmt.Sprintf("Working towards %s: %d of %d done (%d%% complete)", u.version, part, total, 100*part/total))
+		setCondition(
+			status, w.now, "Progressing", "True", "",
+			fmt.Sprintf("Working towards %s: %d of %d done (%d%% complete)", u.version, part, total, 100*part/total),
+		)
 		return nil
 	}
 	if done, err := p.updateNodes(ctx, w); err != nil || !done {
@@ -190,7 +195,6 @@ func (s *Spoke) complete(status fields, now metav1.Time, version string) {
 	}
 }
 
-// applied writes that a release is applied.
 func (s *Spoke) applied(ctx context.Context, version string) error {
 	v, err := s.of(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
@@ -211,7 +215,6 @@ func (p *operators) operatorsInOrder() []string {
 	return append(names, lastOperator)
 }
 
-// updateOperator has an operator report a version.
 func (p *operators) updateOperator(ctx context.Context, w *world, name, version string) error {
 	o, err := p.of(kindClusterOperator, "").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

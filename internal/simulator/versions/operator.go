@@ -24,7 +24,7 @@ type Operator struct {
 	Requirements map[string][]string `json:"requirements"`
 	// Manifests are the files that the service puts among a cluster's manifests.
 	Manifests []string `json:"manifests"`
-	// DependencyOnly marks one that nobody asked for by name.
+	// DependencyOnly marks an operator that only others need.
 	DependencyOnly bool `json:"-"`
 }
 

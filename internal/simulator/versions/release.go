@@ -174,8 +174,8 @@ func ReleaseByImage(image string) (Release, bool) {
 	return release, err == nil
 }
 
-// releaseOfOKD is a release of OKD, whose images are tagged by the version alone and made for x86_64 only. The service
-// lists none: a hub's operator tells it of those that ClusterImageSets name.
+// releaseOfOKD is a release of OKD. Its images have the version alone as their tag, and are for x86_64 only. The
+// service lists none. A hub's operator adds those that ClusterImageSets name.
 func releaseOfOKD(repository, tag string) (Release, bool) {
 	n, err := ParseNumber(tag)
 	if err != nil {
@@ -183,12 +183,13 @@ func releaseOfOKD(repository, tag string) (Release, bool) {
 	}
 	m, known := findMinor(n.Line())
 	return Release{
-		Version: tag, Line: n.Line(), URL: repository + ":" + tag, CPUArchitecture: X86, CPUArchitectures: []string{X86}, SupportLevel: m.SupportLevel,
+		Version: tag, Line: n.Line(), URL: repository + ":" + tag, CPUArchitecture: X86, CPUArchitectures: []string{X86},
+		SupportLevel: m.SupportLevel,
 	}, known
 }
 
-// DigestOf is the digest of a release image in a simulation, "" for one that is no release's. No registry is asked: the
-// digest has the image's tag in it, so that whoever is given the image by it knows which one that is.
+// DigestOf is the digest of a release image in a simulation, "" for other images. No registry is asked: the digest
+// has the image's tag in it, so that a reader of the digest knows the release.
 func DigestOf(image string) string {
 	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
 	if _, is := ReleaseByImage(image); !is || len(tag) > sha256.Size {

@@ -163,10 +163,8 @@ func (m minor) osImage(arch string) OSImage {
 	}
 }
 
-// OSImageFor finds the live image of an infra-env. An empty version is the
-// latest image there is, whatever the version of the infra-env's cluster: that
-// is what the service does, and what surprises its clients. An empty
-// architecture is x86_64. The error's text is the service's own.
+// OSImageFor finds the live image of an infra-env. An empty version is the latest image, as in the service, even if
+// the infra-env's cluster has another version. An empty architecture is x86_64. The text of the error is the service's.
 func OSImageFor(version, arch string) (OSImage, error) {
 	if arch == "" {
 		arch = X86

@@ -51,7 +51,7 @@ func RS256(private *rsa.PrivateKey) Key {
 	return Key{jwt.SigningMethodRS256, private, &private.PublicKey}
 }
 
-// payload has the library sign whatever encodes to a JSON object.
+// payload lets the library sign any JSON object.
 type payload struct {
 	jwt.Claims
 	content any
@@ -92,7 +92,7 @@ func Verify(token string, key Key, claims any) error {
 	return decode(parts[1], claims)
 }
 
-// Unverified decodes claims that nobody has checked: only good for finding the key to Verify them with.
+// Unverified decodes claims without a check. It serves only to find the key to Verify them with.
 func Unverified(token string, claims any) error {
 	parts := strings.Split(token, ".")
 	if len(token) > maxSize || len(parts) != 3 {

@@ -37,7 +37,6 @@ func New(service string, callers *auth.Service) (*Client, error) {
 	return b, err
 }
 
-// restError is a refusal of the service.
 type restError struct {
 	status int
 	reason string

@@ -55,7 +55,6 @@ var kinds = sync.OnceValue(func() (all struct{ Cluster, Agent []kind }) {
 	return all
 })
 
-// in gives the conditions of an object in a state.
 func in(state string, all []kind, facts map[string]bool, words map[string]string) []Condition {
 	var out []Condition
 	for _, k := range all {
@@ -129,7 +128,6 @@ func SpecSynced(err error, good string) Condition {
 	return Condition{"SpecSynced", False, "BackendError", "The Spec could not be synced due to backend error: " + err.Error()}
 }
 
-// find gives a condition of an object as it is written; nil where there is none.
 func find(o *objects.Object, kind string) map[string]any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range list {

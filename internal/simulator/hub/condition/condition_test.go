@@ -20,7 +20,7 @@ func outline(list []Condition) map[string]string {
 	return out
 }
 
-// TestConditionsAlways has every condition have a status, and an outcome whatever the state is.
+// TestConditionsAlways has every condition have a status, and an outcome in every state.
 func TestConditionsAlways(t *testing.T) {
 	for _, k := range slices.Concat(kinds().Cluster, kinds().Agent) {
 		for _, o := range k.Outcomes {

@@ -57,7 +57,6 @@ func DefaultInstall(aci *objects.Object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
-// specs reads the specs of both versions of an object; of one that is new the first is zero.
 func specs[T any](old, now *objects.Object) (before, spec T, err error) {
 	if spec, err = objects.Spec[T](now); err == nil && old != nil {
 		before, err = objects.Spec[T](old)
@@ -128,7 +127,8 @@ func platformFault(s *objects.InstallSpec) string {
 // frozen refuses what may not change once an installation has begun; empty is as good as absent.
 func frozen(old, now *objects.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
-	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
+	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted ||
+		reason == hubapi.ReasonInstallationFailed {
 		free = append(free, "provisionRequirements")
 	}
 	if changed := changedFields(old, now, free); len(changed) > 0 {
@@ -239,7 +239,6 @@ func changeableDeployment() []string {
 		"clusterPoolRef", "powerState", "hibernateAfter", "installAttemptsLimit"}
 }
 
-// longestName is how long the names of a cluster may be.
 const longestName = validation.DNS1123LabelMaxLength
 
 // ValidateDeployment is the verdict of Hive's webhook on a ClusterDeployment.
@@ -298,7 +297,10 @@ func validateNewDeployment(now *objects.Object, spec *objects.DeploymentSpec) er
 		}
 	}
 	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != hubapi.KindAgentClusterInstall) {
-		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + hubapi.KindAgentClusterInstall}))
+		all = append(all, field.NotSupported(
+			at.Child("clusterInstallRef", "kind"), ref.Kind,
+			[]string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + hubapi.KindAgentClusterInstall},
+		))
 	}
 	return invalid(now.GetName(), all)
 }
@@ -308,7 +310,9 @@ func invalid(name string, all field.ErrorList) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.Resource(hubapi.KindClusterDeployment).Group, Kind: hubapi.KindClusterDeployment}, name, all)
+	return apierrors.NewInvalid(
+		schema.GroupKind{Group: hubapi.Resource(hubapi.KindClusterDeployment).Group, Kind: hubapi.KindClusterDeployment}, name, all,
+	)
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.

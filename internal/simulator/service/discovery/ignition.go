@@ -109,7 +109,10 @@ func liveFiles(e *model.InfraEnv, static bool) []liveFile {
 	}
 	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		// The service writes this one mode in decimal, where 0644 is meant.
-		files = append(files, plain("/etc/profile.d/proxy.sh", 644, fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy)))
+		files = append(files, plain(
+			"/etc/profile.d/proxy.sh", 644,
+			fmt.Sprintf("export HTTP_PROXY=%s\nexport HTTPS_PROXY=%s\nexport NO_PROXY=%s\n", httpProxy, httpsProxy, noProxy),
+		))
 	}
 	if e.AdditionalTrustBundle != "" {
 		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))

@@ -92,7 +92,8 @@ func nameProblem(h *model.StaticHost, state staticState) string {
 		byMAC[i.Name] = i.Identifier == "mac-address"
 	}
 	found := func(name string) bool {
-		return slices.ContainsFunc(h.Map, func(m *models.MacInterfaceMapItems0) bool { return m.LogicalNicName == name }) || byMAC[name] || ownName.MatchString(name)
+		return slices.ContainsFunc(h.Map, func(m *models.MacInterfaceMapItems0) bool { return m.LogicalNicName == name }) || byMAC[name] ||
+			ownName.MatchString(name)
 	}
 	for _, i := range state.Interfaces {
 		missing := false
@@ -128,7 +129,6 @@ func networkScripts() []networkFile {
 	}
 }
 
-// networkFiles are the static networks of all hosts, each in a folder of its own.
 func networkFiles(e *model.InfraEnv) []networkFile {
 	files := make([]networkFile, 0, 2*len(e.Static))
 	for i := range e.Static {
@@ -207,7 +207,9 @@ func yamlLines(value any) []string {
 var plainWord = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9._/-]*|[0-9]+(\.[0-9]+){3}(/[0-9]+)?)$`)
 
 func yamlWord(value any) string {
-	if text, isText := value.(string); isText && plainWord.MatchString(text) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(text)) {
+	if text, isText := value.(string); isText && plainWord.MatchString(text) && !slices.Contains(
+		[]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(text),
+	) {
 		return text
 	}
 	text, err := json.Marshal(value)

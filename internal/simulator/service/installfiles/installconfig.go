@@ -33,7 +33,9 @@ func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, er
 		ic.Arbiter = new(pool(model.RoleArbiter, arbiters))
 	}
 	for _, n := range c.ClusterNetworks {
-		ic.Networking.ClusterNetwork = append(ic.Networking.ClusterNetwork, installcfg.ClusterNetwork{Cidr: n.CIDR, HostPrefix: int(n.HostPrefix)})
+		ic.Networking.ClusterNetwork = append(
+			ic.Networking.ClusterNetwork, installcfg.ClusterNetwork{Cidr: n.CIDR, HostPrefix: int(n.HostPrefix)},
+		)
 	}
 	for _, n := range c.MachineNetworks {
 		ic.Networking.MachineNetwork = append(ic.Networking.MachineNetwork, installcfg.MachineNetwork{Cidr: n.CIDR})

@@ -5,15 +5,11 @@ package installfiles
 import (
 	"bytes"
 	"cmp"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	_ "embed" // kubeconfig.yaml
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"math/big"
 	"strings"
@@ -21,6 +17,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/simulator/pki"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
@@ -29,42 +26,23 @@ import (
 
 // MakeCredentials makes what the installer would; certificates are valid from now.
 func MakeCredentials(now time.Time, password string) (*model.Credentials, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the key of the cluster's authority: %w", err)
-	}
-	authority := &x509.Certificate{
+	authority, err := pki.Make(&x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{OrganizationalUnit: []string{"openshift"}, CommonName: "kube-apiserver-lb-signer"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
+	}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("signing the cluster's authority: %w", err)
+		return nil, fmt.Errorf("making the cluster's authority: %w", err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("making the administrator's key: %w", err)
-	}
-	admin := &x509.Certificate{
+	admin, err := pki.Make(&x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{Organization: []string{"system:masters"}, CommonName: "system:admin"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, admin, authority, &key.PublicKey, caKey)
+	}, authority)
 	if err != nil {
-		return nil, fmt.Errorf("signing the administrator's certificate: %w", err)
+		return nil, fmt.Errorf("making the administrator's certificate: %w", err)
 	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the administrator's key: %w", err)
-	}
-	return &model.Credentials{
-		CA:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
-		Cert:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
-		Password: password,
-	}, nil
+	return &model.Credentials{CA: authority.CertPEM, Cert: admin.CertPEM, Key: admin.KeyPEM, Password: password}, nil
 }
 
 //go:embed kubeconfig.yaml

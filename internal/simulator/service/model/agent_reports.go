@@ -161,7 +161,6 @@ func BinaryBytes(n int64) string {
 	return fmt.Sprintf("%.2f %s", v, unit)
 }
 
-// inUnits is a size in the largest of the units that it reaches.
 func inUnits(n int64, step float64, units ...string) (float64, string) {
 	v, i := float64(n), 0
 	for v >= step && i < len(units)-1 {
@@ -205,7 +204,7 @@ func (inv *Inventory) FindDisk(name string) *models.Disk {
 	return nil
 }
 
-// OfVMware tells a virtual machine of vSphere, in whatever cluster it is.
+// OfVMware reports whether the machine is virtual and of vSphere.
 func (inv *Inventory) OfVMware() bool {
 	return inv.SystemVendor != nil && inv.SystemVendor.Manufacturer == "VMware, Inc."
 }
@@ -254,7 +253,9 @@ func (h *Host) SetConnectivity(r models.ConnectivityReport) {
 	h.Connectivity = printed
 	h.Peers, h.Network = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts)), Network{}
 	for _, remote := range Present(r.RemoteHosts) {
-		remote.L2Connectivity, remote.L3Connectivity, remote.MtuReport = Present(remote.L2Connectivity), Present(remote.L3Connectivity), Present(remote.MtuReport)
+		remote.L2Connectivity = Present(remote.L2Connectivity)
+		remote.L3Connectivity = Present(remote.L3Connectivity)
+		remote.MtuReport = Present(remote.MtuReport)
 		h.Peers[remote.HostID.String()] = *remote
 	}
 	for _, remote := range h.Peers {

@@ -28,7 +28,7 @@ type Cluster struct {
 	// Credentials is made when the installation starts.
 	Credentials *Credentials
 	IngressCert string
-	// PreparedAt is when the preparation began whose files are still being made.
+	// PreparedAt is when the current preparation began.
 	PreparedAt time.Time
 	Checks     Checks
 	Groups     Majority
@@ -57,7 +57,7 @@ type Manifest struct {
 type Credentials struct {
 	CA, Cert, Key []byte // PEM
 	Password      string
-	// Server is the URL of its API server; empty is that of its name, which nobody resolves.
+	// Server is the URL of its API server; empty is that of its name, which does not resolve.
 	Server string
 }
 

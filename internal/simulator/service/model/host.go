@@ -99,7 +99,7 @@ func (h *Host) EffectiveRole() string {
 	return h.Role
 }
 
-// RoleOpen reports whether nobody has chosen a role for the host.
+// RoleOpen reports whether no role was chosen for the host.
 func (h *Host) RoleOpen() bool { return h.Role == RoleAuto }
 
 // RoleSuggested reports whether the service has suggested a role.

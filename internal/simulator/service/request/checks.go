@@ -203,13 +203,14 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 			if c.UserBalanced() {
 				return wire.BadRequest("%s", validate.Elsewhere(v.name, v.ip, c.MachineNetworks))
 			}
-			return problem("%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR)
+			return problem(
+				"%s <%s> does not belong to machine-network-cidr <%s>", v.name, v.ip, c.MachineNetworks[min(i, len(c.MachineNetworks)-1)].CIDR,
+			)
 		}
 	}
 	return nil
 }
 
-// checkFamilies allows one address, or one of each family.
 func checkFamilies(name string, vips []model.VIP) error {
 	var v4, v6 int
 	for _, v := range vips {

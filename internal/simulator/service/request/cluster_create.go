@@ -39,7 +39,10 @@ func CheckChoices(network, hyperthreading *string, d *models.DiskEncryption) err
 		}
 		return wire.BodyEnum(name, *value, allowed...)
 	}
-	roles := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
+	roles := []string{
+		"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers",
+		"masters,arbiters,workers",
+	}
 	if d == nil {
 		d = &models.DiskEncryption{}
 	}
@@ -59,7 +62,9 @@ func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
 			return err
 		}
 	}
-	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
+	console := models.MonitoredOperator{
+		ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600,
+	}
 	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
 	if err := chooseOperators(c, p.OlmOperators, p.OperatorBundles); err != nil {
 		return err
@@ -140,7 +145,10 @@ func fillIdentity(c *model.Cluster, p *ClusterCreateParams) error {
 	if secret != nil {
 		secret = wire.BadRequest("pull secret for new cluster is invalid: %s", secret)
 	}
-	if err := cmp.Or(checkName(*p.Name, c.PlatformType()), secret, checkSSHKeys(p.SSHPublicKey), checkAnyDomain(p.BaseDNSDomain), checkTags(model.Value(p.Tags))); err != nil {
+	if err := cmp.Or(
+		checkName(*p.Name, c.PlatformType()), secret, checkSSHKeys(p.SSHPublicKey), checkAnyDomain(p.BaseDNSDomain),
+		checkTags(model.Value(p.Tags)),
+	); err != nil {
 		return err
 	}
 	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)

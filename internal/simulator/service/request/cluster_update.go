@@ -20,7 +20,6 @@ type V2ClusterUpdateParams struct {
 	OperatorBundles []bundleChoice         `json:"operator_bundles"`
 }
 
-// clusterChange is an update on its way into a cluster.
 type clusterChange struct {
 	c *model.Cluster
 	p *V2ClusterUpdateParams
@@ -158,7 +157,7 @@ func (u *clusterChange) machineNetworks() error {
 	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
-	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !u.byOperator { // whose operator may
+	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !u.byOperator { // the operator of a hub may
 		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
@@ -243,7 +242,9 @@ func (u *clusterChange) proxy() error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
-	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy), *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy), *cmp.Or(p.NoProxy, &c.NoProxy)
+	c.HTTPProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy)
+	c.HTTPSProxy = *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy)
+	c.NoProxy = *cmp.Or(p.NoProxy, &c.NoProxy)
 	u.proxied = true
 	return nil
 }

@@ -210,7 +210,7 @@ func checkSettable(h *model.Host, what string, status int) error {
 		[]string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput})
 }
 
-// CheckInventorySettable refuses every change, one of nothing too, of a host whose inventory may not be judged anew.
+// CheckInventorySettable refuses every change, an empty one too, of a host in a state in which its inventory is fixed.
 func CheckInventorySettable(h *model.Host) error {
 	states := []string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput,
 		model.HostInProgress, model.HostDisconnectedUnbound, model.HostInsufficientUnbound, model.HostDiscoveringUnbound, model.HostKnownUnbound}
@@ -220,7 +220,7 @@ func CheckInventorySettable(h *model.Host) error {
 	return wire.Conflict("Host is in %s state, host can be updated only in one of %s states", h.State, states)
 }
 
-// CheckIgnition refuses all but versions 3.2 and 3.1, whatever the machines' OS understands.
+// CheckIgnition refuses all versions but 3.2 and 3.1.
 func CheckIgnition(text string) error {
 	if _, _, err := v3_2.Parse([]byte(text)); err == nil {
 		return nil

@@ -53,11 +53,14 @@ func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdateParams) error {
 			return err
 		}
 	}
-	if model.Value(p.NtpSources) != "" && (model.Value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
+	if model.Value(p.NtpSources) != "" &&
+		(model.Value(p.AdditionalNtpSources) != "" || p.AdditionalNtpSources == nil && e.AdditionalNtpSources != "") ||
 		model.Value(p.AdditionalNtpSources) != "" && p.NtpSources == nil && e.NtpSources != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
-	if err := cmp.Or(take(&e.AdditionalNtpSources, p.AdditionalNtpSources, checkNtpSources), take(&e.NtpSources, p.NtpSources, checkNtpSources)); err != nil {
+	if err := cmp.Or(
+		take(&e.AdditionalNtpSources, p.AdditionalNtpSources, checkNtpSources), take(&e.NtpSources, p.NtpSources, checkNtpSources),
+	); err != nil {
 		return err
 	}
 	if p.IgnitionConfigOverride != "" {
@@ -103,7 +106,9 @@ func changeInfraEnvProxy(e *model.InfraEnv, p *models.Proxy) error {
 	}
 	e.ProxyAsked = &joined
 	merged := *e.Proxy
-	merged.HTTPProxy, merged.HTTPSProxy, merged.NoProxy = cmp.Or(p.HTTPProxy, merged.HTTPProxy), cmp.Or(p.HTTPSProxy, merged.HTTPSProxy), cmp.Or(p.NoProxy, merged.NoProxy)
+	merged.HTTPProxy = cmp.Or(p.HTTPProxy, merged.HTTPProxy)
+	merged.HTTPSProxy = cmp.Or(p.HTTPSProxy, merged.HTTPSProxy)
+	merged.NoProxy = cmp.Or(p.NoProxy, merged.NoProxy)
 	e.Proxy = &merged
 	return nil
 }

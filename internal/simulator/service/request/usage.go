@@ -36,9 +36,17 @@ func useTags(c *model.Cluster) { c.RecordUse(c.Tags != "", "Cluster Tags", nil) 
 
 func useSettings(c *model.Cluster) {
 	c.RecordUse(c.AllocatesVips(), "VIP auto alloc.", nil)
-	c.RecordUse(c.AdditionalNtpSource != "", "Additional NTP Source", map[string]any{"source_count": len(strings.Split(c.AdditionalNtpSource, ","))})
-	c.RecordUse(c.Hyperthreading != "none" && c.Hyperthreading != "", "Hyperthreading", map[string]any{"hyperthreading_enabled": c.Hyperthreading})
-	for kind, name := range map[string]string{"OVNKubernetes": "OVN", "OpenShiftSDN": "SDN", "CiscoACI": "CiscoACI", "Cilium": "Cilium", "Calico": "Calico", "None": "None"} {
+	c.RecordUse(
+		c.AdditionalNtpSource != "", "Additional NTP Source",
+		map[string]any{"source_count": len(strings.Split(c.AdditionalNtpSource, ","))},
+	)
+	c.RecordUse(
+		c.Hyperthreading != "none" && c.Hyperthreading != "", "Hyperthreading",
+		map[string]any{"hyperthreading_enabled": c.Hyperthreading},
+	)
+	for kind, name := range map[string]string{
+		"OVNKubernetes": "OVN", "OpenShiftSDN": "SDN", "CiscoACI": "CiscoACI", "Cilium": "Cilium", "Calico": "Calico", "None": "None",
+	} {
 		c.RecordUse(c.NetworkType == kind, name+" network type", nil)
 	}
 	c.RecordUse(validate.DualStack(c), "Dual-stack", nil)

@@ -148,7 +148,6 @@ func (s Maker) domainStep(h *model.Host) models.Step {
 	return s.Step(StepDomains, model.InString(r))
 }
 
-// connectivityStep tells a host whom to look for; none while it is alone.
 func (s Maker) connectivityStep(h *model.Host) []models.Step {
 	var peers models.ConnectivityCheckParams
 	for _, other := range h.Cluster.Hosts {
@@ -232,7 +231,7 @@ func APIAddress(c *model.Cluster) string {
 // Patience is how long preparations may take.
 type Patience struct{ Disk, Images time.Duration }
 
-// StockPatience is the service's where nobody configured another.
+// StockPatience is the default of the service.
 func StockPatience() Patience { return Patience{8 * time.Minute, 16 * time.Minute} }
 
 // Host is how long one machine may prepare.
@@ -247,7 +246,10 @@ func (s Maker) preparationSteps(h *model.Host) []models.Step {
 	}
 	var steps []models.Step
 	if !h.BootsFromDisk() && (!h.DiskTested || h.DiskPath != h.InstallationDiskID) {
-		steps = append(steps, s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())))
+		steps = append(
+			steps,
+			s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())),
+		)
 	}
 	if len(h.ImageResults) == 0 {
 		images := payloadOf(h.Cluster)

@@ -25,7 +25,7 @@ func TestTimeServersOfHosts(t *testing.T) {
 	}
 }
 
-// TestInstallerReachesItsClusterWithoutProxy whatever else the user has named, once each.
+// TestInstallerReachesItsClusterWithoutProxy, beside the names of the user, once each.
 func TestInstallerReachesItsClusterWithoutProxy(t *testing.T) {
 	for asked, want := range map[string]string{
 		"":                        "127.0.0.1,localhost,.svc,.cluster.local,api-int.c.example.com",

@@ -169,7 +169,6 @@ func CountRoles(c *model.Cluster) (masters, arbiters, workers, open int) {
 	return masters, arbiters, workers, open
 }
 
-// foreignNetwork is the type of a network that OpenShift does not bring.
 func (e *clusterCheck) foreignNetwork() any {
 	kind := e.c.NetworkType
 	var overrides installcfg.InstallerConfigBaremetal
@@ -256,7 +255,6 @@ func (e *clusterCheck) overlap() any {
 	return ""
 }
 
-// clockTolerance is how far apart the clocks of two hosts may be.
 const clockTolerance = 4 * time.Minute
 
 func (e *clusterCheck) clocksApart() bool {
@@ -353,7 +351,6 @@ func VipInUseAs(c *model.Cluster, name, ip, network string) string {
 	return text
 }
 
-// fits reports whether a network holds the hosts, two virtual addresses and its own two.
 func fits(c *model.Cluster, network string) bool {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {

@@ -28,7 +28,6 @@ func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
 
-// maxHostname is the length of a hostname, with its domain.
 const maxHostname = 63
 
 func validHostname(name string) bool {
@@ -90,7 +89,10 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		},
 		// early says that the installation has not begun.
 		"early": func(e *hostCheck) bool {
-			return !model.OneOf(e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
+			return !model.OneOf(
+				e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError,
+				model.HostCancelled,
+			)
 		},
 		"inventory":   func(e *hostCheck) bool { return e.h.Inv != nil },
 		"cpuKnown":    func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil },
@@ -241,7 +243,6 @@ func hostValues() map[string]func(*hostCheck) any {
 	}
 }
 
-// needForVMs is what OpenShift Virtualization alone needs.
 func (e *hostCheck) needForVMs() versions.Hardware {
 	return OperatorHardware(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
 }

@@ -36,7 +36,7 @@ func NetworkOfVip(c *model.Cluster, ip string) string {
 	return best.String()
 }
 
-// CalculatesNetworks reports whether machine networks come of the virtual addresses, and of nobody.
+// CalculatesNetworks reports whether the service computes the machine networks from the virtual addresses.
 func CalculatesNetworks(c *model.Cluster) bool {
 	return !c.IsSingle() && !c.UserManaged() && !c.UserBalanced() && !c.AllocatesVips() && !DualStack(c)
 }
@@ -128,7 +128,7 @@ func NodeAddress(c *model.Cluster) string {
 	return ""
 }
 
-// Elsewhere says that a virtual address of somebody's own load balancer lies in no machine network.
+// Elsewhere says that a virtual address of a user's load balancer lies in no machine network.
 func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	var tried []string
 	for _, n := range networks {
@@ -202,8 +202,13 @@ func l2Group(c *model.Cluster, cidr string) []string {
 	}
 	return mutualGroup(c, func(a, b *model.Host) bool {
 		peer := a.Peers[b.ID]
-		return slices.ContainsFunc(peer.L2Connectivity, func(l *models.L2Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) }) ||
-			network.Addr().Is6() && slices.ContainsFunc(peer.L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) })
+		return slices.ContainsFunc(peer.L2Connectivity, func(l *models.L2Connectivity) bool {
+			return l.Successful &&
+				within(l.RemoteIPAddress)
+		}) ||
+			network.Addr().Is6() && slices.ContainsFunc(
+				peer.L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) },
+			)
 	})
 }
 
@@ -220,7 +225,10 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 				continue
 			}
 			some = true
-			if !slices.ContainsFunc(a.Peers[b.ID].L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && l.RemoteIPAddress == addr.String() }) {
+			if !slices.ContainsFunc(a.Peers[b.ID].L3Connectivity, func(l *models.L3Connectivity) bool {
+				return l.Successful &&
+					l.RemoteIPAddress == addr.String()
+			}) {
 				return false
 			}
 		}
@@ -280,7 +288,6 @@ func leastGroup(c *model.Cluster) int {
 	return 3
 }
 
-// reachedAddresses lists the host's addresses that all the others can ping.
 func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	votes := map[string]int{}
 	for _, other := range c.Hosts {

@@ -63,14 +63,15 @@ func storing(c *model.Cluster) []*model.Host {
 func spareDisks(h *model.Host, minimumGB int64) int {
 	n := 0
 	for _, d := range h.Inv.Disks {
-		if (d.DriveType == models.DriveTypeHDD || d.DriveType == models.DriveTypeSSD) && model.DiskID(d) != h.InstallationDiskID && d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
+		if (d.DriveType == models.DriveTypeHDD || d.DriveType == models.DriveTypeSSD) && model.DiskID(d) != h.InstallationDiskID &&
+			d.SizeBytes > 0 && d.SizeBytes >= minimumGB*1_000_000_000 {
 			n++
 		}
 	}
 	return n
 }
 
-// minimumHardware is what any machine must have, whatever becomes of it.
+// minimumHardware is what a machine of any role must have.
 func minimumHardware() versions.Hardware {
 	return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192}
 }
@@ -94,7 +95,7 @@ func Requirements(c *model.Cluster, role string) versions.Hardware {
 		return versions.RoleHardware("", versions.Worker)
 	}
 	operators := c.OperatorNames()
-	if hardwareRole(c, role) == versions.Master && WorkersAsked(c) >= 2 { // whose volumes are on the workers
+	if hardwareRole(c, role) == versions.Master && WorkersAsked(c) >= 2 { // the volumes are on the workers
 		operators = slices.DeleteFunc(operators, func(name string) bool { return name == "lvm" })
 	}
 	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), operators)
@@ -103,7 +104,9 @@ func Requirements(c *model.Cluster, role string) versions.Hardware {
 // OperatorHardware is what one operator needs on top of the role's own needs.
 func OperatorHardware(version, role, operator string) versions.Hardware {
 	with, without := versions.HostHardware(version, role, []string{operator}), versions.RoleHardware(version, role)
-	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
+	return versions.Hardware{
+		CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB,
+	}
 }
 
 // StrongEnough reports whether a host has what the role needs.

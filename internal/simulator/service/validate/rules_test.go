@@ -12,7 +12,7 @@ import (
 )
 
 // TestRules reads rules.yaml strictly: every name in it is known, every name that is known
-// is in it, and every validation has an outcome whatever holds.
+// is in it, and every validation always has an outcome.
 func TestRules(t *testing.T) {
 	if err := yaml.UnmarshalStrict(rulesText, &ruleTable{}); err != nil {
 		t.Fatal(err)
