@@ -95,7 +95,7 @@ func walls() []wall {
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
 				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
@@ -112,7 +112,7 @@ func walls() []wall {
 			name:    "Kubernetes' types stay with what reads or writes its objects",
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "pkg/capi/...",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/kubewatch", "pkg/capi/...",
 				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
@@ -174,6 +174,16 @@ func walls() []wall {
 			},
 			never:  []string{"pkg/install/hub/internal/kube"},
 			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
+		},
+		{
+			name:    "what a watch keeps is known to the planes over API servers alone",
+			imports: []string{"internal/kubewatch"}, onlyIn: []string{"pkg/install/hub/...", "pkg/install/node"},
+			breach: [2]string{"pkg/install/rest", "internal/kubewatch"},
+		},
+		{
+			name:    "a watch knows no install",
+			imports: []string{"pkg/...", "internal/...", "test/...", "net/http/..."}, never: []string{"internal/kubewatch"},
+			breach: [2]string{"internal/kubewatch", "pkg/install"},
 		},
 		{
 			name:    "deleting a cluster's objects knows no cluster.yaml",

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -26,7 +27,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 	}
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)
 	t.Cleanup(client.Close)
-	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{}}
+	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kubewatch.Signal{}}
 	return p, watchedNamespace(t, client, namespace)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,7 +25,8 @@ import (
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observed) (*model.Observed, error) {
 	namespace, name := p.target(query)
-	look := &look{Plane: p, signal: p.signalOf(kube.ID(namespace, name))}
+	look := &look{Plane: p, cluster: kube.ID(namespace, name)}
+	look.signal = p.signalOf(look.cluster)
 	at, err := look.watch(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,8 @@ func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observe
 // look is one observation.
 type look struct {
 	*Plane
-	signal *kube.Signal
+	cluster string // id
+	signal  *kubewatch.Signal
 }
 
 // watch is the cluster's namespace, whose objects are all there. What changes from now on gives the signal.
@@ -67,19 +70,19 @@ func (p *look) watchHosts(ctx context.Context, namespace string) (*kube.Namespac
 // told makes changes of a namespace give the signal.
 func (p *look) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
 	if err == nil {
-		at.Signals(p.signal)
+		at.Signal(p.signal, p.cluster)
 	}
 	return at, err
 }
 
 // signalOf is the signal of changes that concern a cluster: the one of before, while nothing has
 // changed.
-func (p *Plane) signalOf(cluster string) *kube.Signal {
+func (p *Plane) signalOf(cluster string) *kubewatch.Signal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	signal := p.signals[cluster]
 	if signal == nil || signal.IsGiven() {
-		signal = kube.NewSignal(cluster)
+		signal = kubewatch.NewSignal()
 		p.signals[cluster] = signal
 	}
 	return signal

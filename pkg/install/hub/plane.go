@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -39,10 +40,10 @@ type Plane struct {
 	http *http.Client
 
 	mu        sync.Mutex
-	memories  map[string]*clusterMemory // by id
-	imageSets map[string]imageSetRecord // by name
-	signals   map[string]*kube.Signal   // of changes since a cluster was observed, by its id
-	enrolled  map[string]*enrolled      // by namespace
+	memories  map[string]*clusterMemory    // by id
+	imageSets map[string]imageSetRecord    // by name
+	signals   map[string]*kubewatch.Signal // of changes since a cluster was observed, by its id
+	enrolled  map[string]*enrolled         // by namespace
 }
 
 var (
@@ -59,7 +60,7 @@ func New(config Config) (*Plane, error) {
 	}
 	p := &Plane{
 		api: api, http: config.HTTPClient,
-		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{},
+		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kubewatch.Signal{},
 	}
 	if p.http == nil {
 		p.http = &http.Client{}

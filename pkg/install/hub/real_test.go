@@ -128,9 +128,8 @@ func (s *stage) until(what string, so func(*model.Observed) bool) *model.Observe
 		if so(o) {
 			return o
 		}
-		at := s.plane.api.Watching(s.namespace)
 		select {
-		case <-at.Wait():
+		case <-s.plane.Changed(model.Query{ID: kube.ID(s.namespace, s.namespace)}):
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
 			s.Fatalf("not so after a while: %s; observed %+v", what, o.Cluster)

@@ -24,14 +24,14 @@ import (
 // where it was changed since, and then it is read again. That somebody else was faster is a
 // success.
 func (c *connection) approve(ctx context.Context, a model.Action) error {
-	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
-		known, there := s.get(a.Name)
-		if !there || known.UID != a.Target || !known.Pending() {
+	for _, s := range []*requestStore{c.client, c.serving} {
+		known := s.Get(a.Name)
+		if known.UID != a.Target || !known.Pending() {
 			continue
 		}
-		err := c.sendApproval(ctx, a, known.version)
+		approved, err := c.sendApproval(ctx, a, known.version)
 		if err == nil {
-			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, csr.ApprovedReason })
+			s.Write(approved)
 		}
 		if !apierrors.IsConflict(err) {
 			return c.fault("approve the certificate request", a.Name, err)
@@ -51,7 +51,8 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 		case is.Denied:
 			return fmt.Errorf("%w: %s: %s", errDenied, is.Reason, is.Message)
 		}
-		return c.sendApproval(ctx, a, live.ResourceVersion)
+		_, err = c.sendApproval(ctx, a, live.ResourceVersion)
+		return err
 	})
 	return c.fault("approve the certificate request", a.Name, err)
 }
@@ -62,7 +63,7 @@ var (
 )
 
 // sendApproval writes the condition to one version of one object.
-func (c *connection) sendApproval(ctx context.Context, a model.Action, version string) error {
+func (c *connection) sendApproval(ctx context.Context, a model.Action, version string) (*certificates.CertificateSigningRequest, error) {
 	at, _ := c.time.Now()
 	now := metav1.NewTime(at)
 	patch, err := json.Marshal(map[string]any{
@@ -73,10 +74,9 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 		}}},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = c.Certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
-	return err
+	return c.Certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
 }
 
 // updateNode gives a node labels, taints and its provider id. What else it has stays.

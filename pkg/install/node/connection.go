@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-logr/logr"
 	certificates "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/kubewatch"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/workload"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -37,21 +37,23 @@ type connection struct {
 	clock   install.Clock
 	time    *serverTime
 	stop    context.CancelFunc
-	news    *news
 
-	nodes   *store[*corev1.Node, model.Node]
-	client  *store[*certificates.CertificateSigningRequest, request]
-	serving *store[*certificates.CertificateSigningRequest, request]
+	mu   sync.Mutex
+	news *kubewatch.Signal // of the next change since the last look
+
+	nodes   *nodeStore
+	client  *requestStore
+	serving *requestStore
 
 	polled   time.Time // when what follows was read last
 	rarely   time.Time
 	platform platform
 	polls    polls
-	etcd     *model.Etcd // nil where nobody needs it, or there is none
+	etcd     *model.Etcd // nil where it is not needed, or there is none
 	etcdRead time.Time   // with what was polled then
 	// etcdInstalled is how many members the cluster was installed with, 0 where that is not known.
 	etcdInstalled int
-	etcdWatch     *etcdWatch                       // nil where nobody wants it
+	etcdWatch     *etcdWatch                       // nil where it is not wanted
 	beginEtcd     func() *etcdWatch                // nil before anything is watched
 	luks          map[string]*model.DiskEncryption // by the names of rendered configs, which never change
 
@@ -71,7 +73,7 @@ type request struct {
 // connect makes the clients of the cluster of a kubeconfig, and begins to watch. It sends nothing that is waited for. The
 // requests have no limit of time: a watch lasts, and each other call has its own deadline.
 func connect(ctx context.Context, kubeconfig []byte, config *Config, now install.Clock) (*connection, error) {
-	c := &connection{clock: now, time: &serverTime{clock: now}, news: newNews()}
+	c := &connection{clock: now, time: &serverTime{clock: now}, news: kubewatch.NewSignal()}
 	var err error
 	c.Client, err = workload.Connect(kubeconfig, workload.Options{Config: config.Connection, Wrap: func(next http.RoundTripper) http.RoundTripper {
 		return &transport{next: next, clock: now, log: config.Log, time: c.time}
@@ -81,9 +83,9 @@ func connect(ctx context.Context, kubeconfig []byte, config *Config, now install
 	}
 	life, stop := context.WithCancel(quietly(context.WithoutCancel(ctx)))
 	c.stop = func() { stop(); c.Close() }
-	c.nodes = watchNodes(life, c.Core, c.news)
-	c.client = watchRequests(life, c.Certificates, certificates.KubeAPIServerClientKubeletSignerName, c.news)
-	c.serving = watchRequests(life, c.Certificates, certificates.KubeletServingSignerName, c.news)
+	c.nodes = watch(life, c, "nodes", c.Core.Nodes(), "", readNode)
+	c.client = c.watchRequests(life, certificates.KubeAPIServerClientKubeletSignerName)
+	c.serving = c.watchRequests(life, certificates.KubeletServingSignerName)
 	c.beginEtcd = func() *etcdWatch { return c.watchEtcd(life) }
 	return c, nil
 }
@@ -98,7 +100,7 @@ func (c *connection) there() time.Time {
 
 // look is the cluster as it is now, with times on the clock that shows now.
 func (c *connection) look(ctx context.Context, now time.Time, removal *model.Removal, ofEtcd etcdWanted) (_ *model.Spoke, err error) {
-	c.news.renew() // before it is read: what changes meanwhile is news
+	c.renew() // before it is read: what changes meanwhile is news
 	fresh := freshFor
 	if c.exact = removal != nil; c.exact {
 		fresh = freshForRemoval
@@ -157,13 +159,13 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *model.Rem
 	if removal != nil {
 		c.leaving.into(spoke, ago)
 	}
-	spoke.Nodes = c.nodes.all()
+	spoke.Nodes = c.nodes.All()
 	for i := range spoke.Nodes {
 		n := &spoke.Nodes[i]
 		n.Created, n.ReadySince = created(n.Created), ago(n.ReadySince)
 	}
-	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
-		for _, r := range s.all() {
+	for _, s := range []*requestStore{c.client, c.serving} {
+		for _, r := range s.All() {
 			r.Created, r.ConditionAt = created(r.Created), ago(r.ConditionAt)
 			spoke.Requests = append(spoke.Requests, r.CertificateRequest)
 		}
@@ -180,8 +182,11 @@ var errNoClock = errors.New("the clock of its API server cannot be told, without
 func (c *connection) synced(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstList)
 	defer cancel()
-	for _, s := range []interface{ await(context.Context) error }{c.nodes, c.client, c.serving} {
-		if err := s.await(ctx); err != nil {
+	if err := await(ctx, "nodes", c.nodes); err != nil {
+		return err
+	}
+	for _, s := range []*requestStore{c.client, c.serving} {
+		if err := await(ctx, "certificate requests", s); err != nil {
 			return err
 		}
 	}
@@ -248,38 +253,27 @@ func (s *serverTime) Now() (now time.Time, known bool) {
 	return s.date.Add(s.clock.Now().Sub(s.own)), !s.date.IsZero()
 }
 
-// news tells of the next change.
-type news struct {
-	mu   sync.Mutex
-	next chan struct{}
-	told bool
-}
-
-func newNews() *news { return &news{next: make(chan struct{})} }
-
-// tell says that something has changed.
-func (n *news) tell() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.told {
-		n.told = true
-		close(n.next)
-	}
+// tell signals a change.
+func (c *connection) tell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.news.Give()
 }
 
 // renew says that all has been seen until now.
-func (n *news) renew() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.told {
-		n.next, n.told = make(chan struct{}), false
+func (c *connection) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.news.IsGiven() {
+		c.news = kubewatch.NewSignal()
 	}
 }
 
-func (n *news) wait() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.next
+// changed is closed at the next change since the last look.
+func (c *connection) changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.news.Given()
 }
 
 // quietly keeps what client-go would write to the standard error to itself: what goes wrong is

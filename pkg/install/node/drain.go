@@ -191,7 +191,7 @@ func (c *connection) readPod(pod *corev1.Pod, budgets []policyv1.PodDisruptionBu
 // evict asks each pod of a node once to leave it. That one may not is no error: the next
 // observation says so.
 func (c *connection) evict(ctx context.Context, a model.Action, o model.DrainOptions) error {
-	if node, there := c.nodes.get(a.Name); there && node.UID != a.Target {
+	if uid := c.nodes.Get(a.Name).UID; uid != "" && uid != a.Target {
 		return c.failed("evict the pods of", a.Name, errOther)
 	}
 	pods, err := c.podsOf(ctx, a.Name, o)

@@ -67,7 +67,7 @@ func (c *connection) etcdOf(operator map[string]condition, endpoints map[string]
 	for _, m := range c.polls.machines {
 		etcd.ByMachines = etcd.ByMachines || m.ControlPlane && m.Phase == "Running"
 	}
-	etcd.Members, etcd.Trouble = readMembers(endpoints, func(name string) bool { _, is := c.nodes.get(name); return is })
+	etcd.Members, etcd.Trouble = readMembers(endpoints, func(name string) bool { return c.nodes.Get(name).Name != "" })
 	etcd.Message = operator[etcdAvailable].message
 	unhealthy, trouble := readHealth(etcd.Message)
 	etcd.Unhealthy, etcd.Trouble = unhealthy, cmp.Or(etcd.Trouble, trouble)

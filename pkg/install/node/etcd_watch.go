@@ -1,22 +1,22 @@
 package node
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/oaictl/oaictl/internal/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // etcdWatch holds the two objects in which the etcd operator speaks of members. Where they are watched,
 // a look costs no request, and a change of them is news.
 type etcdWatch struct {
-	operator  *store[*unstructured.Unstructured, map[string]condition]
-	endpoints *store[*corev1.ConfigMap, map[string]string]
+	operator  *kubewatch.Store[*unstructured.Unstructured, map[string]condition]
+	endpoints *kubewatch.Store[*corev1.ConfigMap, map[string]string]
 }
 
 // etcdWanted is whether the members of etcd are looked at.
@@ -43,35 +43,14 @@ const (
 
 // watchEtcd begins to watch the objects, until life ends.
 func (c *connection) watchEtcd(life context.Context) *etcdWatch {
-	w := &etcdWatch{
-		operator: newStore("etcd operator", c.news, etcdConditions),
-		endpoints: newStore("etcd members", c.news, func(m *corev1.ConfigMap) map[string]string {
-			return m.Data
-		}),
+	of := func(name string) string { return metav1.ObjectNameField + "=" + name }
+	return &etcdWatch{
+		operator:  watch(life, c, "etcd operator", c.Dynamic.Resource(etcds), of(etcdName), etcdConditions),
+		endpoints: watch(life, c, "etcd members", c.Core.ConfigMaps(etcdSpace), of(etcdEndpoints), etcdMembers),
 	}
-	one := func(o metav1.ListOptions, name string) metav1.ListOptions {
-		o.FieldSelector = metav1.ObjectNameField + "=" + name
-		return o
-	}
-	operators, maps := c.Dynamic.Resource(etcds), c.Core.ConfigMaps(etcdSpace)
-	go follow(life, w.operator, &unstructured.Unstructured{}, lister{
-		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return operators.List(ctx, one(o, etcdName))
-		},
-		watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return operators.Watch(ctx, one(o, etcdName))
-		},
-	})
-	go follow(life, w.endpoints, &corev1.ConfigMap{}, lister{
-		list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return maps.List(ctx, one(o, etcdEndpoints))
-		},
-		watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return maps.Watch(ctx, one(o, etcdEndpoints))
-		},
-	})
-	return w
 }
+
+func etcdMembers(m *corev1.ConfigMap) map[string]string { return m.Data }
 
 // etcdConditions are those conditions of the etcd operator that are read.
 func etcdConditions(u *unstructured.Unstructured) map[string]condition {
@@ -86,9 +65,9 @@ func etcdConditions(u *unstructured.Unstructured) map[string]condition {
 // else read.
 func (c *connection) seeEtcd(ctx context.Context, watched bool) (*model.Etcd, error) {
 	if watched && !c.exact && c.etcdWatch != nil {
-		operator, known := c.etcdWatch.operator.now(etcdName)
-		endpoints, too := c.etcdWatch.endpoints.now(etcdEndpoints)
-		if known && too {
+		operator, endpoints := c.etcdWatch.operator.Get(etcdName), c.etcdWatch.endpoints.Get(etcdEndpoints)
+		failing := cmp.Or(c.etcdWatch.operator.Failing(), c.etcdWatch.endpoints.Failing())
+		if failing == nil && operator != nil && endpoints != nil {
 			return c.etcdOf(operator, endpoints), nil
 		}
 	}
@@ -103,17 +82,6 @@ func (c *connection) seeEtcd(ctx context.Context, watched bool) (*model.Etcd, er
 		c.etcdWatch = c.beginEtcd()
 	}
 	return c.etcd, nil
-}
-
-// now is the value of an object, if all that there is came by a watch that works.
-func (s *store[O, V]) now(name string) (value V, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.synced || s.failing != nil {
-		return value, false
-	}
-	value, known = s.values[name]
-	return value, known
 }
 
 // readInstalled reads how many members the cluster was installed with, which never changes.

@@ -220,7 +220,7 @@ func (p *Plane) Changed() <-chan struct{} {
 	if p.at == nil {
 		return nil // nothing is seen that could
 	}
-	return p.at.news.wait()
+	return p.at.changed()
 }
 
 // Act carries out an action, and does not wait for what it starts.

@@ -87,7 +87,7 @@ func (c *connection) readLeaving(ctx context.Context, removal *model.Removal) er
 // whose hosts have gone back before them, which may be asked for as these.
 func (c *connection) nodesOf(removal *model.Removal) []string {
 	var all []string
-	for _, n := range c.nodes.all() {
+	for _, n := range c.nodes.All() {
 		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return model.NodeName(name) == n.Name }) {
 			all = append(all, n.Name)
 		}
@@ -174,20 +174,12 @@ func gone(err error) error {
 }
 
 func (c *connection) cordon(ctx context.Context, a model.Action) error {
-	err := c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true})
-	if err == nil {
-		c.nodes.keep(a.Name, func(n *model.Node) { n.Cordoned, n.Leaving = true, true })
-	}
-	return c.failed("cordon the node", a.Name, err)
+	return c.failed("cordon the node", a.Name, c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true}))
 }
 
 // markNode notes on a Node which host it is: nothing else says so once that has gone back.
 func (c *connection) markNode(ctx context.Context, a model.Action) error {
-	err := c.patchNode(ctx, a, map[string]any{returnsHost: a.Host}, map[string]any{})
-	if err == nil {
-		c.nodes.keep(a.Name, func(n *model.Node) { n.Returns = a.Host })
-	}
-	return c.failed("mark the node", a.Name, err)
+	return c.failed("mark the node", a.Name, c.patchNode(ctx, a, map[string]any{returnsHost: a.Host}, map[string]any{}))
 }
 
 func (c *connection) patchNode(ctx context.Context, a model.Action, annotations, spec map[string]any) error {
@@ -195,7 +187,10 @@ func (c *connection) patchNode(ctx context.Context, a model.Action, annotations,
 	if err != nil {
 		return err
 	}
-	_, err = c.Core.Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	written, err := c.Core.Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	if err == nil {
+		c.nodes.Write(written)
+	}
 	return err
 }
 

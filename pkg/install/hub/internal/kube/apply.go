@@ -270,7 +270,6 @@ func (w *Writer) MergePatch(ctx context.Context, op, manager string, k Kind, liv
 // Keep puts what was just written into its store, for the next observation.
 func (w *Writer) Keep(k Kind, written *unstructured.Unstructured) {
 	if s := w.storeOf(k, written); s != nil {
-		s.texts.Trim(written)
 		s.keep(written)
 	}
 }

@@ -46,8 +46,8 @@ type Client struct {
 	stop       context.CancelFunc    // ends all watches; nil before the first
 	life       context.Context       // of the watches
 	Served     map[Kind]bool         // the kinds that the hub has; nil before it was asked
-	Namespaces map[string]*Namespace // that are watched, by name
-	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
+	Namespaces map[string]*Namespace // that are watched, by name, all together by \"\"
+	follows    bool                  // lists are read from what is watched
 }
 
 // RequestTimeout is how long a call of the API server may take, beside those that watch.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -51,11 +52,8 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 	switch {
 	case c.Namespace != "" || namespace == "":
 		return c.List(ctx, kinds...)
-	case !c.Follows() || c.watchesAll(kinds):
+	case !c.Follows() || c.Watching("") != nil:
 		return c.ListIn(ctx, namespace, kinds...)
-	}
-	if _, err := c.Connect(ctx); err != nil {
-		return nil, err
 	}
 	return c.listWatched(ctx, namespace, namespace, kinds...)
 }
@@ -76,7 +74,7 @@ func (c *Client) addObject(namespaces map[string]*Namespace, k Kind, u *unstruct
 		namespaces[u.GetNamespace()] = at
 	}
 	if at.Stores[k] == nil {
-		at.Stores[k] = newStore(&c.Texts, k, at.changed)
+		at.Stores[k] = newStore(nil, k, at.Name, at.changed)
 	}
 	at.Stores[k].keep(u)
 }
@@ -97,68 +95,35 @@ func Sorted[K ~string, T any](named map[K]T) []T {
 func (c *Client) Follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.views == nil {
-		c.views = map[string]*Namespace{}
-	}
+	c.follows = true
 }
 
 // Follows says whether lists read what watches bring.
 func (c *Client) Follows() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.views != nil
+	return c.follows
 }
-
-func (c *Client) watchesAll(kinds []Kind) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, k := range kinds {
-		if c.views[viewName("", k)] == nil {
-			return false
-		}
-	}
-	return true
-}
-
-func viewName(scope string, k Kind) string { return scope + "/" + string(k) }
 
 // listWatched is ListIn from watches of a scope: of the namespace, or "" for all.
 func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+	at, err := c.begin(ctx, scope, kinds)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
-		view, err := c.watchView(ctx, scope, k)
-		if err != nil {
-			return nil, err
+		s := at.Store(k)
+		if err := cmp.Or(s.Wait(ctx), s.Failing()); err != nil {
+			return nil, c.ListFault(k, scope, err)
 		}
-		for _, u := range view.Store(k).All() {
+		for _, u := range s.All() {
 			if namespace == "" || u.GetNamespace() == namespace {
 				c.addObject(namespaces, k, u)
 			}
 		}
 	}
 	return namespaces, nil
-}
-
-func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespace, error) {
-	life, err := c.lifetime(ctx)
-	if err != nil {
-		return nil, err
-	}
-	name := viewName(scope, k)
-	c.mu.Lock()
-	view, begun := c.views[name]
-	if !begun {
-		view = NewNamespace(&c.Texts, scope, k)
-		view.Stores[k].wide = true
-		c.views[name] = view
-		go c.runReflector(life, scope, view.Stores[k])
-	}
-	c.mu.Unlock()
-	if err := view.waitSynced(ctx, []Kind{k}, func(_ Kind, err error) error { return c.ListFault(k, scope, err) }); err != nil {
-		return nil, err
-	}
-	if _, failing := view.Store(k).health(); failing != nil {
-		return nil, c.ListFault(k, scope, failing)
-	}
-	return view, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // TestDeletedObjectsAreNotChanged: who deletes an object gives the one that all others may be reading just then.
 func TestDeletedObjectsAreNotChanged(t *testing.T) {
-	store := newStore(&hubapi.Texts{}, Agents, func(*unstructured.Unstructured) {})
+	store := newStore(&hubapi.Texts{}, Agents, "lab", func(*unstructured.Unstructured) {})
 	agent := func() *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"inventory": map[string]any{"hostname": "a"}}}}
 		u.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindAgent))

@@ -126,7 +126,7 @@ func TestGoneUnheard(t *testing.T) {
 		w.Clock = clock.Scaled(6000)
 		u := agent()
 		put(t, at, u)
-		at.Store(kube.Agents).SetFailing(test.failing)
+		at.Store(kube.Agents).Fail(test.failing)
 		err := w.gone(t.Context(), u)
 		if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
