@@ -86,7 +86,7 @@ func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 	return nil
 }
 
-// deploymentName is the name of the ClusterDeployment: the one that is known, else the Cluster's.
+// deploymentName is the name of the ClusterDeployment: the known one, else the Cluster's.
 func (s *clusterScope) deploymentName() string {
 	if ref := s.object.Status.ClusterDeploymentRef; ref.Name != "" && ref.Namespace == s.object.Namespace {
 		return ref.Name

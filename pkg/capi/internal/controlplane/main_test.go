@@ -341,7 +341,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 	return controlplane.Answers(local())(ctx, kubeconfig)
 }
 
-// desire is what is desired of a cluster: to look at one that is installed, or else to register it, which takes a
+// desire is the desired state of a cluster: only to observe an installed one, or else to register it, which takes a
 // whole file.
 func (x *site) desire(ctx context.Context, _ installation.Key, _ *model.Observed) (*model.Desired, error) {
 	x.mu.Lock()

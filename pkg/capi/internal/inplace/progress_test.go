@@ -312,7 +312,7 @@ func TestClustersAreReadOnceForAllTheirMachines(t *testing.T) {
 	}
 	ask := e.Workload
 	e.Workload = func(ctx context.Context, key types.NamespacedName) (client.Reader, error) {
-		watch.at = watch.at.Add(workloadTimeout) // as long as it is waited for one that is away
+		watch.at = watch.at.Add(workloadTimeout) // as long as the wait for a cluster that is away
 		return ask(ctx, key)
 	}
 	c.away = errors.New("connection refused")

@@ -163,8 +163,8 @@ func (d *decider) shrink(cause Cause, eligible []*Machine) {
 	d.Act, d.Machine = Delete, m.Name
 }
 
-// victim is the Machine that goes first: one that a person has marked, else of the failure domain with the
-// most the oldest. A domain that is no failure domain any more comes before all others.
+// victim is the Machine that goes first: one that a person has marked, else the oldest of the failure domain with the
+// most Machines. A domain that is no failure domain any more comes before all others.
 func (q *Question) victim(eligible []*Machine) *Machine {
 	in := map[string]int{}
 	for _, m := range q.living() {
