@@ -31,7 +31,7 @@ const labelAgentCluster = "agentClusterRef"
 // they are not watched.
 const hostedComes = 10 * time.Second
 
-// objectsGo is how often it is looked whether the objects of a hosted cluster are gone.
+// objectsGo is how often a reconcile checks whether the objects of a hosted cluster are gone.
 const objectsGo = 5 * time.Second
 
 // Reasons of ClusterDeploymentReady. The first is that of a hosted cluster alone.

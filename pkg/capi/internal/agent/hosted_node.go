@@ -22,7 +22,7 @@ import (
 // namespace, under the key kubeconfig.
 const secretHostedKubeconfig = "admin-kubeconfig"
 
-// nodeComes is how often it is looked whether the node of a hosted cluster is there.
+// nodeComes is how often a reconcile checks whether the node of a hosted cluster is there.
 const nodeComes = 20 * time.Second
 
 // workloads are the clients of hosted clusters, each kept for as long as its Cluster is there and its kubeconfig is the

@@ -165,8 +165,8 @@ func kinds(t *testing.T) []*unstructured.Unstructured {
 	return objects
 }
 
-// open has a cluster with so many control plane nodes be installed, and the reconciler run with the rights
-// that it has in a release.
+// open installs a cluster with so many control plane nodes, and runs the reconciler with the rights that it has in a
+// release.
 func open(t *testing.T, nodes int, state model.ClusterState) *site {
 	t.Helper()
 	x := &site{

@@ -97,7 +97,7 @@ func (d *decider) surge() int {
 	return 1
 }
 
-// make has another Machine made, if the control plane is settled.
+// make decides to make another Machine, if the control plane is settled.
 func (d *decider) make(cause Cause) {
 	d.Cause = cause
 	if d.isBusy() {
@@ -134,7 +134,7 @@ func (d *decider) isBusy() bool {
 	return len(d.Blocked) > 0
 }
 
-// shrink has one of some Machines deleted, if etcd and the control plane can do without it.
+// shrink decides to delete one of some Machines, if etcd and the control plane can do without it.
 func (d *decider) shrink(cause Cause, eligible []*Machine) {
 	d.Cause = cause
 	if d.isBusy() {
