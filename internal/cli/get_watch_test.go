@@ -196,7 +196,7 @@ func gone(f *fake) error {
 	return nil
 }
 
-// again has a cluster made under the name of the one that is gone.
+// again makes a cluster under the name of the one that is gone.
 func again(f *fake) error {
 	f.clusters = lab().clusters
 	f.clusters[0].ID = "c9"

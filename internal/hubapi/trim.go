@@ -33,8 +33,8 @@ func (t *Texts) Trim(u *unstructured.Unstructured) {
 	t.share(u.Object, false)
 }
 
-// share has the names of fields below a value be the same in memory as those of other objects, and the texts below
-// conditions as well. It returns what the value is then.
+// share makes the names of fields below a value share memory with those of other objects, and the texts below
+// conditions as well. It returns the new value.
 func (t *Texts) share(value any, texts bool) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -163,7 +163,7 @@ func byID() *model.Desired { return &model.Desired{Spec: &spec.Cluster{}} }
 // wait is what a step waits for.
 type wait struct {
 	what  string
-	code  model.Code // if it is waited for too long
+	code  model.Code // if the wait is too long
 	next  model.Advice
 	pause time.Duration // until it is observed again; 0 for the step's own
 }

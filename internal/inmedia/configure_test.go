@@ -196,8 +196,8 @@ func TestMediumReadsHints(t *testing.T) {
 	}
 }
 
-// TestConfigureOnceItInstalls has the roles that the service chose be right where the
-// medium leaves them to it, and says of what else differs that it is too late.
+// TestConfigureOnceItInstalls accepts the roles that the service chose where the medium leaves them to it, and reports
+// that it is too late for everything else that differs.
 func TestConfigureOnceItInstalls(t *testing.T) {
 	m := newMedium(t, auth.None)
 	m.must((*Client).RegisterCluster, "registered")

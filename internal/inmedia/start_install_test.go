@@ -133,8 +133,8 @@ func TestStartLooksAgainBeforeAnotherAttempt(t *testing.T) {
 	}
 }
 
-// TestStartWaitsForTheCluster starts before there is one: it is waited for, and for
-// no longer than for anything else.
+// TestStartWaitsForTheCluster starts before there is one: it waits for the cluster, and no longer than for anything
+// else.
 func TestStartWaitsForTheCluster(t *testing.T) {
 	m := newMedium(t, auth.None)
 	client := m.client()

@@ -51,7 +51,7 @@ func newAuthority(folder string) (*authority, error) {
 	return a, keyutil.WriteKey(a.keyFile, encoded)
 }
 
-// Configure has the API server trust it.
+// Configure makes the API server trust it.
 func (a *authority) Configure(_ string, args *envtest.Arguments) error {
 	args.Set("client-ca-file", a.certFile)
 	return nil

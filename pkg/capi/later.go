@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// servedAgain is how often it is looked whether a kind is served.
+// servedAgain is how often it is checked whether a kind is served.
 const servedAgain = 10 * time.Second
 
 // later is a source of requests by the objects of a kind that may be installed later, with another

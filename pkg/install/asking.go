@@ -14,7 +14,7 @@ func WithAsk(ask func(context.Context, model.RequestVerdict) (approve bool, err 
 	return func(client *Client) { client.ask = ask }
 }
 
-// question is one that a person is being asked, while the loop goes on.
+// question is a question that a person is being asked, while the loop goes on.
 type question struct {
 	of       model.RequestVerdict
 	withdraw context.CancelFunc

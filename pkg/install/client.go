@@ -63,8 +63,8 @@ func WithTimeouts(total, user time.Duration) Option {
 	return func(client *Client) { client.timeout, client.userTimeout = total, user }
 }
 
-// New returns a Client for a service. One that is no [Backend] has the loop alone: every
-// other verb is refused.
+// New returns a Client for a service. With a service that is no [Backend], only the loop works: every other verb is
+// refused.
 func New(service Service, options ...Option) *Client {
 	backend, whole := service.(Backend)
 	if !whole {
@@ -166,8 +166,8 @@ func (client *Client) act(ctx context.Context, desired *model.Desired, observed 
 	return client.Backend.Act(ctx, present, a)
 }
 
-// Plan observes once and decides, and writes nothing. Where a cluster would be registered, it
-// asks for what that would end with, too. What it returns beside the plan is what it decided on.
+// Plan observes once and decides, and writes nothing. If a cluster would be registered, it also checks that there is a
+// release for it. What it returns beside the plan is the observation that it decided on.
 func (client *Client) Plan(ctx context.Context, desired *model.Desired) (model.Plan, *model.Observed, error) {
 	observed, err := client.Observe(ctx, desired, nil)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestPoolElsewhere(t *testing.T) {
 	}
 }
 
-// pauseHosts has the Bare Metal Operator of either side leave the machines of the pool alone, as docs/capi.md says.
+// pauseHosts makes the Bare Metal Operator of either side leave the machines of the pool alone, as docs/capi.md says.
 func (r *rig) pauseHosts() {
 	r.t.Helper()
 	list := &unstructured.UnstructuredList{}

@@ -20,8 +20,8 @@ import (
 // underscore, so that this is never the folder of a real one.
 const simulatedFolder = "_simulated"
 
-// resultsApart has the results of a simulated cluster written into a folder of their own, in place of those of
-// the simulation before: that cluster is gone.
+// resultsApart makes the results of a simulated cluster be written into a folder of their own, in place of those of the
+// last simulation: that cluster is gone.
 func (o *createOptions) resultsApart(cluster *spec.Cluster) error {
 	o.Dir = filepath.Join(o.Dir, simulatedFolder)
 	if o.DryRun {

@@ -116,7 +116,7 @@ func (o *hostsOptions) machines(ctx context.Context) (*spec.Cluster, error) {
 	return file.AddedTo(spec.Target{Name: name, BaseDomain: domain})
 }
 
-// bootByBMC has the machines' BMCs answer for as long as the machines run.
+// bootByBMC lets the machines' BMCs answer for as long as the machines run.
 func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfig) error {
 	var err error
 	config.BMCs, err = simulator.NewBMCs(config)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// TestStoredTextsAreRead has the API server store no text that a typed client cannot read, or takes for ever to read. One
+// TestStoredTextsAreRead: the API server stores no text that a typed client cannot read, or takes for ever to read. One
 // object with such a text would make every list of its kind fail, in all namespaces.
 func TestStoredTextsAreRead(t *testing.T) {
 	times := []string{

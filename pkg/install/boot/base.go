@@ -179,8 +179,8 @@ func (b *baseImage) recordProgress(done, total int64) {
 	}
 }
 
-// missing says how far a base is that is on its way, "" for one that is here, or
-// that could not be brought. It waits for it as long as ctx lasts.
+// missing says how far a base is that is being fetched, "" if it is here, or could not be fetched. It waits for the
+// base as long as ctx lasts.
 func (b *baseImage) missing(ctx context.Context) string {
 	if b.image.begin(b.bring).over(ctx) {
 		return ""

@@ -229,8 +229,8 @@ func (m *Machines) Needed(observed *model.Observed) bool {
 	return false
 }
 
-// servedElsewhere are the images as another process serves them with the same key. One
-// that was made just now none can have: a BMC would find nothing.
+// servedElsewhere are the images as another process serves them with the same key. If the key was made just now, no
+// other process can have it: a BMC would find nothing.
 func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error) {
 	server, err := serve.New(serve.Config{Key: key, URL: m.config.URL, Clock: m.config.Clock})
 	if err != nil {

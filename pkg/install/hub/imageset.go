@@ -79,8 +79,8 @@ func (r *imageSetRecord) suits(o spec.OpenShift) int {
 	return 0
 }
 
-// imageSet is the ClusterImageSet of that name. It is asked for once: its
-// reference never changes. One that cannot be read says nothing.
+// imageSet is the ClusterImageSet of that name. It is asked for once: its reference never changes. If it cannot be
+// read, the record is empty.
 func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, error) {
 	p.mu.Lock()
 	record, known := p.imageSets[name]

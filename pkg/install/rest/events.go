@@ -325,8 +325,8 @@ func (w *watch) recordPreparations(c *model.Cluster) {
 	}
 }
 
-// recall looks, once, for the preparations of earlier runs: hosts may have filled
-// the log since. The hosts' part of it is asked for only where one has failed.
+// recall reads, once, the events about preparations of earlier runs: hosts may have filled the log since. The hosts'
+// part of it is asked for only where one has failed.
 func (p *Plane) recall(ctx context.Context, w *watch) error {
 	const latest = 100
 	if w.log.recalled || w.log.silent || w.cluster == nil || !attempted(w.cluster) {

@@ -198,7 +198,7 @@ func (s *server) get(url string, off, n int64) error {
 	return nil
 }
 
-// load has a number of clients at once read from all machines' images.
+// load makes a number of clients read from all machines' images at once.
 func (s *server) load(b *testing.B, clients int) {
 	b.Helper()
 	work := make(chan int)

@@ -85,7 +85,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestTwoWriters has one name written twice at once, where that shows.
+// TestTwoWriters writes one name twice at once, where that shows.
 func TestTwoWriters(t *testing.T) {
 	named := stagings()["named"]
 	target := filepath.Join(t.TempDir(), "out")

@@ -149,7 +149,7 @@ func TestFailedWritesAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestReasonsOfLostHostsAreTold says why a machine cannot have its host also where that cannot be taken back.
+// TestReasonsOfLostHostsAreTold reports why a machine cannot have its host, also if the reservation cannot be removed.
 func TestReasonsOfLostHostsAreTold(t *testing.T) {
 	broken := errors.New("nobody admits anything")
 	m := newMoved(t, "ns")

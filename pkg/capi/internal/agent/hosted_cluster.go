@@ -31,7 +31,7 @@ const labelAgentCluster = "agentClusterRef"
 // they are not watched.
 const hostedComes = 10 * time.Second
 
-// objectsGo is how often it is looked whether the objects of a hosted cluster are gone.
+// objectsGo is how often a reconcile checks whether the objects of a hosted cluster are gone.
 const objectsGo = 5 * time.Second
 
 // Reasons of ClusterDeploymentReady. The first is that of a hosted cluster alone.
@@ -86,7 +86,7 @@ func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 	return nil
 }
 
-// deploymentName is the name of the ClusterDeployment: the one that is known, else the Cluster's.
+// deploymentName is the name of the ClusterDeployment: the known one, else the Cluster's.
 func (s *clusterScope) deploymentName() string {
 	if ref := s.object.Status.ClusterDeploymentRef; ref.Name != "" && ref.Namespace == s.object.Namespace {
 		return ref.Name

@@ -24,7 +24,7 @@ import (
 // namespace, under the key kubeconfig.
 const secretHostedKubeconfig = "admin-kubeconfig"
 
-// nodeComes is how often it is looked whether the node of a hosted cluster is there.
+// nodeComes is how often a reconcile checks whether the node of a hosted cluster is there.
 const nodeComes = 20 * time.Second
 
 // nameNode gives the node of a machine of a hosted cluster the provider id that Cluster API finds it by.

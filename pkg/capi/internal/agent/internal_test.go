@@ -191,7 +191,7 @@ func TestReadyRegressesAloud(t *testing.T) {
 	}
 }
 
-// TestLongMessagesAreCut: an API server refuses the whole status for one that is too long.
+// TestLongMessagesAreCut: an API server refuses the whole status if one message is too long.
 func TestLongMessagesAreCut(t *testing.T) {
 	const most = 32768 // as the kinds have it
 	long := strings.Repeat("the disk is too small; ", 2000)

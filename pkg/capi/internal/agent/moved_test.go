@@ -105,7 +105,7 @@ func (m *moved) drain() {
 	}
 }
 
-// is has the service's cluster be in a state.
+// is sets the state of the service's cluster.
 func (m *moved) is(state model.ClusterState) {
 	m.t.Helper()
 	m.service.observed.Cluster.State = state

@@ -84,8 +84,8 @@ func (s *scope) isProvisioned() bool {
 		s.machine != nil && s.machine.Spec.ProviderID != "" && s.machine.Spec.ProviderID == s.object.Spec.ProviderID
 }
 
-// isElsewhere reports whether the host is one that was never seen here though the machine was handed over: it was
-// installed by the service of another management cluster, before a move.
+// isElsewhere reports whether the host was never observed here though the machine was handed over: it was installed by
+// the service of another management cluster, before a move.
 func (s *scope) isElsewhere() bool {
 	return s.host == nil && s.object.Status.AgentRef == nil && s.isProvisioned()
 }
@@ -283,8 +283,8 @@ func (s *scope) candidates(ctx context.Context) ([]pool.Host, error) {
 	return hosts, nil
 }
 
-// others are the AgentMachines beside this one that have reserved a host which their namespace may take. Where hosts carry
-// no note, they alone say so, and are read past the cache.
+// others are the AgentMachines beside this one that have reserved a host which their namespace may take. If hosts do
+// not record their reservation, only AgentMachines do, and they are read past the cache.
 func (s *scope) others(ctx context.Context) ([]agentv1.AgentMachine, error) {
 	reader := client.Reader(s.Client)
 	if !s.Pool.Notes() {

@@ -162,8 +162,8 @@ func TestWaitingMachinesHearOfAgents(t *testing.T) {
 	}
 }
 
-// TestNamesOfNamespacesAreKeptApart has machines of one name in two namespaces take Agents of a third, and
-// machines whose names are longer than a label and differ behind it.
+// TestNamesOfNamespacesAreKeptApart makes machines of one name in two namespaces take Agents of a third namespace, and
+// machines with names that are longer than a label and differ only at the end.
 func TestNamesOfNamespacesAreKeptApart(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{namespaces: 2, agents: "own"})

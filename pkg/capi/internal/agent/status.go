@@ -32,7 +32,7 @@ func (s *scope) show() {
 	pool.Assign(one, domainsOf(s.infra))
 	status.FailureDomain = one[0].Domain
 	if h.Installed || s.isProvisioned() {
-		// From now on it is waited for its node. That it was handed over is never taken back.
+		// From now on the Machine waits for its node. The hand-over is never undone.
 		status.Initialization.Provisioned = ptr.To(true)
 	}
 	s.mirror()

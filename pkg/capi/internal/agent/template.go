@@ -149,7 +149,7 @@ func capacityOf(h *pool.Host) corev1.ResourceList {
 	return list
 }
 
-// architecture is one in the words of Kubernetes, "" for one that it does not have.
+// architecture is the word of Kubernetes for an architecture, "" if it has none.
 func architecture(arch spec.Arch) string {
 	switch arch {
 	case spec.X86:

@@ -31,7 +31,7 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 		role    string // label of the Machine
 		missing bool   // the control plane is not there
 		infra   string // the AgentCluster, which is not there; "" for none
-		want    string // the host; "" where it is waited
+		want    string // the host; "" where the machine waits
 		reason  string
 	}{
 		"nothing":                       {role: clusterv1.MachineControlPlaneLabel, want: "a-arm64"},

@@ -177,8 +177,8 @@ func (s *scope) uncachedSecret(ctx context.Context) (*corev1.Secret, error) {
 	return s.owned(ctx, secret)
 }
 
-// owned refuses a Secret that the config does not own. One that the config owns without being its controller was made by
-// another project, and is taken over with its data.
+// owned refuses a Secret that the config does not own. A Secret that the config owns without being its controller was
+// made by another project, and is taken over with its data.
 func (s *scope) owned(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	if !slices.ContainsFunc(secret.OwnerReferences, s.isConfig) {
 		message := fmt.Sprintf("Secret %s is there and is not the config's: delete it, or name the config otherwise", s.config.Name)

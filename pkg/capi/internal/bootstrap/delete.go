@@ -139,8 +139,8 @@ func (s *scope) lastInfraEnv() *model.InfraEnv {
 	return env
 }
 
-// registeredCluster is the id of the Cluster's record in the service: on a hub the one that its control plane notes, over
-// REST the one that is proven to be its own. It is "" where it is not known.
+// registeredCluster is the id of the Cluster's record in the service: on a hub the one that its control plane records,
+// over REST the one that is proven to be its own. It is "" if it is not known.
 func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 	if s.cluster != nil && !s.OnHub {
 		view, err := s.Installations.View(ctx, s.key)

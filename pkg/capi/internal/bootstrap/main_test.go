@@ -257,7 +257,7 @@ func (b *bench) watched() client.Client {
 	})
 }
 
-// reconcile has the config reconciled until nothing more is written, and gives the last error.
+// reconcile reconciles the config until nothing more is written, and returns the last error.
 func (b *bench) reconcile() error {
 	b.t.Helper()
 	b.set.Changed(installation.Key{Namespace: "ns", Name: "lab"})

@@ -1,6 +1,5 @@
-// Package bootstrap reconciles OpenshiftAssistedConfigs: each has the InfraEnv made that discovers its
-// machine, hands out what the machine boots, and brings the host that registers to what its Machine
-// says.
+// Package bootstrap reconciles OpenshiftAssistedConfigs: for each it makes the InfraEnv that discovers its machine,
+// hands out what the machine boots, and gives the host that registers the settings of its Machine.
 package bootstrap
 
 import (

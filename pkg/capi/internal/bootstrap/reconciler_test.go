@@ -215,8 +215,8 @@ func TestWaitingConfigIsNoRequest(t *testing.T) {
 	}
 }
 
-// TestConfigsThatWait: nothing is made for a config whose time has not come, and nothing written of one that is
-// paused, or another manager's.
+// TestConfigsThatWait: nothing is made for a config before its time has come, and nothing is written to a config that
+// is paused, or that belongs to another manager.
 func TestConfigsThatWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		change            func(map[string]client.Object)
@@ -448,8 +448,8 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 	}
 }
 
-// TestRunningNodesAreReadyWhateverTheirImage: a hub makes images anew, or cannot any more, which is no matter of a
-// machine that boots from its disk; one that is yet to boot an image waits for it.
+// TestRunningNodesAreReadyWhateverTheirImage: a hub makes images again, or cannot any more, which does not matter to a
+// machine that boots from its disk; a machine that is yet to boot an image waits for it.
 func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 	images := map[string]*model.Image{
 		"it is made anew":      {State: model.ImagePending},

@@ -82,7 +82,7 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return &serving, nil
 }
 
-// Ensure has a certificate that is good for some time, and has all callers trust it.
+// Ensure makes sure that there is a certificate that is valid for some time, and that all callers trust it.
 func (k *Keeper) Ensure(ctx context.Context) error {
 	now, err := k.ensureSecret(ctx)
 	if err != nil {

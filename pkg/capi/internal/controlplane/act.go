@@ -36,8 +36,8 @@ func (s *scope) act(ctx context.Context, q *lifecycle.Question) error {
 	return nil
 }
 
-// replacing are the unhealthy Machines that were deleted and are still to have a successor, no more than are
-// missing. The one that is deleted now counts: it may have been before, and a cache shows it yet.
+// replacing are the unhealthy Machines that were deleted and are still to have a successor, no more than are missing.
+// The Machine that is deleted now counts: it may have been deleted before, while a cache still shows it.
 func (s *scope) replacing(q *lifecycle.Question) []lifecycle.Remediation {
 	going := ""
 	if d := &s.kept.decision; d.Remediation != nil {
@@ -84,8 +84,8 @@ func (s *scope) annotate(key, value string) {
 	s.plane.Annotations[key] = value
 }
 
-// deleteMachine deletes the Machine that was decided on, if all Machines are as they were when it was: what a
-// cache does not show yet may be another one that is on its way out.
+// deleteMachine deletes the chosen Machine, if all Machines are still as they were for the decision: another Machine
+// may be in deletion that the cache does not show yet.
 func (s *scope) deleteMachine(ctx context.Context, d *lifecycle.Decision) error {
 	now, err := s.listMachines(ctx, s.Live)
 	if err != nil {

@@ -20,9 +20,9 @@ const (
 	authoritiesKey       = "ca-bundle.crt"
 )
 
-// followAuthorities has the kubeconfig trust the authorities that the installed cluster says sign its API server's
-// certificate, before that is of another one than the installer's. One that trusts others for itself, or none, is left
-// alone, and so is one that would not reach the API server any more.
+// followAuthorities makes the kubeconfig trust the authorities that, by the installed cluster, sign its API server's
+// certificate, before the certificate of another authority is used. A kubeconfig that trusts other authorities, or
+// none, is left alone, and so is one that would not reach the API server any more.
 func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byte, error) {
 	spoke := s.view.Observed.Spoke
 	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {

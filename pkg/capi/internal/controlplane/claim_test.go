@@ -273,8 +273,8 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDeletionThatIsRefused: a control plane stays while its cluster is there and is not deleted, with what to do about it;
-// one that is not found holds nothing up.
+// TestDeletionThatIsRefused: a control plane stays while its cluster is there and is not deleted, with what to do about
+// it; a cluster that is not found holds nothing up.
 func TestDeletionThatIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuses error

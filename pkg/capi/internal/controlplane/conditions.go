@@ -57,7 +57,7 @@ const (
 	forRemediation = "remediation"
 )
 
-// purpose is why a held Machine was deleted, as far as it shows. One that a person has deleted is replaced,
+// purpose is why a held Machine was deleted, as far as that is known. A Machine that a person has deleted is replaced,
 // too.
 func (s *scope) purpose(h *held) string {
 	switch {

@@ -73,8 +73,8 @@ func (s *scope) machinesLeft() string {
 }
 
 // deleteCluster deletes the control plane's cluster in the service. It does not search by name, and a cluster of
-// another owner with the recorded id is left alone. So is one that another control plane of the namespace, which stays,
-// records as its own. One that is not found was deleted, or is no longer marked as ours.
+// another owner with the recorded id is left alone. So is a cluster that another control plane of the namespace, which
+// stays, records as its own. A cluster that is not found was deleted, or is no longer marked as ours.
 func (s *scope) deleteCluster(ctx context.Context) error {
 	if !s.OnHub {
 		return s.deleteRecords(ctx)

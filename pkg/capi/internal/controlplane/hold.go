@@ -87,7 +87,7 @@ func (s *scope) workload(ctx context.Context) (*workload.Client, error) {
 	return s.Workloads.Client(s.key(), kubeconfig.Data[secret.KubeconfigDataName])
 }
 
-// letGo has the Machines of a control plane that goes as a whole wait for nothing of etcd.
+// letGo releases the Machines of a control plane that is deleted as a whole, without waiting for etcd.
 func (s *scope) letGo(ctx context.Context) error {
 	for _, m := range s.machines {
 		if !isHooked(m) {

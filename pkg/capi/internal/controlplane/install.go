@@ -87,8 +87,8 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
-// isAnother refuses a record of the service that is of another cluster than the one that was installed: it has the name
-// of the one that was moved here.
+// isAnother refuses a record of the service that belongs to another cluster than the installed one: it only has the
+// same name as the cluster that was moved here.
 func (s *scope) isAnother(view *installation.View) error {
 	if view == nil || view.Observed.Cluster == nil {
 		return nil
@@ -130,8 +130,8 @@ func (s *scope) wasAvailable() bool {
 	return s.phase() == lifecycle.Installed && was != nil && was.Status != metav1.ConditionFalse
 }
 
-// unread is why it is not known what is wanted of the cluster, or that the service knows nothing of one that works; nil
-// where that is not so.
+// unread is why the desired state of the cluster is not known, or that the service has no record of a cluster that
+// works; nil where neither is so.
 func (s *scope) unread() error {
 	if s.view.NoPlan == nil && s.view.Observed.Cluster == nil && s.wasAvailable() {
 		return fmt.Errorf("the service has no record of the cluster: %s", s.waiting())

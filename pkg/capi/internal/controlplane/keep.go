@@ -28,7 +28,7 @@ import (
 // gone, and what that waits for.
 const MachineEtcdMemberRemoved = controlplanev1.EtcdMemberRemovedCondition
 
-// keepAgain is how soon it is looked again at what a Machine waits for.
+// keepAgain is how soon a reconcile checks again what a Machine waits for.
 const keepAgain = 10 * time.Second
 
 // kept is what was found of the Machines of a control plane in one reconcile.

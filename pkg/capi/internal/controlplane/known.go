@@ -32,7 +32,7 @@ type knownKubeconfig struct {
 	compared time.Time
 }
 
-// examine parses a kubeconfig, unless it is the one that is known.
+// examine parses a kubeconfig, unless it is the known one.
 func (k *kubeconfigs) examine(cluster installation.Key, data []byte) knownKubeconfig {
 	sum := sha256.Sum256(data)
 	k.mu.Lock()

@@ -331,8 +331,8 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	}
 }
 
-// TestKubeconfigFollowsTheAuthorities: what the cluster says that its API server is trusted by is what the Secret trusts,
-// unless that reaches nothing.
+// TestKubeconfigFollowsTheAuthorities: the Secret trusts the authorities that the cluster reports for its API server,
+// unless nothing is reached with them.
 func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
 	var bundle string
 	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -399,8 +399,8 @@ func authority(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// TestIdentityIsKept: a record of another cluster than the one that was installed is left alone: it is not noted, its
-// kubeconfig not handed out, and it is not deleted with the Cluster.
+// TestIdentityIsKept: a record of another cluster than the installed one is left alone: its id is not recorded, its
+// kubeconfig is not handed out, and it is not deleted with the Cluster.
 func TestIdentityIsKept(t *testing.T) {
 	service := &records{clusters: []model.Cluster{{ClusterRef: model.ClusterRef{ID: "ns/lab"}, OpenShiftID: "another"}}}
 	s := deleting(t, service, true)

@@ -165,8 +165,8 @@ func kinds(t *testing.T) []*unstructured.Unstructured {
 	return objects
 }
 
-// open has a cluster with so many control plane nodes be installed, and the reconciler run with the rights
-// that it has in a release.
+// open installs a cluster with so many control plane nodes, and runs the reconciler with the rights that it has in a
+// release.
 func open(t *testing.T, nodes int, state model.ClusterState) *site {
 	t.Helper()
 	x := &site{
@@ -341,7 +341,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 	return controlplane.Answers(local())(ctx, kubeconfig)
 }
 
-// desire is what is desired of a cluster: to look at one that is installed, or else to register it, which takes a
+// desire is the desired state of a cluster: only to observe an installed one, or else to register it, which takes a
 // whole file.
 func (x *site) desire(ctx context.Context, _ installation.Key, _ *model.Observed) (*model.Desired, error) {
 	x.mu.Lock()

@@ -1,5 +1,5 @@
-// Package controlplane reconciles OpenshiftAssistedControlPlanes: each has its Machines made, its cluster
-// registered and installed, and hands out the kubeconfig; afterwards it says how the cluster is.
+// Package controlplane reconciles OpenshiftAssistedControlPlanes: for each it makes the Machines, registers and
+// installs the cluster, and hands out the kubeconfig; afterwards it reports the state of the cluster.
 package controlplane
 
 import (

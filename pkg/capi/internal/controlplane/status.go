@@ -44,8 +44,8 @@ const (
 	operatorEtcd = "etcd"
 )
 
-// showCluster says how the installed cluster is, as it shows itself: one that works though something of
-// it is degraded is available.
+// showCluster reports the state of the installed cluster, by its own status: a cluster that works is available, even if
+// a part of it is degraded.
 func (s *scope) showCluster(spoke *model.Spoke) {
 	if spoke.Trouble != "" {
 		s.notAvailable("ClusterUnreachable", spoke.Trouble)

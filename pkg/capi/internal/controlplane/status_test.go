@@ -221,8 +221,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAPIServerIsAskedAgain: one that does not answer is asked again after a while, with the reason said; one that has
-// answered once is not asked again.
+// TestAPIServerIsAskedAgain: an API server that does not answer is asked again after a while, and the reason is
+// reported; once it has answered, it is not asked again.
 func TestAPIServerIsAskedAgain(t *testing.T) {
 	s, _ := observed()
 	asked, answer := 0, errors.New("lookup api.lab.example.com: no such host")

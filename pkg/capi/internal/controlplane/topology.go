@@ -21,8 +21,8 @@ import (
 const enoughAtOnce = 100
 
 // workersWouldWait says why the MachineDeployments of a topology would wait for ever for its next version, with the
-// command that helps; "" where they would not. Cluster API counts a MachineDeployment whose nodes run another
-// version than its own as one that is being upgraded, and OpenShift upgrades the nodes of all of them first.
+// command that helps; "" where they would not. For Cluster API, a MachineDeployment whose nodes run another version
+// than its own is being upgraded, and OpenShift upgrades the nodes of all of them first.
 func workersWouldWait(c *clusterv1.Cluster) string {
 	count := len(c.Spec.Topology.Workers.MachineDeployments)
 	if !c.Spec.Topology.IsDefined() || count == 0 {
@@ -76,7 +76,7 @@ func withoutBuild(version string) string {
 func (s *scope) showTopology() {
 	c := conditions.Get(s.plane, controlplanev1.UpgradeAvailableCondition)
 	if c == nil || c.Status != metav1.ConditionTrue || s.view == nil || s.view.Observed.Spoke == nil || s.view.Observed.Spoke.Trouble != "" {
-		return // what was said of nodes holds as long as they are not seen
+		return // the report about nodes holds as long as they are not read
 	}
 	was, texts := meta.FindStatusCondition(s.was.Conditions, c.Type), []string(nil)
 	for _, trouble := range []struct{ reason, text string }{

@@ -151,8 +151,8 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestWorkersThatAreUpdatedKeepTheirVersion: a Machine that Cluster API is updating in place has the version that it
-// is to come to, and is not taken back to that of its node; all others follow their nodes.
+// TestWorkersThatAreUpdatedKeepTheirVersion: a Machine that Cluster API is updating in place has the version that it is
+// updated to, and is not set back to that of its node; all others follow their nodes.
 func TestWorkersThatAreUpdatedKeepTheirVersion(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := clusterv1.AddToScheme(scheme); err != nil {

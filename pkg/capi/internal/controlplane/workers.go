@@ -27,7 +27,7 @@ func (s *scope) followWorkers(ctx context.Context) error {
 			continue
 		}
 		if _, updating := m.Annotations[clusterv1.UpdateInProgressAnnotation]; updating {
-			continue // it has the version that its node is to come to
+			continue // it has the version that its node is updated to
 		}
 		version := m.Status.NodeInfo.KubeletVersion // whole, as it is compared
 		if version == "" || m.Spec.Version == version {

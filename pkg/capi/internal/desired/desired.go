@@ -257,9 +257,8 @@ func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose
-// fields are those of the objects. Of one that is installed, Machines with which something is wrong are left alone:
-// see [model.Options].
+// Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose fields are those
+// of the objects. In an installed cluster, Machines with errors are left alone: see [model.Options].
 func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (*model.Desired, error) {
 	if observed != nil && observed.Cluster != nil {
 		if err := CheckIdentity(c.ControlPlane, observed.Cluster); err != nil {
@@ -305,7 +304,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 	}
 	for i := range ownNames {
 		if ownNames[i] {
-			out.Spec.Hosts[i].Hostname = "" // and not the one that is filled in
+			out.Spec.Hosts[i].Hostname = "" // and not the filled-in one
 		}
 	}
 	of := &model.Desired{Spec: out, Options: s.options(c, part, observed)}

@@ -142,8 +142,9 @@ func TestDesire(t *testing.T) {
 	is("no nodes", !d.Options.AddNodes)
 }
 
-// TestDesireOfTheRest: what else a control plane may say is what is desired, the annotation of providers before under the
-// field of the same meaning. One without a pull secret has an empty one of its own, and no Secret that others share.
+// TestDesireOfTheRest: the other fields of a control plane lead to the desired state, and an annotation of earlier
+// providers to the field of the same meaning. A control plane without a pull secret gets an empty one of its own, and
+// no Secret that others share.
 func TestDesireOfTheRest(t *testing.T) {
 	list := objects(t)
 	plane := list[1].(*controlplanev1.OpenshiftAssistedControlPlane)

@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// host is a Machine as one of the cluster's hosts. cluster is what is desired of them all, and have the host that it is
-// in the service, nil where it has not registered. ownName says that it keeps the hostname that it has by itself.
+// host is a Machine as one of the cluster's hosts. cluster is the desired state of the cluster, and have the host in
+// the service, nil if it has not registered. ownName says that it keeps the hostname that it has by itself.
 func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine, have *model.Host) (host spec.Host, ownName bool, err error) {
 	host = knownHost(c, m)
 	if m.Config == nil {

@@ -30,14 +30,14 @@ import (
 // a move to another management cluster.
 const AnnotationOpenShiftID = "oaictl.io/openshift-id"
 
-// isInstalled reports whether a cluster is installed, whichever service has done it. One that was, is.
+// isInstalled reports whether a cluster is installed, by any service. Once installed, it stays so.
 func isInstalled(c *Cluster, observed *model.Observed) bool {
 	return c.ControlPlane.Annotations[AnnotationOpenShiftID] != "" || observed != nil && observed.Cluster != nil && observed.Cluster.State.Installed()
 }
 
-// installed is a cluster that is installed already, as far as that concerns hosts that are added: how it is
-// installed is no matter any more. Before a service takes it in that has no record of it, it has to answer,
-// and to be the one that was installed.
+// installed is a cluster that is installed already, as far as that concerns hosts that are added: how it is installed
+// is no matter any more. If the service has no record of it, the cluster has to answer and prove that it is the
+// installed one before it is imported.
 func (s *Source) installed(ctx context.Context, c *Cluster, observed *model.Observed) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
 	imported := &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID]}
@@ -111,8 +111,8 @@ func (s *Source) importedKubeconfig(ctx context.Context, c *Cluster) (string, er
 // noKubeconfig is used in the place of one that is missing: it reaches nothing.
 const noKubeconfig = "{apiVersion: v1, kind: Config}"
 
-// prove has an installed cluster that the service has no record of answer by its kubeconfig, as the one that it
-// is to be.
+// prove makes an installed cluster without a record in the service answer by its kubeconfig, and checks that it is the
+// expected one.
 func (s *Source) prove(ctx context.Context, c *Cluster, kubeconfig, id string) error {
 	name := secret.Name(c.Name, secret.Kubeconfig)
 	switch is, err := s.identifySeldom(ctx, client.ObjectKeyFromObject(c), kubeconfig); {

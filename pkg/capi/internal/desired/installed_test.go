@@ -122,7 +122,7 @@ func TestOneThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// TestOneQuestionIsAsked of an installed cluster, by which it proves itself: one that is slow is slow at each.
+// TestOneQuestionIsAsked: an installed cluster proves itself by one request, since a slow cluster is slow at each.
 func TestOneQuestionIsAsked(t *testing.T) {
 	var asked []string
 	api := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

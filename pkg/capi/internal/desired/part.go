@@ -123,8 +123,8 @@ func isLeft(m Machine, host *model.Host) bool {
 		host != nil && host.ClusterID == ""
 }
 
-// isLate reports whether workers are waited for no more: the hosts of the control plane have been ready
-// for long enough, and enough workers are ready, but not all. One that has just registered is still checked.
+// isLate reports whether the wait for workers is over: the hosts of the control plane have been ready for long enough,
+// and enough workers are ready, but not all. One that has just registered is still checked.
 func isLate(c *Cluster, known map[string]*model.Host, now time.Time) bool {
 	config := &c.ControlPlane.Spec.Config
 	var since time.Time

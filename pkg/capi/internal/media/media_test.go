@@ -219,8 +219,8 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 	}
 }
 
-// TestOnlyImagesAreHandedOn: of what is no image no part is handed out either, and no service is asked again for the mark of
-// one that is known.
+// TestOnlyImagesAreHandedOn: no part of a file that is no image is handed out either, and once the mark of an image is
+// known, the service is not asked for it again.
 func TestOnlyImagesAreHandedOn(t *testing.T) {
 	var log strings.Builder
 	from := &service{content: bytes.Repeat([]byte("SECRET "), 10000)}

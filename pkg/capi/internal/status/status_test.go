@@ -77,7 +77,7 @@ func TestWordsWait(t *testing.T) {
 			{metav1.ConditionFalse, "no disk", moment, false},
 			{metav1.ConditionFalse, "no disk", stands - time.Second, false},
 			{metav1.ConditionFalse, "no disk", time.Second, true},
-			// So much as all words are written after a while.
+			// Even if only words change, they are written after a while.
 			{metav1.ConditionFalse, "no memory", every - time.Second, false},
 			{metav1.ConditionFalse, "no clock", time.Second, true},
 			{metav1.ConditionTrue, "", 0, true},

@@ -42,7 +42,7 @@ func TestInstallerArgs(t *testing.T) {
 	}
 }
 
-// What the installers make of the arguments of an image is what the operations say.
+// The installers apply the arguments of an image as the operations say.
 func TestEffectOfInstallerArgs(t *testing.T) {
 	const image = "rw ignition.platform.id=metal console=tty0 console=ttyS0,115200n8 mitigations=auto,nosmt root=UUID=1"
 	for text, want := range map[string]string{

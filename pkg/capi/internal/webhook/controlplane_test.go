@@ -521,8 +521,8 @@ func TestWhatIsMovedHereIsTaken(t *testing.T) {
 	}
 }
 
-// TestOnlyAnInstalledClusterIsTakenUnchecked: a control plane that no longer says that its cluster is installed has to be
-// right as a new one has to, and one that goes on to say so is held up by nothing.
+// TestOnlyAnInstalledClusterIsTakenUnchecked: a control plane that no longer says that its cluster is installed has to
+// be right as a new one has to, and one that still says so is not refused.
 func TestOnlyAnInstalledClusterIsTakenUnchecked(t *testing.T) {
 	wrong := compact()
 	wrong.Spec.Config.BaseDomain = "example"

@@ -128,7 +128,7 @@ func (v validator[T]) ValidateCreate(ctx context.Context, object T) (admission.W
 
 // ValidateUpdate admits an object that is changed.
 func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
-	// One that is no longer taken has to be right as a new one has to: what was wrong with it was a warning until now.
+	// An object that is no longer in use has to be right as a new one has to: until now its errors were only warnings.
 	isNew := v.isTaken != nil && v.isTaken(before) && !v.isTaken(after)
 	if !after.GetDeletionTimestamp().IsZero() || !isNew && equality.Semantic.DeepEqual(v.content(before), v.content(after)) {
 		return nil, nil

@@ -29,7 +29,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestProblemsAdviseWhatObjectsTake: what a condition says to write is what the webhooks take.
+// TestProblemsAdviseWhatObjectsTake: the webhooks accept what a condition advises to write.
 func TestProblemsAdviseWhatObjectsTake(t *testing.T) {
 	for text, wants := range map[string][]string{
 		"platform: {type: baremetal}, topology: {controlPlane: 1}": {"config.platform.type: None"},

@@ -51,7 +51,7 @@ const defaultImage = "ghcr.io/oaictl/oaictl"
 // DefaultImage is the image of a release.
 func DefaultImage(version string) string { return defaultImage + ":" + version }
 
-// File is one that is written.
+// File is a file that is written.
 type File struct {
 	// Name is the file's name or, in a local repository, its path with slashes.
 	Name    string
@@ -177,10 +177,10 @@ func sorted(all map[string][]byte) []File {
 	return out
 }
 
-// variable is one that clusterctl fills in.
+// variable is a variable that clusterctl fills in.
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)(?::=([^}]*))?\}`)
 
-// Expand fills in the variables of a file as clusterctl does: by what lookup finds, else by the default. One
+// Expand fills in the variables of a file as clusterctl does: by what lookup finds, else by the default. A variable
 // that has neither stays.
 func Expand(text []byte, lookup func(name string) (string, bool)) []byte {
 	return variable.ReplaceAllFunc(text, func(found []byte) []byte {

@@ -25,7 +25,7 @@ type Cause struct {
 	Message   string
 	Look      model.Advice // at the object itself
 	Remedy    model.Advice // "" where there is none but to solve what Message says
-	Passes    bool         // it is waited for, and passes by itself
+	Passes    bool         // the run waits for it, and it passes by itself
 
 	silent bool // it sums up, without a word of why
 

@@ -355,7 +355,7 @@ func (p *planner) retireMedia() {
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
-		case state.Inserting: // it is waited for while there is anything else to wait for
+		case state.Inserting: // the run waits for it while there is anything else to wait for
 			p.warn(model.Warning{
 				Key: "host/" + want.Name + "/machine/inserting", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
 				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",

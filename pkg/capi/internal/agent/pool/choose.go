@@ -140,7 +140,7 @@ func (w *Wishes) compare(a, b *Host, s *skews) int {
 	if by := slices.Compare(s.of(a), s.of(b)); by != 0 {
 		return by
 	}
-	general := func(h *Host) int { // one that could be anything is kept for what needs it
+	general := func(h *Host) int { // a host that could be anything is kept for machines that need it
 		if h.Role == w.Role {
 			return 0
 		}

@@ -1,5 +1,5 @@
-// Package pool chooses hosts for machines out of those that have booted already. It knows neither a
-// hub nor a service: it is given what there is, and answers which host it is to be, or why none.
+// Package pool chooses hosts for machines out of those that have booted already. It knows neither a hub nor a service:
+// it gets the hosts that there are, and answers which host to use, or why there is none.
 package pool
 
 import (

@@ -102,7 +102,7 @@ func (p *plane) dies(i int) {
 	p.say()
 }
 
-// isUnhealthy has the health check of Cluster API say so.
+// isUnhealthy makes the health check of Cluster API report a Machine as unhealthy.
 func (p *plane) isUnhealthy(i int) *Machine {
 	m := p.machine(i)
 	for _, kind := range []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition} {

@@ -101,8 +101,8 @@ func (q *Question) isIll(m *Machine, member *model.EtcdMember) bool {
 	return member != nil && quorum.IsIll(q.Spoke.Etcd, nodeName(m), []netip.Addr{member.Address})
 }
 
-// votes counts the members of etcd, and those of them that are well. One that has not started does not
-// vote yet. That of a machine that is gone is not well, whether the operator has seen that or not.
+// votes counts the members of etcd, and those of them that are well. A member that has not started does not vote yet.
+// The member of a machine that is gone is not well, even if the operator has not noticed that.
 func (q *Question) votes() (all, well int) {
 	etcd := q.Spoke.Etcd
 	all, well = len(etcd.Members), len(etcd.Members)
@@ -140,7 +140,7 @@ func isStarting(etcd *model.Etcd, name string) bool {
 	return err == nil && !slices.ContainsFunc(etcd.Members, func(m model.EtcdMember) bool { return m.Address == address.Unmap() })
 }
 
-// fewestLeft is how many members stay where one that is well goes.
+// fewestLeft is the smallest number of members that may be left when a healthy one is removed.
 const fewestLeft = 2
 
 // loses says why etcd cannot do without the member of a Machine, once those that leave before it have gone; ""
@@ -208,8 +208,8 @@ func (q *Question) servesWithout(machines []*Machine) bool {
 	})
 }
 
-// ahead are the Machines that leave before another one: of those that are being deleted, one after the other,
-// all that etcd can do without. Where the other one is not being deleted, these are all.
+// ahead are the Machines that leave before m: of those that are being deleted, one after the other, all that etcd can
+// do without. If m is not being deleted, these are all of them.
 func (q *Question) ahead(m *Machine) []*Machine {
 	leaving := q.which(func(other *Machine) bool {
 		return other.Name != m.Name && !other.DeletionTimestamp.IsZero() && (m.DeletionTimestamp.IsZero() || q.leavesSooner(other, m) < 0)

@@ -21,7 +21,7 @@ const minHealthyPeriod = time.Hour
 // IsUnhealthy reports whether a Machine is unhealthy, and its owner is to do something about it.
 func IsUnhealthy(m *clusterv1.Machine) bool { return collections.IsUnhealthyAndOwnerRemediated(m) }
 
-// remediate has an unhealthy Machine deleted, one at a time: of those that may be, the one for which most speaks.
+// remediate makes an unhealthy Machine be deleted, one at a time: of those that may be deleted, the most urgent one.
 func (d *decider) remediate() {
 	unhealthy := d.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() && IsUnhealthy(m.Machine) })
 	slices.SortFunc(unhealthy, d.moreUrgent)

@@ -97,7 +97,7 @@ func (d *decider) surge() int {
 	return 1
 }
 
-// make has another Machine made, if the control plane is settled.
+// make decides to make another Machine, if the control plane is settled.
 func (d *decider) make(cause Cause) {
 	d.Cause = cause
 	if d.isBusy() {
@@ -134,7 +134,7 @@ func (d *decider) isBusy() bool {
 	return len(d.Blocked) > 0
 }
 
-// shrink has one of some Machines deleted, if etcd and the control plane can do without it.
+// shrink decides to delete one of some Machines, if etcd and the control plane can do without it.
 func (d *decider) shrink(cause Cause, eligible []*Machine) {
 	d.Cause = cause
 	if d.isBusy() {
@@ -163,8 +163,8 @@ func (d *decider) shrink(cause Cause, eligible []*Machine) {
 	d.Act, d.Machine = Delete, m.Name
 }
 
-// victim is the Machine that goes first: one that a person has marked, else of the failure domain with the
-// most the oldest. A domain that is no failure domain any more comes before all others.
+// victim is the Machine that goes first: one that a person has marked, else the oldest of the failure domain with the
+// most Machines. A domain that is no failure domain any more comes before all others.
 func (q *Question) victim(eligible []*Machine) *Machine {
 	in := map[string]int{}
 	for _, m := range q.living() {

@@ -153,7 +153,7 @@ const (
 	// aTime is a time as Go reads it. By its format date-time alone the API server stores times that Go refuses, such as
 	// one with a small t, and a list with one of those can't be read, nor anything else that is in it.
 	aTime = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	// aQuantity is one that is read in no time: 1e-1000000000 takes a processor for ever.
+	// aQuantity is a quantity that is parsed quickly: 1e-1000000000 takes a processor for ever.
 	aQuantity = `^[+-]?([0-9]{1,19}(\.[0-9]{0,19})?|\.[0-9]{1,19})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
 )
 
