@@ -24,8 +24,8 @@ func ReadNodes(s *settings.Reader, in *source.Input, cluster string) {
 	if cluster == "" {
 		r.Problem(n.In.File, n.Line, n.Col, "", "does not say which cluster the machines are added to", "name it beside the input: --name lab.example.com")
 	}
-	r.SSHKeys(n.Get("sshKey"))
-	r.Means(n.Get("bootArtifactsBaseURL"), bootArtifacts)
+	r.Fields(n, settings.NodesConfig, settings.NoHost)
+	r.Keys(n, "nodes-config")
 	for i, item := range r.ListOf(n.Get("hosts")) {
 		r.agentHost(item)
 		if i < len(r.Cluster.Spec.Hosts) && r.Host(i).Role == "" {

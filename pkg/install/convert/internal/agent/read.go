@@ -56,11 +56,8 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.Text(n.Get("kind"))
 	r.sameName(n.Get("metadata", "name"))
 	r.Namespace(n.Get("metadata", "namespace"))
-	r.Means(n.Get("rendezvousIP"), "says on which machine the service of the image runs: oaictl installs with a service that runs elsewhere")
-	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
-		r.Means(n.Get(key), bootArtifacts)
-	}
-	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPSources"))
+	r.Keys(n, "agent-config")
+	r.Fields(n, settings.AgentConfig, settings.NoHost)
 	if minimal := n.Get("minimalISO"); source.IsTrue(r.Boolean(minimal)) {
 		r.Cluster.Spec.Boot.Image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
@@ -70,12 +67,6 @@ func (r *reader) agentConfig(n *source.Node) {
 	}
 	r.GiveArches()
 }
-
-// ignored is why it does not matter what stands there.
-const ignored = "the agent-based installer ignores it, and so does oaictl"
-
-// bootArtifacts is why it does not matter where the installer's own image finds its parts.
-const bootArtifacts = "is where the image that holds the service itself finds its parts: oaictl boots machines from the service's images"
 
 func (r *reader) sameName(n *source.Node) {
 	if n != nil && n.Peek() != r.Cluster.Metadata.Name {
@@ -93,8 +84,7 @@ func (r *reader) agentHost(n *source.Node) {
 	hostname := n.Get("hostname")
 	i := r.HostFor(n, n.Get("interfaces").Each("macAddress"), hostname.Peek())
 	r.HostName(i, hostname)
-	r.Role(i, n.Get("role"))
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, settings.AgentHost, i)
 	r.Network(i, n.Get("interfaces"), n.Get("networkConfig"))
 	for _, key := range []string{"bmc", "BMC"} {
 		r.BMCOf(i, r.MapOf(n.Get(key)))
@@ -105,28 +95,13 @@ func (r *reader) installConfig(n *source.Node) {
 	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {
 		r.Wrong(version, fmt.Sprintf("the version %q of the install-config is not known", version.Peek()), "write v1")
 	}
-	meta := n.Get("metadata")
-	r.Set("metadata.name", meta.Get("name"))
-	r.Namespace(meta.Get("namespace"))
-	r.Set("spec.baseDomain", n.Get("baseDomain"))
-	r.PullSecret(n.Get("pullSecret"))
-	r.SSHKeys(n.Get("sshKey"))
-	r.TrustBundle(n.Get("additionalTrustBundle"))
-	r.Mirrors(n.Get("imageDigestSources"))
-	r.Mirrors(n.Get("imageContentSources"))
-	r.Proxy(n.Get("proxy"))
-	r.Set("spec.fips", n.Get("fips"))
-	r.Networking(n.Get("networking"))
+	r.Namespace(n.Get("metadata", "namespace"))
+	r.Fields(n, settings.InstallConfig, settings.NoHost)
+	r.Keys(n, "install-config")
 	r.pools(n)
 	r.installPlatform(n.Get("platform"))
-	r.MeansIf(n.Get("publish"), "is what the agent-based installer does anyway", "External")
-	r.MeansIf(n.Get("cpuPartitioningMode"), "is the default", "None")
-	r.MeansIf(n.Get("additionalTrustBundlePolicy"), "is the default", "Proxyonly")
 	for _, key := range []string{"featureSet", "featureGates", "capabilities", "cpuPartitioningMode", "additionalTrustBundlePolicy"} {
 		r.Override(n.Get(key), key)
-	}
-	for _, key := range []string{"publish", "credentialsMode", "bootstrapInPlace", "operatorPublishingStrategy"} {
-		r.MeansRest(n.Get(key), ignored)
 	}
 }
 
@@ -156,8 +131,7 @@ func (r *reader) installPlatform(n *source.Node) {
 			r.bareMetal(p)
 		case "vsphere", "nutanix":
 			to.Type = spec.PlatformType(p.Key)
-			r.VIPs(p)
-			r.Balancer(p.Get("loadBalancer", "type"))
+			r.Fields(p, settings.InstallPlatform, settings.NoHost)
 			for _, c := range p.Children {
 				r.Rest(c, "it means nothing without the login, a secret that never stands in cluster.yaml: the service installs with placeholders, which you replace once the cluster is installed")
 			}
@@ -170,14 +144,9 @@ func (r *reader) installPlatform(n *source.Node) {
 // bareMetal carries platform.baremetal over. Provisioning goes to the
 // install-config as it is, as the agent-based installer has it.
 func (r *reader) bareMetal(n *source.Node) {
-	r.VIPs(n)
-	r.Balancer(n.Get("loadBalancer", "type"))
+	r.Fields(n, settings.InstallPlatform, settings.NoHost)
 	for _, item := range r.ListOf(n.Get("hosts")) {
 		r.BareMetalHost(item)
-	}
-	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPServers"))
-	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
-		r.MeansRest(n.Get(key), ignored)
 	}
 	r.overridePlatform(n)
 }
@@ -237,8 +206,7 @@ func (r *reader) pool(p settings.Pool) {
 	}
 	r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
 	r.Rest(p.N.Get("name"), "this pool is always called "+p.Name)
-	r.MeansEmpty(p.N.Get("platform"), "is empty")
-	r.MeansRest(p.N.Get("platform"), ignored)
+	r.Keys(p.N, "install-config-pool")
 }
 
 // poolArches carries the architecture over: the cluster's, or multi and each host's.

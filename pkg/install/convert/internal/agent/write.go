@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -29,15 +29,9 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
-	config := hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}}
+	config := settings.Written(w.Writer, settings.AgentConfig, nil)
+	target.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}})
 	hubobjects.Put(config, "rendezvousIP", rendezvous(c))
-	switch net := c.Spec.Network; {
-	case len(net.NTP) > 0:
-		config["additionalNTPSources"] = hubobjects.AnyList(net.NTP)
-		w.Lose("spec.network.ntp", hubobjects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
-	case len(net.Defaults.NTP) > 0:
-		config["additionalNTPSources"] = hubobjects.AnyList(net.Defaults.NTP)
-	}
 	switch c.Spec.Boot.Image {
 	case spec.ImageMinimal:
 		config["minimalISO"] = true
@@ -83,12 +77,8 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 		w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 		return nil
 	}
-	out := hubobjects.Fields{}
+	out := settings.Written(w.Writer, settings.AgentHost, host)
 	hubobjects.Put(out, "hostname", host.Hostname)
-	if host.Role != spec.Auto {
-		out["role"] = statuses.RoleWord(host.Role)
-	}
-	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
@@ -112,27 +102,16 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 // installConfig is the cluster in the installer's words, with the file's overrides on top.
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
-	config := hubobjects.Fields{
-		"apiVersion": "v1",
-		"metadata":   hubobjects.Fields{"name": c.Metadata.Name},
-		"baseDomain": c.Spec.BaseDomain,
-		"networking": hubobjects.Networking(c),
-		"platform":   w.installPlatform(),
-	}
-	delete(config["networking"].(hubobjects.Fields), "userManagedNetworking") // follows from the platform
+	config := hubobjects.Fields{"apiVersion": "v1", "networking": hubobjects.Fields{}, "platform": w.installPlatform()}
+	target.Over(config, settings.Written(w.Writer, settings.InstallConfig, nil))
 	secret := w.PullSecretKnown()
 	if secret {
 		config["pullSecret"] = c.PullSecret().Reveal()
 	}
-	hubobjects.Put(config, "sshKey", c.SSHKey())
-	if bundle := c.TrustBundle(); bundle != "" {
-		config["additionalTrustBundle"] = bundle
+	if c.TrustBundle() != "" {
 		config["additionalTrustBundlePolicy"] = "Always" // by default it needs a proxy
 	}
-	if proxy := hubobjects.ProxyFields(c.Spec.Proxy); len(proxy) > 0 {
-		config["proxy"] = proxy
-		secret = secret || w.HasPassword()
-	}
+	secret = secret || w.HasPassword()
 	w.pools(config)
 	text, err := c.InstallConfigOverrides()
 	var overrides hubobjects.Fields
@@ -158,12 +137,7 @@ func (w *writer) installPlatform() hubobjects.Fields {
 		hubobjects.Put(own, "cloudControllerManager", p.External.CloudControllerManager)
 		return hubobjects.Fields{"external": own}
 	}
-	net := c.Spec.Network
-	hubobjects.PutAll(own, "apiVIPs", net.VIPs.API)
-	hubobjects.PutAll(own, "ingressVIPs", net.VIPs.Ingress)
-	if balancer := hubobjects.BalancerWord(net.LoadBalancer); balancer != "" {
-		own["loadBalancer"] = hubobjects.Fields{"type": balancer}
-	}
+	own = settings.Written(w.Writer, settings.InstallPlatform, nil)
 	if p.Type != spec.BareMetal {
 		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+" is, which the cluster does not say: add it before openshift-install reads the file")
 	} else if hosts := w.bmcHosts(); hosts != nil {
@@ -198,11 +172,8 @@ func (w *writer) bmcHosts() []any {
 		if host.BMC.Insecure {
 			bmc["disableCertificateVerification"] = true
 		}
-		entry := hubobjects.Fields{"name": cmp.Or(host.Hostname, host.Name), "bootMACAddress": host.Match.MAC, "bmc": bmc}
-		if host.Role != spec.Auto {
-			entry["role"] = statuses.RoleWord(host.Role)
-		}
-		w.PutHints(entry, host)
+		entry := settings.Written(w.Writer, settings.InstallHost, host)
+		entry["bmc"] = bmc
 		list = append(list, entry)
 	}
 	return list

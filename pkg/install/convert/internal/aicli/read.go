@@ -4,12 +4,10 @@ package aicli
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -48,25 +46,19 @@ func Read(s *settings.Reader, in *source.Input, name string) {
 
 func (r *reader) cluster(n *source.Node, name string) {
 	c := r.Cluster
-	r.Set("metadata.name", r.oneWord(n, "name", "cluster"))
+	r.Fields(n, settings.Parameters, settings.NoHost)
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = name
 	}
-	r.Set("spec.baseDomain", r.oneWord(n, "base_dns_domain", "domain"))
-	version := r.oneWord(n, "openshift_version", "version")
+	version := r.OneWord(n, "openshift_version", "version")
 	c.Spec.OpenShift.Version = r.Scalar(version)
 	r.From("spec.openshift.version", version)
-	r.Set("spec.openshift.releaseImage", n.Get("ocp_release_image"))
-	r.Arch(n.Get("cpu_architecture"))
 	r.topology(n)
 	r.platform(n.Get("platform"))
-	r.Set("spec.schedulableControlPlane", n.Get("schedulable_masters"))
 	roles := n.Get("hyperthreading")
 	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
-	r.Set("spec.fips", n.Get("fips"))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
-	r.Operators(n.Get("olm_operators"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
 		id := bundle
 		if bundle.Kind == source.MapNode {
@@ -75,22 +67,6 @@ func (r *reader) cluster(n *source.Node, name string) {
 		r.From(fmt.Sprintf("spec.bundles[%d]", len(c.Spec.Bundles)), bundle)
 		c.Spec.Bundles = append(c.Spec.Bundles, spec.Bundle{ID: r.Text(id)})
 	}
-}
-
-// oneWord is the first of some keys; the others are words for the same.
-func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
-	chosen := source.First(n, keys...)
-	for _, key := range keys {
-		other := n.Get(key)
-		if other == nil || other == chosen {
-			continue
-		}
-		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
-			r.Means(other, "says what "+chosen.Key+" does")
-		}
-		r.Lose(other, "is another word for "+chosen.Key+", which is taken")
-	}
-	return chosen
 }
 
 // list carries over a list, or words with commas between them.
@@ -172,8 +148,6 @@ func (r *reader) networks(n *source.Node) {
 	net := &r.Cluster.Spec.Network
 	r.vips("spec.network.vips.api", &net.VIPs.API, n, "api_vips", "api_vip", "api_ip")
 	r.vips("spec.network.vips.ingress", &net.VIPs.Ingress, n, "ingress_vips", "ingress_vip", "ingress_ip")
-	r.MeansIf(n.Get("vip_dhcp_allocation"), "is the default", "false", "False")
-	r.Lose(n.Get("vip_dhcp_allocation"), "the service gives out no virtual addresses any more: write spec.network.vips")
 	r.CIDRs("spec.network.machine", &net.Machine, n.Get("machine_networks"))
 	r.CIDRs("spec.network.service", &net.Service, n.Get("service_networks"))
 	if one := n.Get("service_network_cidr"); one != nil && net.Service == nil {
@@ -193,8 +167,6 @@ func (r *reader) networks(n *source.Node) {
 		net.Cluster = []spec.ClusterNetwork{network}
 		r.From("spec.network.cluster", one)
 	}
-	r.Set("spec.network.type", n.Get("network_type"))
-	r.Set("spec.network.userManaged", n.Get("user_managed_networking"))
 	if balancer := n.Get("load_balancer"); balancer != nil {
 		kind := balancer
 		if balancer.Kind == source.MapNode {
@@ -202,13 +174,12 @@ func (r *reader) networks(n *source.Node) {
 		}
 		r.Set("spec.network.loadBalancer", kind)
 	}
-	r.Set("spec.network.mtu", n.Get("mtu"))
-	r.list("spec.network.defaults.ntp", &net.Defaults.NTP, r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"))
+	r.list("spec.network.defaults.ntp", &net.Defaults.NTP, r.OneWord(n, "additional_ntp_sources", "additional_ntp_source"))
 	r.list("spec.network.ntp", &net.NTP, n.Get("ntp_sources"))
 }
 
 func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
-	at := r.oneWord(n, keys...)
+	at := r.OneWord(n, keys...)
 	if at == nil {
 		return
 	}
@@ -230,7 +201,7 @@ func (r *reader) proxy(n *source.Node) {
 	to := &r.Cluster.Spec.Proxy
 	r.ProxyURL("spec.proxy.http", &to.HTTP, n.Get("http_proxy"))
 	r.ProxyURL("spec.proxy.https", &to.HTTPS, n.Get("https_proxy"))
-	r.NoProxy(r.oneWord(n, "no_proxy", "noproxy"))
+	r.NoProxy(r.OneWord(n, "no_proxy", "noproxy"))
 	p := n.Get("proxy")
 	switch {
 	case p == nil:
@@ -283,7 +254,6 @@ func (r *reader) encryption(n *source.Node) {
 }
 
 func (r *reader) image(n *source.Node) {
-	r.ImageType(n.Get("image_type"))
 	image, minimal := &r.Cluster.Spec.Boot.Image, n.Get("minimal")
 	switch small := source.IsTrue(r.Boolean(minimal)); {
 	case *image != "" && small != (*image == spec.ImageMinimal) && minimal != nil:
@@ -293,7 +263,6 @@ func (r *reader) image(n *source.Node) {
 		*image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
 	}
-	r.DiscoveryIgnition(n.Get("ignition_config_override"))
 	if file := n.Get("discovery_ignition_file"); file != nil {
 		if name := r.beside(file, ""); name != "" && r.Cluster.Spec.Discovery.Ignition == nil {
 			r.Cluster.Spec.Discovery.Ignition = &spec.Document{File: name}
@@ -305,20 +274,13 @@ func (r *reader) image(n *source.Node) {
 		arguments = r.Embed(arguments)
 	}
 	r.KernelArguments(arguments)
-	r.NetworkDelay(n.Get("network_discovery_delay_seconds"))
 }
 
 func (r *reader) flow(n *source.Node) {
-	r.Means(n.Get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {
 		for _, key := range []string{"registry_url", "disconnected_url"} {
 			r.Means(n.Get(key), "is where mirrors are that nothing names: those that installconfig names win")
 		}
 	}
-	r.MeansIf(n.Get("infraenv"), "is the default", "true", "True")
-	r.MeansIf(n.Get("day2"), "is the default", "false", "False")
-	r.MeansIf(n.Get("password"), "is the default", "false", "False")
-	for key, why := range loss.Reasons("aicli-keys") {
-		r.Lose(n.Get(key), why)
-	}
+	r.Keys(n, "aicli")
 }

@@ -15,7 +15,7 @@ func (r *reader) host(all, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
-	mac, id := n.Get("mac"), n.Get("id")
+	mac := n.Get("mac")
 	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	name := source.First(n, "requested_hostname", "name")
@@ -27,8 +27,7 @@ func (r *reader) host(all, n *source.Node) {
 			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+settings.HostField(i, "match"))
 		}
 	}
-	r.Set(settings.HostField(i, "match.mac"), mac)
-	r.Set(settings.HostField(i, "match.uuid"), id)
+	r.Fields(n, settings.ParametersHost, i)
 	role := n.Get("role")
 	if role == nil {
 		role = all.Get("role")
@@ -57,11 +56,7 @@ func (r *reader) host(all, n *source.Node) {
 		}
 	}
 	r.bmc(i, all, n)
-	r.Means(n.Get("cluster"), "binds the host, which oaictl does for every host of the file")
-	r.Lose(n.Get("infraenv"), "the hosts of the file boot the images of this cluster")
-	for _, key := range []string{"reset", "bmc_reset"} {
-		r.Lose(n.Get(key), "oaictl resets a BMC only when it is told to")
-	}
+	r.Keys(n, "aicli-host")
 }
 
 func (r *reader) match(i int, name *source.Node) {

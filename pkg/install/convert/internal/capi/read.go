@@ -110,28 +110,22 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
 	}
 	r.names(n)
-	r.Set("spec.openshift.version", s.Get("distributionVersion"))
+	r.Fields(s, settings.CAPIControlPlane, settings.NoHost)
 	if replicas := s.Get("replicas"); replicas != nil {
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
 	} else {
 		c.Spec.Topology.ControlPlane = new(1) // what the API server fills in for no number
 	}
-	r.Set("spec.baseDomain", config.Get("baseDomain"))
 	r.vips(config)
 	r.PullSecretRef(h, config.Get("pullSecretRef", "name"))
 	r.MirrorMap(h, config.Get("imageRegistryRef"))
 	r.ManifestRefs(h, r.ListOf(config.Get("manifestsConfigMapRefs")))
-	r.DiskEncryption(config.Get("diskEncryption"))
-	r.Proxy(config.Get("proxy"))
-	r.Set("spec.schedulableControlPlane", config.Get("mastersSchedulable"))
-	r.SSHKeys(config.Get("sshAuthorizedKey"))
 	notes := n.Get("metadata", "annotations")
 	r.InstallOverrides(notes.Get("controlplane.cluster.x-k8s.io/install-config-override"))
 	r.capabilities(config.Get("capabilities"))
 	r.bootstrap(h, s.Get("openshiftAssistedConfigSpec"))
-	r.Rest(s.Get("machineTemplate"), "says how Cluster API finds machines: name them in spec.hosts")
-	r.Rest(notes.Get("cluster.x-k8s.io/release-image-repository-override"), "name the release image in spec.openshift.releaseImage")
+	r.Keys(n, "capi-control-plane")
 }
 
 // vips carries virtual addresses over. Only both together make the platform
@@ -174,10 +168,7 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 	r.Set("spec.network.service", net.Get("services", "cidrBlocks"))
 	ref := n.Get("spec", "controlPlaneRef")
 	r.Reference(ref.Get("name"), controlPlane)
-	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
-		r.Means(ref.Get(key), "refers to an object of the same cluster")
-	}
-	r.Lose(n.Get("spec", "infrastructureRef"), "says how Cluster API finds machines: name them in spec.hosts")
+	r.Keys(n, "capi-cluster")
 }
 
 func (r *reader) machineDeployment(n *source.Node) int {
@@ -204,7 +195,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 		return
 	}
 	c := r.Cluster
-	r.Proxy(s.Get("proxy"))
+	r.Fields(s, settings.CAPIBootstrap, settings.NoHost)
 	if ref := s.Get("pullSecretRef", "name"); ref != nil {
 		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" && h.Used[h.Secrets[ref.Peek()]] {
 			r.Means(ref, "is the pull secret of the cluster")
@@ -212,8 +203,6 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			r.PullSecretRef(h, ref)
 		}
 	}
-	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
-	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
 		switch own := setting.Word[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
@@ -223,18 +212,11 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			c.Spec.OpenShift.Arch = spec.Multi
 		}
 	}
-	arguments := s.Get("kernelArguments")
-	r.MeansEmpty(arguments, "is empty")
-	r.Lose(arguments, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
-	r.TrustBundle(s.Get("additionalTrustBundle"))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		r.Envs = append(r.Envs, ztp.BootEnv{Selector: map[string]string{label.Key: label.Peek()}})
 		r.Means(label, "joins machines with their networks")
 	}
-	r.Lose(s.Get("osImageVersion"), "the service chooses the image that fits the version of the cluster")
-	for _, key := range []string{"preBootstrapCommands", "postBootstrapCommands", "bootstrapCommandSentinelDir", "postBootstrapKubeconfigPath", "nodeRegistration"} {
-		r.Rest(s.Get(key), "runs on installed machines when they boot: write it as Ignition in spec.hosts[].ignition, or as a MachineConfig in spec.manifests")
-	}
+	r.Keys(s, "capi-bootstrap")
 }
 
 // machines carries over BareMetalHosts that stand beside Cluster API's objects.

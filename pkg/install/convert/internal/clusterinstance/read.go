@@ -58,34 +58,24 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 			return
 		}
 	}
-	r.Set("metadata.name", s.Get("clusterName"))
+	r.Fields(s, settings.ClusterInstance, settings.NoHost)
 	r.ObjectNames(n, "")
-	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
-	r.SSHKeys(s.Get("sshPublicKey"))
-	r.VIPs(s)
-	r.Networking(s)
-	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
-	r.Hold(s.Get("holdInstallation"))
-	r.PlatformType(s.Get("platformType"), nil)
-	r.Arch(s.Get("cpuArchitecture"))
 	r.encryption(s.Get("diskEncryption"))
-	r.Proxy(s.Get("proxy"))
 	r.InstallOverrides(s.Get("installConfigOverrides"))
 	r.liftTrustBundle(s.Get("installConfigOverrides"))
-	r.MeansIf(s.Get("cpuPartitioningMode"), "is the default", "None")
+	r.Keys(s, "cluster-instance")
 	r.Override(s.Get("cpuPartitioningMode"), "cpuPartitioningMode")
-	r.DiscoveryIgnition(s.Get("ignitionConfigOverride"))
-	r.ManifestRefs(h, r.ListOf(s.Get("extraManifestsRefs")))
-	r.ManifestRefs(h, r.ListOf(s.Get("manifestsConfigMapRefs")))
+	for _, key := range []string{"extraManifestsRefs", "manifestsConfigMapRefs"} {
+		r.ManifestRefs(h, r.ListOf(s.Get(key)))
+	}
 	for _, node := range r.ListOf(s.Get("nodes")) {
 		r.node(h, node)
 	}
 	r.clusterType(s.Get("clusterType"))
 	r.extras(s)
 	r.templates(s.Get("templateRefs"), clusterTemplates)
-	r.Lose(s.Get("caBundleRef"), "put the certificates into spec.registry.trustBundle")
 	r.nodesOnly(s)
 }
 
@@ -167,18 +157,17 @@ func (r *reader) clusterType(n *source.Node) {
 
 func (r *reader) extras(s *source.Node) {
 	const kind = hubapi.KindAgentClusterInstall
-	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
 	r.InfraEnvNotes(s.Get("extraAnnotations", hubapi.KindInfraEnv), s.Get("extraLabels", hubapi.KindInfraEnv))
 	r.IgnoredValidations(s.Get("extraAnnotations", kind))
 }
 
 func (r *reader) nodesOnly(s *source.Node) {
-	for key, why := range loss.Reasons("siteconfig-keys") {
-		at := s.Get(key)
+	for _, key := range loss.KeysOf("siteconfig").Lost {
+		at := s.Get(key.Steps...)
 		r.MeansEmpty(at, "is empty")
 		r.MeansIf(at, "is the default", "")
-		r.Rest(at, why)
 	}
+	r.Keys(s, "siteconfig")
 }
 
 // templates takes SiteConfig's own templates, which make the objects that oaictl makes.
@@ -197,26 +186,20 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	}
 	i := r.AddHost(n)
 	to := r.Host(i)
-	r.Set(settings.HostField(i, "name"), n.Get("hostName"))
 	role := n.Get("role")
 	if role == nil {
 		to.Role = spec.ControlPlane
 	}
 	r.Role(i, role)
-	r.Set(settings.HostField(i, "match.mac"), n.Get("bootMACAddress"))
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, settings.ClusterInstanceNode, i)
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
-	r.NodeLabels(i, n.Get("nodeLabels"))
-	r.InstallerArgs(i, n.Get("installerArgs"))
-	r.HostIgnition(i, n.Get("ignitionConfigOverride"))
 	if arch := n.Get("cpuArchitecture"); arch != nil && setting.Word[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
 		r.Set(settings.HostField(i, "arch"), arch)
 		to.Arch = setting.Word[spec.Arch](string(to.Arch))
 	}
-	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), nodeTemplates)
 	r.nodesOnly(n)

@@ -17,14 +17,7 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 	}
 	mac := n.Get("bootMACAddress")
 	i := r.HostFor(n, []string{mac.Peek()})
-	h := r.Host(i)
-	r.Set(HostField(i, "name"), n.Get("name"))
-	r.Role(i, n.Get("role"))
-	if mac != nil && SameMAC(mac.Peek(), h.Match.MAC) {
-		r.Text(mac)
-	}
-	r.Set(HostField(i, "match.mac"), mac)
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, InstallHost, i)
 	r.BMCOf(i, r.MapOf(n.Get("bmc")))
 	r.Network(i, nil, n.Get("networkConfig"))
 	if net := r.Host(i).Net; net != nil && len(net.Interfaces) == 0 {
@@ -34,9 +27,7 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 			r.From(HostField(i, "net.interfaces[0]"), mac)
 		}
 	}
-	r.MeansIf(n.Get("bootMode"), "is the default", "UEFI")
-	r.MeansRest(n.Get("bootMode"), "the agent-based installer ignores it, and oaictl boots machines as they are set up")
-	r.MeansRest(n.Get("hardwareProfile"), "was for machines of before root device hints, and installers ignore it")
+	r.Keys(n, "install-config-host")
 }
 
 // NameInterface ties the only interface of a network to the address that the
@@ -157,13 +148,18 @@ func (r *Reader) Role(i int, n *source.Node) {
 	source.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.Word[spec.Role](n.Peek()))
 }
 
+// MAC carries over the address by which a host is recognised.
+func (r *Reader) MAC(i int, n *source.Node) {
+	if SameMAC(n.Peek(), r.Host(i).Match.MAC) {
+		r.Text(n)
+	}
+	r.Set(HostField(i, "match.mac"), n)
+}
+
 // Arch carries the architecture of the cluster over.
 func (r *Reader) Arch(n *source.Node) {
 	source.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.Word[spec.Arch](n.Peek()))
 }
-
-// Hints carries root device hints over, which all formats write alike.
-func (r *Reader) Hints(i int, n *source.Node) { r.Set(HostField(i, "disk.hints"), n) }
 
 // Network carries the static network of a host over: nmstate, and the interfaces
 // that it speaks of. Without nmstate the host uses DHCP and is only recognised by

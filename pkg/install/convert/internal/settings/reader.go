@@ -5,6 +5,7 @@ package settings
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,22 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 		on = []string{spec.NoRoles}
 	}
 	r.Cluster.Spec.Hyperthreading = on
+}
+
+// OneWord is the first of some keys; the others are words for the same.
+func (r *Reader) OneWord(n *source.Node, keys ...string) *source.Node {
+	chosen := source.First(n, keys...)
+	for _, key := range keys {
+		other := n.Get(key)
+		if other == nil || other == chosen {
+			continue
+		}
+		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
+			r.Means(other, "says what "+chosen.Key+" does")
+		}
+		r.Lose(other, "is another word for "+chosen.Key+", which is taken")
+	}
+	return chosen
 }
 
 // Namespace is what objects stand in, which cluster.yaml does not say.

@@ -163,7 +163,7 @@ func (r *Account) Means(n *Node, why string) {
 	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
-// MeansIf is Means for some values; another one is left for whoever asks next.
+// MeansIf is Means for some values; another one is left for the reader that comes next.
 func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
 		r.Means(n, why)
@@ -172,8 +172,32 @@ func (r *Account) MeansIf(n *Node, why string, values ...string) {
 
 // MeansEmpty is Means for an empty map or list.
 func (r *Account) MeansEmpty(n *Node, why string) {
-	if n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0 {
+	if isEmpty(n) {
 		r.Means(n, why)
+	}
+}
+
+func isEmpty(n *Node) bool {
+	return n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0
+}
+
+// Keys accounts for what becomes no field of cluster.yaml, as keys.yaml says of a document.
+func (r *Account) Keys(n *Node, document string) {
+	of := loss.KeysOf(document)
+	for _, key := range of.Idle {
+		switch at := n.Get(key.Steps...); {
+		case key.Values == nil:
+			r.MeansRest(at, key.Why)
+		case isEmpty(at):
+			if slices.Contains(key.Values, loss.Empty) {
+				r.Means(at, key.Why)
+			}
+		default:
+			r.MeansIf(at, key.Why, key.Values...)
+		}
+	}
+	for _, key := range of.Lost {
+		r.Rest(n.Get(key.Steps...), key.Why)
 	}
 }
 

@@ -9,41 +9,67 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
 	if len(h.Deployments) > 0 {
 		r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
 	}
-	r.Tag(at(model.SettingTags))
 	r.VIPs(s)
-	r.Balancer(at(model.SettingLoadBalancer).Get("type"))
-	for _, name := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters, model.SettingNTP, model.SettingSchedulableControlPlane} {
-		r.Set(string(name), at(name))
-	}
-	if s.Get("provisionRequirements") != nil && c.Spec.Topology.Workers == nil {
-		c.Spec.Topology.Workers = new(0)
-	}
-	r.PlatformType(at(model.SettingPlatform), s.Get("external"))
 	r.Networking(s.Get("networking"))
-	r.userManaged(at(model.SettingUserManaged))
-	r.SSHKeys(at(model.SettingSSHKeys))
+	r.External(s.Get("external"))
+	r.fields(n, hubobjects.InstallTable(), reading{
+		model.SettingNetworkType: nil, model.SettingMachineNetworks: nil, model.SettingClusterNetworks: nil, model.SettingServiceNetworks: nil,
+		model.SettingAPIVIPs: nil, model.SettingIngressVIPs: nil, model.SettingUserManaged: nil, model.SettingHyperthreading: nil,
+		model.SettingLoadBalancer:           func(n *source.Node) { r.Balancer(n.Get("type")) },
+		model.SettingIgnitionEndpoint:       func(n *source.Node) { r.ignitionEndpoint(h, n) },
+		model.SettingInstallConfigOverrides: r.InstallOverrides,
+		model.SettingIgnoredValidations:     func(*source.Node) { r.IgnoredValidations(n.Get("metadata", "annotations")) },
+	})
+	if s.Get("provisionRequirements") != nil && r.Cluster.Spec.Topology.Workers == nil {
+		r.Cluster.Spec.Topology.Workers = new(0)
+	}
+	r.userManaged(fieldOf(n, hubobjects.InstallTable(), model.SettingUserManaged))
 	r.agentPools(s)
 	r.Hold(s.Get("holdInstallation"))
-	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
-	r.DiskEncryption(at(model.SettingDiskEncryption))
-	r.Proxy(at(model.SettingProxy))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	r.manifestMaps(h, s)
-	r.IgnoredValidations(n.Get("metadata", "annotations"))
-	r.InstallOverrides(at(model.SettingInstallConfigOverrides))
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
+}
+
+// reading is how settings are read that stand in an object otherwise than their field is read
+// elsewhere; nil for one that is read with others.
+type reading map[model.Setting]func(*source.Node)
+
+// fields carries over what an object says of the cluster, by the table of its kind.
+func (r *Hub) fields(n *source.Node, table hubobjects.Table, own reading) {
+	for _, row := range table {
+		read, isOwn := own[row.Setting]
+		if len(row.Paths) == 0 || isOwn && read == nil {
+			continue
+		}
+		at := n.Get(row.Paths[0]...)
+		if isOwn {
+			read(at)
+		} else {
+			r.Field(string(row.Setting), at, settings.NoHost)
+		}
+	}
+}
+
+// hostFields carries over what an object says of a host.
+func (r *Hub) hostFields(i int, n *source.Node, table hubobjects.Table, names ...model.Setting) {
+	for _, row := range table {
+		if slices.Contains(names, row.Setting) {
+			r.Field("."+string(row.Setting), n.Get(row.Paths[0]...), i)
+		}
+	}
 }
 
 // fieldOf is the value of the first field that holds a setting of an object, by the table
@@ -53,38 +79,11 @@ func fieldOf(n *source.Node, table hubobjects.Table, name model.Setting) *source
 	return n.Get(row.Paths[0]...)
 }
 
-// specOf is an object that says one thing, as the table of its kind reads it.
-func specOf(name string, n *source.Node) hubobjects.Fields {
-	return hubobjects.Fields{"spec": hubobjects.Fields{name: n.Plain()}}
-}
-
 // IgnoredValidations carries over which validations may fail.
 func (r *Hub) IgnoredValidations(notes *source.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
 	r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
-}
-
-// PlatformType carries a platform over, in the words of AgentClusterInstall.
-func (r *Hub) PlatformType(n, external *source.Node) {
-	to := &r.Cluster.Spec.Platform
-	word := r.Text(n)
-	platform, _, err := hubobjects.Read[spec.Platform](hubobjects.InstallTable(), model.SettingPlatform, specOf("platformType", n))
-	if err != nil {
-		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write BareMetal, None, VSphere, Nutanix or External")
-	}
-	to.Type = platform.Type
-	r.From("spec.platform", n)
-	if external = r.MapOf(external); external != nil {
-		to.External = &spec.ExternalPlatform{}
-		r.From("spec.platform.external", external)
-		r.Set("spec.platform.external.name", external.Get("platformName"))
-		ccm := external.Get("cloudControllerManager")
-		if ccm.Peek() != "" || ccm == nil {
-			r.Set("spec.platform.external.cloudControllerManager", ccm)
-		}
-		r.MeansIf(ccm, "is the default", "")
-	}
 }
 
 // userManaged carries over who manages the network, where the platform does not say it.
@@ -178,14 +177,6 @@ func (r *Hub) agentPool(n *source.Node, name string) hubobjects.Fields {
 	return pool
 }
 
-// Hold carries over whether the installation is held.
-func (r *Hub) Hold(n *source.Node) {
-	if held := r.Boolean(n); source.IsTrue(held) {
-		r.Cluster.Spec.Hold = true
-		r.From("spec.hold", n)
-	}
-}
-
 func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -208,30 +199,6 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	if text := r.Text(ca); text != "" {
 		endpoint.CA = &spec.PublicSource{Inline: text}
 		r.From("spec.ignitionEndpoint.ca", ca)
-	}
-}
-
-// DiskEncryption carries over encryption, which is of no disk unless it says whose.
-func (r *Hub) DiskEncryption(n *source.Node) {
-	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
-		return
-	}
-	mode, on, servers := n.Get("mode"), n.Get("enableOn"), n.Get("tangServers")
-	r.Text(mode)
-	r.Text(on)
-	d, _, _ := hubobjects.Read[spec.DiskEncryption](hubobjects.InstallTable(), model.SettingDiskEncryption, specOf("diskEncryption", n))
-	d.Tang = nil // they are read one by one
-	r.Cluster.Spec.DiskEncryption = &d
-	r.From("spec.diskEncryption", n)
-	r.From("spec.diskEncryption.mode", mode)
-	r.From("spec.diskEncryption.enableOn", on)
-	if servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
-		r.Tang(r.Embed(servers))
-	} else {
-		r.Text(servers)
-	}
-	if slices.Equal(d.On, spec.RoleSet{spec.NoRoles}) && mode == nil && len(d.Tang) == 0 {
-		r.Cluster.Spec.DiskEncryption = nil // nothing is encrypted, by nothing
 	}
 }
 

@@ -38,7 +38,6 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 // architecture and for whose network is whose.
 func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InfraEnvTable(), name) }
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -47,10 +46,6 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	} else {
 		r.PullSecretRef(h, ref)
 	}
-	r.SSHKeys(at(model.SettingSSHKeys))
-	r.Proxy(at(model.SettingProxy))
-	r.Set(string(model.SettingExtraNTP), at(model.SettingExtraNTP))
-	r.Set(string(model.SettingNTP), at(model.SettingNTP))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -58,18 +53,16 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 		env.Selector[label.Key] = label.Peek()
 		r.Means(label, "joins the InfraEnv with the networks of its hosts")
 	}
-	r.Lose(s.Get("nmStateConfigLabelSelector", "matchExpressions"), "networks are joined by matchLabels only")
-	r.MeansEmpty(s.Get("nmStateConfigLabelSelector"), "is empty")
-	r.DiscoveryIgnition(at(model.SettingDiscoveryIgnition))
-	if arch := at(model.SettingArch); arch != nil {
-		env.Arch = setting.Word[spec.Arch](r.Text(arch))
-		r.envArch(env.Arch, arch)
-	}
-	r.KernelArguments(at(model.SettingKernelArguments))
-	r.TrustBundle(at(model.SettingTrustBundle))
+	r.fields(n, hubobjects.InfraEnvTable(), reading{
+		model.SettingAgentLabels: nil, model.SettingIronic: nil, model.SettingIPXE: nil, model.SettingOSVersion: nil,
+		model.SettingArch: func(n *source.Node) {
+			if n != nil {
+				env.Arch = setting.Word[spec.Arch](r.Text(n))
+				r.envArch(env.Arch, n)
+			}
+		},
+	})
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
-	r.ImageType(at(model.SettingImageType))
-	r.NetworkDelay(at(model.SettingNetworkDelay))
 	r.hubOnly(n, s)
 	r.Envs = append(r.Envs, env)
 }
@@ -175,13 +168,9 @@ const byHubOnly = "only a hub acts on it, and the agent-based installer has none
 func (r *Hub) hubOnly(n, s *source.Node) {
 	set := &r.Cluster.Spec.Hub
 	r.MeansIf(s.Get("agentLabels", hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
-	r.MeansIf(s.Get("ipxeScriptType"), "is the default", "DiscoveryImageAlways")
-	r.MeansIf(s.Get("agentApproval", "autoApprove"), "is the default", "false")
-	r.Lose(s.Get("agentApproval", "autoApprove"), "oaictl approves the hosts that the file names; for any machine write spec.acceptUnknownHosts: true")
+	r.Keys(s, "infra-env")
 	if r.AgentBased {
-		for _, name := range []string{"agentLabels", "ipxeScriptType", "osImageVersion"} {
-			r.Rest(s.Get(name), byHubOnly)
-		}
+		r.Keys(s, "infra-env-of-a-hub")
 		return
 	}
 	for _, label := range r.MapOf(s.Get("agentLabels")).All() {
@@ -190,7 +179,7 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 		}
 	}
 	script := s.Get("ipxeScriptType")
-	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, specOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
+	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, settings.SpecOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
 		source.Carry(r.Account, string(model.SettingIPXE), &set.IPXE, script, kind)
 	}
 	r.Set(string(model.SettingOSVersion), fieldOf(n, hubobjects.InfraEnvTable(), model.SettingOSVersion))

@@ -17,14 +17,12 @@ import (
 
 func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	mac := s.Get("bootMACAddress")
 	i := r.AddHost(n)
 	to := r.Host(i)
 	name := n.Get("metadata", "name")
 	to.Name = r.Text(name)
 	r.From(settings.HostField(i, "name"), name)
-	r.Set(settings.HostField(i, "match.mac"), mac)
-	r.Hints(i, s.Get("rootDeviceHints"))
+	r.Fields(s, settings.MetalHost, i)
 	r.machineBMC(h, i, s.Get("bmc"))
 	r.ObjectNames(n, "")
 	r.bootedEnv(i, n.Get("metadata", "labels", hubapi.LabelAgentInfraEnv))
@@ -33,13 +31,9 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == setting.Word[spec.Arch](arch.Peek())) {
 		r.hostArch(i, setting.Word[spec.Arch](r.Text(arch)))
 	}
-	r.MeansIf(arch, "is the default", string(spec.X86))
-	r.MeansIf(s.Get("online"), "has the hub switch the machine on, as it does with every host that boots", "true")
 	notes := n.Get("metadata", "annotations")
 	r.Metal3(i, s.Get("bootMode"), s.Get("automatedCleaningMode"), notes.Get(hubapi.AnnotationBMHInspect), notes)
-	for _, key := range []string{"image", "customDeploy", "consumerRef"} {
-		r.Means(s.Get(key), "is filled in by the hub")
-	}
+	r.Keys(s, "bare-metal-host")
 	r.Rest(s, "is a matter of metal3, which oaictl leaves to its defaults")
 }
 
@@ -70,11 +64,9 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 
 func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 	to := r.Host(i)
-	at := func(name model.Setting) *source.Node {
-		return fieldOf(n, hubobjects.MachineTable(hubobjects.HostSecrets{}), name)
-	}
+	table := hubobjects.MachineTable(hubobjects.HostSecrets{})
 	notes := n.Get("metadata", "annotations")
-	if hostname := at(model.SettingHostname); hostname != nil {
+	if hostname := fieldOf(n, table, model.SettingHostname); hostname != nil {
 		if to.Hostname = r.Text(hostname); to.Hostname == to.Name {
 			to.Hostname = ""
 		}
@@ -82,10 +74,7 @@ func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 	} else if notes != nil || to.BMC != nil {
 		r.Present[settings.HostField(i, "hostname")] = true
 	}
-	r.Role(i, at(model.SettingRole))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
-	r.InstallerArgs(i, at(model.SettingInstallerArgs))
-	r.HostIgnition(i, at(model.SettingIgnition))
+	r.hostFields(i, n, table, model.SettingRole, model.SettingPool, model.SettingInstallerArgs, model.SettingIgnition)
 	r.fencingSecret(h, i, notes.Get(hubapi.AnnotationBMACFencingSecret))
 	if ref := notes.Get(hubapi.AnnotationBMACClusterReference); ref != nil {
 		_, name, _ := strings.Cut(r.Text(ref), "/")
@@ -104,24 +93,15 @@ func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 // hubAgent carries over what was set by hand on an Agent.
 func (r *Hub) hubAgent(n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node {
-		return fieldOf(n, hubobjects.AgentTable(hubobjects.HostSecrets{}), name)
-	}
-	hostname, name := at(model.SettingHostname), n.Get("metadata", "name")
+	table := hubobjects.AgentTable(hubobjects.HostSecrets{})
+	hostname, name := fieldOf(n, table, model.SettingHostname), n.Get("metadata", "name")
 	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
 	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
-	r.Role(i, at(model.SettingRole))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
+	r.hostFields(i, n, table, model.SettingRole, model.SettingPool, model.SettingInstallerArgs, model.SettingIgnition, model.SettingLabels)
 	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
-	r.InstallerArgs(i, at(model.SettingInstallerArgs))
-	r.HostIgnition(i, at(model.SettingIgnition))
-	r.NodeLabels(i, at(model.SettingLabels))
-	r.Means(at(model.SettingApproved), "oaictl approves the hosts that the file names")
-	r.Means(s.Get("clusterDeploymentName"), "oaictl binds the hosts that the file names")
 	r.ObjectNamespace(n)
-	r.Means(n.Get("metadata", "labels"), "is filled in by the service")
-	r.Means(n.Get("metadata", "annotations"), "is filled in by the service")
+	r.Keys(n, "agent")
 }
 
 // The files of the agent-based installer's folder that are no objects.
@@ -197,7 +177,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 		for _, doc := range r.Parse(source.JoinPath(in.Root, hints), data) {
 			doc.Label = hints + ":"
 			r.Docs = append(r.Docs, doc)
-			r.Hints(i, doc.Root)
+			r.Set(settings.HostField(i, "disk.hints"), doc.Root)
 		}
 	}
 }

@@ -81,21 +81,11 @@ func NameOf(n *source.Node) string { return n.Child("metadata").Child("name").Pe
 
 func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
 	s := r.MapOf(cd.Get("spec"))
-	r.Set("metadata.name", s.Get("clusterName"))
+	r.Fields(s, settings.ClusterDeployment, settings.NoHost)
 	r.ObjectNames(cd, "")
-	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
-	ref := s.Get("clusterInstallRef")
-	r.Reference(ref.Get("name"), aci)
-	r.MeansIf(ref.Get("group"), "is the group of AgentClusterInstall", hubapi.GroupHiveExtension)
-	r.MeansIf(ref.Get("version"), "is the version of AgentClusterInstall", hubapi.VersionHiveExtension)
-	r.MeansIf(ref.Get("kind"), "is the kind that the cluster is installed by", hubapi.KindAgentClusterInstall)
-	r.Means(s.Get("platform", "agentBareMetal"), "is written in every ClusterDeployment, and its content read by nobody")
-	r.MeansEmpty(s.Get("controlPlaneConfig", "servingCertificates"), "is empty")
-	r.MeansEmpty(s.Get("controlPlaneConfig"), "is empty")
-	r.MeansIf(s.Get("installed"), "is the default", "false")
-	r.MeansIf(s.Get("preserveOnDelete"), "is written in every ClusterDeployment", "true")
-	r.Rest(s.Get("preserveOnDelete"), "is true for every cluster that oaictl makes")
+	r.Reference(s.Get("clusterInstallRef", "name"), aci)
+	r.Keys(s, "cluster-deployment")
 	r.importedDeployment(h, s)
 	r.Rest(s, "is a matter of Hive, which oaictl leaves to it")
 }
@@ -167,19 +157,18 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 // importedInstall carries over what is said of the hosts that are added to a cluster.
 func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+	table := hubobjects.InstallTable()
 	r.ObjectNames(n, "")
 	r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
-	r.Tag(at(model.SettingTags))
-	r.SSHKeys(at(model.SettingSSHKeys))
-	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
-	r.Proxy(at(model.SettingProxy))
+	for _, name := range []model.Setting{model.SettingTags, model.SettingSSHKeys, model.SettingProxy} {
+		r.Field(string(name), fieldOf(n, table, name), settings.NoHost)
+	}
+	r.ignitionEndpoint(h, fieldOf(n, table, model.SettingIgnitionEndpoint))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
 	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta, "repeats what the ClusterDeployment says")
-	r.MeansIf(at(model.SettingUserManaged), "is written for every cluster that is installed already", "true")
-	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
+	r.Keys(s, "imported-install")
 	r.Rest(s, "says how a cluster is installed, but this one is installed already")
 	r.Rest(n.Get("metadata", "annotations"), "says how a cluster is installed, but this one is installed already")
 }
@@ -261,13 +250,7 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 func (r *Hub) Header(n *source.Node) {
 	r.apiVersion(n.Get("apiVersion"))
 	r.Text(n.Get("kind"))
-	for _, key := range []string{"creationTimestamp", "generation", "resourceVersion", "uid", "managedFields", "selfLink", "finalizers", "ownerReferences"} {
-		r.Means(n.Get("metadata", key), "is filled in by the API server and its controllers")
-	}
-	r.Means(n.Get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
-	r.Means(n.Get("status"), "is what a controller found")
-	r.MeansEmpty(n.Get("metadata", "annotations"), "is empty")
-	r.MeansEmpty(n.Get("metadata", "labels"), "is empty")
+	r.Keys(n, "object")
 }
 
 // versions are those of each API group that are read.
@@ -338,8 +321,7 @@ func (r *Hub) Reference(n, to *source.Node) {
 func (r *Hub) RestOfObjects(h *Objects) {
 	for _, n := range h.namespaces {
 		r.ObjectNames(n, "")
-		r.Means(n.Get("metadata", "labels", "kubernetes.io/metadata.name"), "is filled in by the API server")
-		r.Means(n.Get("spec"), "is filled in by the API server")
+		r.Keys(n, "namespace")
 	}
 	for _, n := range h.ImageSets {
 		if !h.Used[n] {

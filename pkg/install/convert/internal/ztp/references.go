@@ -124,9 +124,7 @@ func (r *Hub) registriesConf(n *source.Node) {
 	for _, c := range n.Children {
 		c.Parent = n
 	}
-	search := n.Get("unqualified-search-registries")
-	r.MeansEmpty(search, "is empty")
-	r.Lose(search, "OpenShift names images with their registry")
+	r.Keys(n, "registries-conf")
 	for _, registry := range n.Get("registry").Items() {
 		r.registry(registry)
 	}
@@ -144,9 +142,7 @@ func (r *Hub) registry(n *source.Node) {
 	}
 	r.MeansIf(prefix, "stands for the location", "", location.Peek())
 	r.Lose(prefix, "a mirror stands in for its location, not for another prefix")
-	r.MeansIf(n.Get("mirror-by-digest-only"), "while machines are discovered images are pulled by tag too", "true", "false")
-	r.MeansIf(n.Get("insecure"), "is the default", "false")
-	r.MeansIf(n.Get("blocked"), "is the default", "false")
+	r.Keys(n, "registries-conf-registry")
 	mirrors := n.Get("mirror").Items()
 	insecure := 0
 	for _, mirror := range mirrors {
