@@ -70,27 +70,19 @@ func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
 
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
 func (r *Reader) VIPs(n *source.Node) {
-	to := &r.Cluster.Spec.Network.VIPs
-	object := hubobjects.Fields{}
-	for _, key := range []string{"apiVIPs", "apiVIP", "ingressVIPs", "ingressVIP"} {
-		object[key] = n.Get(key).Plain()
-	}
-	r.vips(model.SettingAPIVIPs, &to.API, object, n.Get("apiVIPs"), n.Get("apiVIP"))
-	r.vips(model.SettingIngressVIPs, &to.Ingress, object, n.Get("ingressVIPs"), n.Get("ingressVIP"))
-}
-
-func (r *Reader) vips(name model.Setting, to *[]string, object hubobjects.Fields, list, one *source.Node) {
-	r.Set(string(name), list)
-	read, said, err := hubobjects.Read[[]string](hubobjects.InstallTable(), name, hubobjects.Fields{"spec": object})
-	switch {
-	case one == nil:
-	case err != nil:
-		r.Second(string(name), one)
-	default:
-		r.Text(one)
-		if said && len(*to) == 0 {
-			*to = read
-			r.From(string(name), one)
+	for _, name := range []string{"api", "ingress"} {
+		field, list, one := "spec.network.vips."+name, n.Get(name+"VIPs"), n.Get(name+"VIP")
+		r.Set(field, list)
+		switch all := list.Items(); {
+		case one == nil:
+		case one.Text == "" || one.Kind != source.TextNode || len(all) > 0 && all[0].Peek() == one.Text:
+			r.Text(one)
+		case len(all) > 0:
+			r.Second(field, one)
+		default:
+			alone := *one
+			alone.Kind, alone.Children = source.ListNode, []*source.Node{one}
+			r.Set(field, &alone)
 		}
 	}
 }
