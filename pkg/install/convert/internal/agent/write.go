@@ -7,20 +7,20 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type writer struct{ *target.Writer }
+type writer struct{ *output.Writer }
 
 // Write makes what `openshift-install agent` reads: install-config.yaml,
 // agent-config.yaml and the folder openshift, and what of the cluster they have
 // no place for. The error is about a document in the file that cannot be read.
-func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
-	w := &writer{target.New(c, secrets)}
-	w.LoseAll(loss.Reasons("writers", "agent-based", "agent"))
+func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
+	w := &writer{output.New(c, secrets)}
+	w.LoseAll(losses.Reasons("writers", "agent-based", "agent"))
 	w.installConfig()
 	w.agentConfig()
 	w.OpenShiftFolder()
@@ -29,8 +29,8 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
-	config := settings.Written(w.Writer, settings.AgentConfig, nil)
-	target.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}})
+	config := fields.Written(w.Writer, fields.AgentConfig, nil)
+	output.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}})
 	hubobjects.Put(config, "rendezvousIP", rendezvous(c))
 	switch c.Spec.Boot.Image {
 	case spec.ImageMinimal:
@@ -72,12 +72,12 @@ func rendezvous(c *spec.Cluster) string {
 
 func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	c := w.Collector.Cluster
-	macs := target.MACsOf(c, host)
+	macs := output.MACsOf(c, host)
 	if len(macs) == 0 {
 		w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 		return nil
 	}
-	out := settings.Written(w.Writer, settings.AgentHost, host)
+	out := fields.Written(w.Writer, fields.AgentHost, host)
 	hubobjects.Put(out, "hostname", host.Hostname)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
@@ -103,7 +103,7 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
 	config := hubobjects.Fields{"apiVersion": "v1", "networking": hubobjects.Fields{}, "platform": w.installPlatform()}
-	target.Over(config, settings.Written(w.Writer, settings.InstallConfig, nil))
+	output.Over(config, fields.Written(w.Writer, fields.InstallConfig, nil))
 	secret := w.PullSecretKnown()
 	if secret {
 		config["pullSecret"] = c.PullSecret().Reveal()
@@ -122,7 +122,7 @@ func (w *writer) installConfig() {
 		w.Refuse("spec.overrides.installConfig", err.Error(), "")
 		return
 	}
-	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, target.Over(config, overrides))
+	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, output.Over(config, overrides))
 }
 
 func (w *writer) installPlatform() hubobjects.Fields {
@@ -137,7 +137,7 @@ func (w *writer) installPlatform() hubobjects.Fields {
 		hubobjects.Put(own, "cloudControllerManager", p.External.CloudControllerManager)
 		return hubobjects.Fields{"external": own}
 	}
-	own = settings.Written(w.Writer, settings.InstallPlatform, nil)
+	own = fields.Written(w.Writer, fields.InstallPlatform, nil)
 	if p.Type != spec.BareMetal {
 		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+" is, which the cluster does not say: add it before openshift-install reads the file")
 	} else if hosts := w.bmcHosts(); hosts != nil {
@@ -165,14 +165,14 @@ func (w *writer) bmcHosts() []any {
 			why = "install-config.yaml wants the MAC address of a machine with a BMC: write match.mac"
 		}
 		if why != "" {
-			w.LoseHost(host, "bmc", loss.Plain(host.BMC), why)
+			w.LoseHost(host, "bmc", losses.Plain(host.BMC), why)
 			continue
 		}
 		bmc := hubobjects.Fields{"address": w.AddressOrLoss(host), "username": user, "password": password.Reveal()}
 		if host.BMC.Insecure {
 			bmc["disableCertificateVerification"] = true
 		}
-		entry := settings.Written(w.Writer, settings.InstallHost, host)
+		entry := fields.Written(w.Writer, fields.InstallHost, host)
 		entry["bmc"] = bmc
 		list = append(list, entry)
 	}

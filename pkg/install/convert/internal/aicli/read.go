@@ -8,17 +8,17 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type reader struct{ *settings.Reader }
+type reader struct{ *fields.Reader }
 
 // Read reads aicli's parameters. A key that it does not know it passes on, or
 // drops, without a word; here each is told. name is that of the cluster where they
 // do not say it.
-func Read(s *settings.Reader, in *source.Input, name string) {
+func Read(s *fields.Reader, in *input.Input, name string) {
 	r := &reader{s}
 	r.Nowhere = "neither oaictl nor aicli knows it"
 	r.BareRedfish = true
@@ -44,9 +44,9 @@ func Read(s *settings.Reader, in *source.Input, name string) {
 	r.RestOfFiles(in)
 }
 
-func (r *reader) cluster(n *source.Node, name string) {
+func (r *reader) cluster(n *input.Node, name string) {
 	c := r.Cluster
-	r.Fields(n, settings.Parameters, settings.NoHost)
+	r.Fields(n, fields.Parameters, fields.NoHost)
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = name
 	}
@@ -56,13 +56,13 @@ func (r *reader) cluster(n *source.Node, name string) {
 	r.topology(n)
 	r.platform(n.Get("platform"))
 	roles := n.Get("hyperthreading")
-	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
+	input.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
 		id := bundle
-		if bundle.Kind == source.MapNode {
-			id = source.First(bundle, "id", "name")
+		if bundle.Kind == input.MapNode {
+			id = input.First(bundle, "id", "name")
 		}
 		r.From(fmt.Sprintf("spec.bundles[%d]", len(c.Spec.Bundles)), bundle)
 		c.Spec.Bundles = append(c.Spec.Bundles, spec.Bundle{ID: r.Text(id)})
@@ -70,33 +70,33 @@ func (r *reader) cluster(n *source.Node, name string) {
 }
 
 // list carries over a list, or words with commas between them.
-func (r *reader) list(field string, to *[]string, n *source.Node) {
+func (r *reader) list(field string, to *[]string, n *input.Node) {
 	if n != nil {
 		*to = r.commaList(n)
 		r.From(field, n)
 	}
 }
 
-func (r *reader) commaList(n *source.Node) []string {
-	if n == nil || n.Kind == source.ListNode {
+func (r *reader) commaList(n *input.Node) []string {
+	if n == nil || n.Kind == input.ListNode {
 		return r.Texts(n)
 	}
 	return append([]string{}, setting.Commas(r.Scalar(n))...)
 }
 
-func (r *reader) topology(n *source.Node) {
+func (r *reader) topology(n *input.Node) {
 	t := &r.Cluster.Spec.Topology
 	if count := n.Get("control_plane_count"); count != nil {
 		t.ControlPlane = r.Number(count)
 		r.From("spec.topology.controlPlane", count)
 	}
 	single := false
-	for _, at := range []*source.Node{n.Get("sno"), n.Get("high_availability_mode")} {
+	for _, at := range []*input.Node{n.Get("sno"), n.Get("high_availability_mode")} {
 		if at == nil {
 			continue
 		}
 		if at.Key == "sno" {
-			single = source.IsTrue(r.Boolean(at)) || single
+			single = input.IsTrue(r.Boolean(at)) || single
 		} else {
 			single = r.Scalar(at) == "None" || single
 		}
@@ -107,13 +107,13 @@ func (r *reader) topology(n *source.Node) {
 	}
 }
 
-func (r *reader) platform(n *source.Node) {
+func (r *reader) platform(n *input.Node) {
 	if n == nil {
 		return
 	}
 	p := &r.Cluster.Spec.Platform
 	r.From("spec.platform", n)
-	if n.Kind != source.MapNode {
+	if n.Kind != input.MapNode {
 		p.Type = spec.PlatformType(r.Text(n))
 		return
 	}
@@ -126,17 +126,17 @@ func (r *reader) platform(n *source.Node) {
 }
 
 // ignored carries over which validations are ignored: all, or by their ids.
-func (r *reader) ignored(n *source.Node) {
+func (r *reader) ignored(n *input.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	switch {
 	case n == nil:
-	case n.Kind == source.BoolNode:
-		if source.IsTrue(r.Boolean(n)) {
+	case n.Kind == input.BoolNode:
+		if input.IsTrue(r.Boolean(n)) {
 			to.Cluster, to.Hosts = []string{"all"}, []string{"all"}
 		}
-	case n.Kind == source.MapNode:
-		r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, source.First(n, "cluster_validation_ids", "ignored_cluster_validations"))
-		r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, source.First(n, "host_validation_ids", "ignored_host_validations"))
+	case n.Kind == input.MapNode:
+		r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, input.First(n, "cluster_validation_ids", "ignored_cluster_validations"))
+		r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, input.First(n, "host_validation_ids", "ignored_host_validations"))
 	default:
 		list := r.commaList(n)
 		to.Cluster, to.Hosts = list, list
@@ -144,7 +144,7 @@ func (r *reader) ignored(n *source.Node) {
 	r.From("spec.ignoreValidations", n)
 }
 
-func (r *reader) networks(n *source.Node) {
+func (r *reader) networks(n *input.Node) {
 	net := &r.Cluster.Spec.Network
 	r.vips("spec.network.vips.api", &net.VIPs.API, n, "api_vips", "api_vip", "api_ip")
 	r.vips("spec.network.vips.ingress", &net.VIPs.Ingress, n, "ingress_vips", "ingress_vip", "ingress_ip")
@@ -169,7 +169,7 @@ func (r *reader) networks(n *source.Node) {
 	}
 	if balancer := n.Get("load_balancer"); balancer != nil {
 		kind := balancer
-		if balancer.Kind == source.MapNode {
+		if balancer.Kind == input.MapNode {
 			kind = balancer.Get("type")
 		}
 		r.Set("spec.network.loadBalancer", kind)
@@ -178,18 +178,18 @@ func (r *reader) networks(n *source.Node) {
 	r.list("spec.network.ntp", &net.NTP, n.Get("ntp_sources"))
 }
 
-func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
+func (r *reader) vips(field string, to *[]string, n *input.Node, keys ...string) {
 	at := r.OneWord(n, keys...)
 	if at == nil {
 		return
 	}
 	r.From(field, at)
-	if at.Kind != source.ListNode {
+	if at.Kind != input.ListNode {
 		*to = []string{r.Text(at)}
 		return
 	}
 	for i, item := range at.Items() {
-		if item.Kind == source.MapNode {
+		if item.Kind == input.MapNode {
 			item = item.Get("ip")
 		}
 		*to = append(*to, r.Text(item))
@@ -197,7 +197,7 @@ func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string
 	}
 }
 
-func (r *reader) proxy(n *source.Node) {
+func (r *reader) proxy(n *input.Node) {
 	to := &r.Cluster.Spec.Proxy
 	r.ProxyURL("spec.proxy.http", &to.HTTP, n.Get("http_proxy"))
 	r.ProxyURL("spec.proxy.https", &to.HTTPS, n.Get("https_proxy"))
@@ -205,7 +205,7 @@ func (r *reader) proxy(n *source.Node) {
 	p := n.Get("proxy")
 	switch {
 	case p == nil:
-	case p.Kind == source.MapNode:
+	case p.Kind == input.MapNode:
 		r.ProxyURL("spec.proxy.http", &to.HTTP, p.Get("http_proxy"))
 		r.ProxyURL("spec.proxy.https", &to.HTTPS, p.Get("https_proxy"))
 		r.NoProxy(p.Get("no_proxy"))
@@ -215,14 +215,14 @@ func (r *reader) proxy(n *source.Node) {
 	}
 }
 
-func (r *reader) encryption(n *source.Node) {
+func (r *reader) encryption(n *input.Node) {
 	roles := spec.RoleSet{}
 	for _, key := range []struct {
 		name string
 		role string
 	}{{"tpm", spec.AllRoles}, {"tpm_ctlplanes", string(spec.ControlPlane)}, {"tpm_masters", string(spec.ControlPlane)}, {"tpm_workers", string(spec.Worker)}} {
 		at := n.Get(key.name)
-		if source.IsTrue(r.Boolean(at)) && !slices.Contains(roles, spec.AllRoles) && !slices.Contains(roles, key.role) {
+		if input.IsTrue(r.Boolean(at)) && !slices.Contains(roles, spec.AllRoles) && !slices.Contains(roles, key.role) {
 			roles = append(roles, key.role)
 			r.From("spec.diskEncryption", at)
 		}
@@ -253,9 +253,9 @@ func (r *reader) encryption(n *source.Node) {
 	}
 }
 
-func (r *reader) image(n *source.Node) {
+func (r *reader) image(n *input.Node) {
 	image, minimal := &r.Cluster.Spec.Boot.Image, n.Get("minimal")
-	switch small := source.IsTrue(r.Boolean(minimal)); {
+	switch small := input.IsTrue(r.Boolean(minimal)); {
 	case *image != "" && small != (*image == spec.ImageMinimal) && minimal != nil:
 		minimal.Taken = false
 		r.Second("spec.boot.image", minimal)
@@ -270,13 +270,13 @@ func (r *reader) image(n *source.Node) {
 		}
 	}
 	arguments := n.Get("kernel_arguments")
-	if arguments != nil && arguments.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(arguments.Text), "[") {
+	if arguments != nil && arguments.Kind == input.TextNode && strings.HasPrefix(strings.TrimSpace(arguments.Text), "[") {
 		arguments = r.Embed(arguments)
 	}
 	r.KernelArguments(arguments)
 }
 
-func (r *reader) flow(n *source.Node) {
+func (r *reader) flow(n *input.Node) {
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {
 		for _, key := range []string{"registry_url", "disconnected_url"} {
 			r.Means(n.Get(key), "is where mirrors are that nothing names: those that installconfig names win")

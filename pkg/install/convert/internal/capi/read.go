@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -26,18 +26,18 @@ type reader struct {
 }
 
 // Read reads Cluster API objects, which name no machines: a provider chooses them.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &reader{Hub: &ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
 	h := ztp.NewObjects()
-	byKind := map[string][]*source.Node{}
+	byKind := map[string][]*input.Node{}
 	for _, doc := range in.Docs {
-		group, kind := source.KindOfDoc(doc)
+		group, kind := input.KindOfDoc(doc)
 		switch {
 		case strings.HasSuffix(group, "cluster.x-k8s.io"):
 			r.Header(doc.Root)
 			byKind[kind] = append(byKind[kind], doc.Root)
-		case doc.Root.Kind == source.MapNode:
+		case doc.Root.Kind == input.MapNode:
 			r.Object(h, doc.Root)
 		}
 	}
@@ -70,13 +70,13 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-func (r *reader) names(n *source.Node) {
+func (r *reader) names(n *input.Node) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster")
 	r.ObjectNamespace(n)
 	r.MeansIf(n.Get("metadata", "labels", "cluster.x-k8s.io/cluster-name"), "joins the object with its Cluster", r.name)
 }
 
-func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
+func (r *reader) restOfKinds(byKind map[string][]*input.Node) {
 	for kind, list := range byKind {
 		for _, n := range list {
 			switch kind {
@@ -89,7 +89,7 @@ func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
 	}
 }
 
-func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source.Node) {
+func (r *reader) controlPlane(h *ztp.Objects, n *input.Node, clusters []*input.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
 	config := s.Get("config")
 	for _, cluster := range clusters {
@@ -110,7 +110,7 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
 	}
 	r.names(n)
-	r.Fields(s, settings.CAPIControlPlane, settings.NoHost)
+	r.Fields(s, fields.CAPIControlPlane, fields.NoHost)
 	if replicas := s.Get("replicas"); replicas != nil {
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
@@ -130,7 +130,7 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 
 // vips carries virtual addresses over. Only both together make the platform
 // baremetal; without them it is none.
-func (r *reader) vips(config *source.Node) {
+func (r *reader) vips(config *input.Node) {
 	api, ingress := config.Get("apiVIPs"), config.Get("ingressVIPs")
 	if len(api.Items()) > 0 && len(ingress.Items()) > 0 {
 		r.VIPs(config)
@@ -139,13 +139,13 @@ func (r *reader) vips(config *source.Node) {
 		return
 	}
 	r.Cluster.Spec.Platform.Type = spec.NoneType
-	for _, n := range []*source.Node{api, ingress} {
+	for _, n := range []*input.Node{api, ingress} {
 		r.MeansEmpty(n, "is empty")
 		r.Lose(n, "is ignored unless apiVIPs and ingressVIPs are both given")
 	}
 }
 
-func (r *reader) capabilities(n *source.Node) {
+func (r *reader) capabilities(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (r *reader) capabilities(n *source.Node) {
 	r.Override(n.Get("additionalEnabledCapabilities"), "capabilities", "additionalEnabledCapabilities")
 }
 
-func (r *reader) networks(n, controlPlane *source.Node) {
+func (r *reader) networks(n, controlPlane *input.Node) {
 	net := n.Get("spec", "clusterNetwork")
 	to := &r.Cluster.Spec.Network
 	if pods := net.Get("pods", "cidrBlocks"); pods != nil {
@@ -171,7 +171,7 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 	r.Keys(n, "capi-cluster")
 }
 
-func (r *reader) machineDeployment(n *source.Node) int {
+func (r *reader) machineDeployment(n *input.Node) int {
 	r.names(n)
 	replicas := n.Get("spec", "replicas")
 	count := r.Number(replicas)
@@ -190,12 +190,12 @@ func (r *reader) machineDeployment(n *source.Node) int {
 }
 
 // bootstrap carries over the discovery image, of which the service has one for the cluster.
-func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
+func (r *reader) bootstrap(h *ztp.Objects, s *input.Node) {
 	if s = r.MapOf(s); s == nil {
 		return
 	}
 	c := r.Cluster
-	r.Fields(s, settings.CAPIBootstrap, settings.NoHost)
+	r.Fields(s, fields.CAPIBootstrap, fields.NoHost)
 	if ref := s.Get("pullSecretRef", "name"); ref != nil {
 		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" && h.Used[h.Secrets[ref.Peek()]] {
 			r.Means(ref, "is the pull secret of the cluster")
@@ -220,8 +220,8 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 }
 
 // machines carries over BareMetalHosts that stand beside Cluster API's objects.
-func (r *reader) machines(in *source.Input, h *ztp.Objects) {
-	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
+func (r *reader) machines(in *input.Input, h *ztp.Objects) {
+	for _, list := range [][]*input.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
 		for _, n := range list {
 			r.Lose(n, "is what the providers make of their own objects, which are read instead")
 		}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -17,13 +17,13 @@ import (
 type reader struct{ *ztp.Hub }
 
 // Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside it.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &reader{&ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
 	h := ztp.NewObjects()
-	var instances []*source.Node
+	var instances []*input.Node
 	for _, doc := range in.Docs {
-		switch _, kind := source.KindOfDoc(doc); kind {
+		switch _, kind := input.KindOfDoc(doc); kind {
 		case "ClusterInstance":
 			instances = append(instances, doc.Root)
 			r.Header(doc.Root)
@@ -41,7 +41,7 @@ func Read(s *settings.Reader, in *source.Input) {
 	}
 	r.instance(h, instances[0])
 	r.Classifications(h)
-	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.Networks, h.Machines, h.Agents} {
+	for _, list := range [][]*input.Node{h.Deployments, h.Installs, h.InfraEnvs, h.Networks, h.Machines, h.Agents} {
 		for _, n := range list {
 			r.Lose(n, "is what SiteConfig makes of the ClusterInstance, which is read instead")
 		}
@@ -51,14 +51,14 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.OwnIgnition()
 }
 
-func (r *reader) instance(h *ztp.Objects, n *source.Node) {
+func (r *reader) instance(h *ztp.Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
 	if n.Child("kind").Peek() == kindSite {
 		if s = r.siteCluster(n, s); s == nil {
 			return
 		}
 	}
-	r.Fields(s, settings.ClusterInstance, settings.NoHost)
+	r.Fields(s, fields.ClusterInstance, fields.NoHost)
 	r.ObjectNames(n, "")
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
@@ -80,7 +80,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 }
 
 // encryption carries disk encryption over, which is the same for all machines.
-func (r *reader) encryption(n *source.Node) {
+func (r *reader) encryption(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -107,7 +107,7 @@ func (r *reader) encryption(n *source.Node) {
 
 // liftTrustBundle makes of certificates among the overrides those of
 // cluster.yaml, which are trusted while machines are discovered, too.
-func (r *reader) liftTrustBundle(n *source.Node) {
+func (r *reader) liftTrustBundle(n *input.Node) {
 	all := r.Cluster.Spec.Overrides.InstallConfig
 	bundle, is := all["additionalTrustBundle"].(string)
 	if !is || r.Cluster.Spec.Registry.TrustBundle != nil {
@@ -122,7 +122,7 @@ func (r *reader) liftTrustBundle(n *source.Node) {
 }
 
 // clusterType carries over the shape of a cluster, which the roles of its nodes complete.
-func (r *reader) clusterType(n *source.Node) {
+func (r *reader) clusterType(n *input.Node) {
 	counts := map[spec.Role]int{}
 	for i := range r.Cluster.Spec.Hosts {
 		counts[r.Host(i).Role]++
@@ -155,14 +155,14 @@ func (r *reader) clusterType(n *source.Node) {
 	}
 }
 
-func (r *reader) extras(s *source.Node) {
+func (r *reader) extras(s *input.Node) {
 	const kind = hubapi.KindAgentClusterInstall
 	r.InfraEnvNotes(s.Get("extraAnnotations", hubapi.KindInfraEnv), s.Get("extraLabels", hubapi.KindInfraEnv))
 	r.IgnoredValidations(s.Get("extraAnnotations", kind))
 }
 
-func (r *reader) nodesOnly(s *source.Node) {
-	for _, key := range loss.KeysOf("siteconfig").Lost {
+func (r *reader) nodesOnly(s *input.Node) {
+	for _, key := range losses.KeysOf("siteconfig").Lost {
 		at := s.Get(key.Steps...)
 		r.MeansEmpty(at, "is empty")
 		r.MeansIf(at, "is the default", "")
@@ -171,7 +171,7 @@ func (r *reader) nodesOnly(s *source.Node) {
 }
 
 // templates takes SiteConfig's own templates, which make the objects that oaictl makes.
-func (r *reader) templates(n *source.Node, usual string) {
+func (r *reader) templates(n *input.Node, usual string) {
 	for _, ref := range r.ListOf(n) {
 		if ref.Get("name").Peek() == usual {
 			r.Means(ref, "makes the objects that oaictl makes")
@@ -180,7 +180,7 @@ func (r *reader) templates(n *source.Node, usual string) {
 	r.Rest(n, "templates make what they say, which is not looked at")
 }
 
-func (r *reader) node(h *ztp.Objects, n *source.Node) {
+func (r *reader) node(h *ztp.Objects, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -191,13 +191,13 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 		to.Role = spec.ControlPlane
 	}
 	r.Role(i, role)
-	r.Fields(n, settings.ClusterInstanceNode, i)
+	r.Fields(n, fields.ClusterInstanceNode, i)
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
 	if arch := n.Get("cpuArchitecture"); arch != nil && setting.Word[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
-		r.Set(settings.HostField(i, "arch"), arch)
+		r.Set(fields.HostField(i, "arch"), arch)
 		to.Arch = setting.Word[spec.Arch](string(to.Arch))
 	}
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
@@ -205,7 +205,7 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	r.nodesOnly(n)
 }
 
-func (r *reader) bmc(h *ztp.Objects, i int, n *source.Node) {
+func (r *reader) bmc(h *ztp.Objects, i int, n *input.Node) {
 	address := n.Get("bmcAddress")
 	if r.BMC(i, address, address, nil) {
 		r.Cluster.Spec.Boot.Method = spec.BootMetal3

@@ -1,7 +1,6 @@
 package ztp
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -9,13 +8,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
+func (r *Hub) agentClusterInstall(h *Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
 	if len(h.Deployments) > 0 {
@@ -27,10 +26,10 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	r.fields(n, hubobjects.InstallTable(), reading{
 		model.SettingNetworkType: nil, model.SettingMachineNetworks: nil, model.SettingClusterNetworks: nil, model.SettingServiceNetworks: nil,
 		model.SettingAPIVIPs: nil, model.SettingIngressVIPs: nil, model.SettingUserManaged: nil, model.SettingHyperthreading: nil,
-		model.SettingLoadBalancer:           func(n *source.Node) { r.Balancer(n.Get("type")) },
-		model.SettingIgnitionEndpoint:       func(n *source.Node) { r.ignitionEndpoint(h, n) },
+		model.SettingLoadBalancer:           func(n *input.Node) { r.Balancer(n.Get("type")) },
+		model.SettingIgnitionEndpoint:       func(n *input.Node) { r.ignitionEndpoint(h, n) },
 		model.SettingInstallConfigOverrides: r.InstallOverrides,
-		model.SettingIgnoredValidations:     func(*source.Node) { r.IgnoredValidations(n.Get("metadata", "annotations")) },
+		model.SettingIgnoredValidations:     func(*input.Node) { r.IgnoredValidations(n.Get("metadata", "annotations")) },
 	})
 	if s.Get("provisionRequirements") != nil && r.Cluster.Spec.Topology.Workers == nil {
 		r.Cluster.Spec.Topology.Workers = new(0)
@@ -45,10 +44,10 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 
 // reading is how settings are read that stand in an object otherwise than their field is read
 // elsewhere; nil for one that is read with others.
-type reading map[model.Setting]func(*source.Node)
+type reading map[model.Setting]func(*input.Node)
 
 // fields carries over what an object says of the cluster, by the table of its kind.
-func (r *Hub) fields(n *source.Node, table hubobjects.Table, own reading) {
+func (r *Hub) fields(n *input.Node, table hubobjects.Table, own reading) {
 	for _, row := range table {
 		read, isOwn := own[row.Setting]
 		if len(row.Paths) == 0 || isOwn && read == nil {
@@ -58,13 +57,13 @@ func (r *Hub) fields(n *source.Node, table hubobjects.Table, own reading) {
 		if isOwn {
 			read(at)
 		} else {
-			r.Field(string(row.Setting), at, settings.NoHost)
+			r.Field(string(row.Setting), at, fields.NoHost)
 		}
 	}
 }
 
 // hostFields carries over what an object says of a host.
-func (r *Hub) hostFields(i int, n *source.Node, table hubobjects.Table, names ...model.Setting) {
+func (r *Hub) hostFields(i int, n *input.Node, table hubobjects.Table, names ...model.Setting) {
 	for _, row := range table {
 		if slices.Contains(names, row.Setting) {
 			r.Field("."+string(row.Setting), n.Get(row.Paths[0]...), i)
@@ -74,26 +73,26 @@ func (r *Hub) hostFields(i int, n *source.Node, table hubobjects.Table, names ..
 
 // fieldOf is the value of the first field that holds a setting of an object, by the table
 // of its kind.
-func fieldOf(n *source.Node, table hubobjects.Table, name model.Setting) *source.Node {
+func fieldOf(n *input.Node, table hubobjects.Table, name model.Setting) *input.Node {
 	row, _ := table.Row(name)
 	return n.Get(row.Paths[0]...)
 }
 
 // IgnoredValidations carries over which validations may fail.
-func (r *Hub) IgnoredValidations(notes *source.Node) {
+func (r *Hub) IgnoredValidations(notes *input.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
 	r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
 }
 
 // userManaged carries over who manages the network, where the platform does not say it.
-func (r *Hub) userManaged(n *source.Node) {
+func (r *Hub) userManaged(n *input.Node) {
 	if n == nil {
 		return
 	}
 	p := r.Cluster.Spec.Platform.Type
 	implied := p != spec.BareMetal && hubobjects.UserManagedByPlatform(r.Cluster)
-	if is := n.Kind == source.BoolNode && source.Truth(n.Text); n.Kind == source.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
+	if is := n.Kind == input.BoolNode && input.Truth(n.Text); n.Kind == input.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
 		r.Means(n, "follows from the platform")
 		return
 	}
@@ -101,83 +100,54 @@ func (r *Hub) userManaged(n *source.Node) {
 }
 
 // agentPools carries over the pools of AgentClusterInstall, which say nothing but
-// hyperthreading. An API server fills in that a pool has it; the agent-based installer has
-// none.
-func (r *Hub) agentPools(s *source.Node) {
-	object, workers := hubobjects.Fields{}, []any{}
-	for key, name := range map[string]string{"controlPlane": "master", "arbiter": "arbiter"} {
-		if pool := r.agentPool(s.Get(key), name); pool != nil {
-			object[key] = pool
-		}
+// hyperthreading. Once one of them is named, the roles of those that are not have it
+// disabled. An API server fills in that a pool has it; the agent-based installer has none.
+func (r *Hub) agentPools(s *input.Node) {
+	roles, controlPlane, arbiter := spec.RoleSet{}, r.MapOf(s.Get("controlPlane")), r.MapOf(s.Get("arbiter"))
+	if r.agentPool(controlPlane, "master") {
+		roles = append(roles, string(spec.ControlPlane))
 	}
-	words := map[*source.Node]string{}
+	if r.agentPool(arbiter, "arbiter") {
+		roles = append(roles, string(spec.Arbiter))
+	}
+	workers, some := map[*input.Node]bool{}, false
 	for _, item := range r.ListOf(s.Get("compute")) {
-		name := item.Get("name").Peek()
-		pool := r.agentPool(item, "worker")
+		name, pool := item.Get("name").Peek(), r.MapOf(item)
+		has := r.agentPool(pool, "worker")
 		switch {
 		case pool == nil:
 		case name != "worker":
-			r.LoseAs(item, source.Shown(item), "the service reads the pool worker alone")
+			r.LoseAs(item, input.Shown(item), "the service reads the pool worker alone")
 			item.Take()
 		default:
-			words[item], _ = pool["hyperthreading"].(string)
-			workers = append(workers, pool)
+			workers[item], some = has, some || has
 		}
 	}
-	object["compute"] = workers
-	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), model.SettingHyperthreading, hubobjects.Fields{"spec": object})
-	if !said {
+	if some {
+		roles = append(roles, string(spec.Worker))
+	}
+	if controlPlane == nil && arbiter == nil && len(workers) == 0 {
 		return
 	}
-	for item, word := range words {
-		if (word != "Disabled") != slices.Contains(roles, string(spec.Worker)) {
-			r.LoseAs(item, source.Shown(item), "of several pools called worker one that has it counts")
+	for item, has := range workers {
+		if has != some {
+			r.LoseAs(item, input.Shown(item), "of several pools called worker one that has it counts")
 		}
 	}
-	r.Cluster.Spec.Hyperthreading = r.named(roles, object["arbiter"] != nil)
+	r.Cluster.Spec.Hyperthreading = r.NamedRoles(roles, arbiter != nil)
 }
 
-// named is a set of roles, all of them by their one word. A cluster without arbiters may
-// have a pool of them.
-func (r *Hub) named(roles spec.RoleSet, arbiters bool) spec.RoleSet {
-	all := []string{string(spec.ControlPlane), string(spec.Worker)}
-	if arbiters || r.Cluster.ArbiterCount() > 0 {
-		all = append(all, string(spec.Arbiter))
-	}
-	if len(slices.DeleteFunc(all, func(role string) bool { return slices.Contains(roles, role) })) == 0 {
-		return spec.RoleSet{spec.AllRoles}
-	}
-	if r.Cluster.Spec.Topology.Arbiters == nil {
-		roles = slices.DeleteFunc(roles, func(role string) bool { return role == string(spec.Arbiter) })
-	}
-	if len(roles) == 0 {
-		roles = spec.RoleSet{spec.NoRoles}
-	}
-	return roles
-}
-
-// agentPool is what a pool says of hyperthreading; nil for no pool.
-func (r *Hub) agentPool(n *source.Node, name string) hubobjects.Fields {
-	if n = r.MapOf(n); n == nil {
-		return nil
+// agentPool says whether a pool has hyperthreading.
+func (r *Hub) agentPool(n *input.Node, name string) bool {
+	if n == nil {
+		return false
 	}
 	r.MeansIf(n.Get("name"), "is the name that this pool always has", name)
 	r.Lose(n.Get("replicas"), "provisionRequirements says how many machines there are")
-	word := n.Get("hyperthreading")
-	switch text := r.Text(word); text {
-	case "", "Enabled", "Disabled":
-	default:
-		r.Wrong(word, fmt.Sprintf("%q is not known here", text), "write Enabled or Disabled")
-	}
-	r.From("spec.hyperthreading", word)
-	pool := hubobjects.Fields{"name": name, "hyperthreading": word.Peek()}
-	if word.Peek() == "" && r.AgentBased {
-		pool["hyperthreading"] = "Disabled"
-	}
-	return pool
+	return r.HasHyperthreading(n.Get("hyperthreading"), !r.AgentBased)
 }
 
-func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
+func (r *Hub) ignitionEndpoint(h *Objects, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -209,7 +179,7 @@ var (
 )
 
 // ImageSetRef carries over what the name of a ClusterImageSet says.
-func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
+func (r *Hub) ImageSetRef(h *Objects, ref *input.Node) {
 	if ref == nil {
 		return
 	}
@@ -217,7 +187,7 @@ func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
 	if parts := ourSet.FindStringSubmatch(name); parts != nil {
 		o.Version = parts[1]
 		r.From("spec.openshift.version", ref)
-	} else if r.AgentBased && !slices.ContainsFunc(h.ImageSets, func(set *source.Node) bool { return NameOf(set) == name }) {
+	} else if r.AgentBased && !slices.ContainsFunc(h.ImageSets, func(set *input.Node) bool { return NameOf(set) == name }) {
 		ref.Taken = false
 		r.Means(ref, "names a ClusterImageSet that is not among the files, and the agent-based installer knows no hub that has it")
 	} else {

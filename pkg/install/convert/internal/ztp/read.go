@@ -12,26 +12,26 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Hub carries a hub's objects over, also those beside SiteConfig's and Cluster API's.
 type Hub struct {
-	*settings.Reader
-	Envs         []BootEnv      // what the InfraEnvs say of their machines
-	hubNamespace string         // of the ClusterDeployment
-	laterFencing []*source.Node // fencing credentials, for hosts that are read later
+	*fields.Reader
+	Envs         []BootEnv     // what the InfraEnvs say of their machines
+	hubNamespace string        // of the ClusterDeployment
+	laterFencing []*input.Node // fencing credentials, for hosts that are read later
 }
 
 // Read reads the objects of a hub, or of a folder of the agent-based installer.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &Hub{Reader: s}
 	r.Nowhere = "cluster.yaml has no place for it"
-	r.AgentBased = slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), source.DirManifests+"/") })
+	r.AgentBased = slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), input.DirManifests+"/") })
 	h := r.objectsOf(in)
 	if len(h.Deployments) != 1 || len(h.Installs) != 1 {
 		r.OneOf(in, "ClusterDeployment", h.Deployments)
@@ -65,7 +65,7 @@ func Read(s *settings.Reader, in *source.Input) {
 }
 
 // OneOf tells that there is none, or more than one, of a kind.
-func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
+func (r *Hub) OneOf(in *input.Input, kind string, found []*input.Node) {
 	if len(found) == 0 {
 		r.Problem(in.Path, 0, 0, "", "there is no "+kind, "put all objects of the cluster into one folder, or one file")
 	}
@@ -77,11 +77,11 @@ func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
 }
 
 // NameOf is an object's name.
-func NameOf(n *source.Node) string { return n.Child("metadata").Child("name").Peek() }
+func NameOf(n *input.Node) string { return n.Child("metadata").Child("name").Peek() }
 
-func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
+func (r *Hub) clusterDeployment(h *Objects, cd, aci *input.Node) {
 	s := r.MapOf(cd.Get("spec"))
-	r.Fields(s, settings.ClusterDeployment, settings.NoHost)
+	r.Fields(s, fields.ClusterDeployment, fields.NoHost)
 	r.ObjectNames(cd, "")
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.Reference(s.Get("clusterInstallRef", "name"), aci)
@@ -130,7 +130,7 @@ func (r *Hub) OwnIgnition() {
 // importedDeployment carries over that a cluster is installed already. One whose
 // metadata has the service's own id was installed by the service: its objects say
 // how.
-func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
+func (r *Hub) importedDeployment(h *Objects, s *input.Node) {
 	meta := s.Get("clusterMetadata")
 	if s.Get("installed").Peek() != "true" || meta.Get("infraID").Peek() != "" {
 		return
@@ -155,13 +155,13 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 }
 
 // importedInstall carries over what is said of the hosts that are added to a cluster.
-func (r *Hub) importedInstall(h *Objects, n *source.Node) {
+func (r *Hub) importedInstall(h *Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
 	table := hubobjects.InstallTable()
 	r.ObjectNames(n, "")
 	r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
 	for _, name := range []model.Setting{model.SettingTags, model.SettingSSHKeys, model.SettingProxy} {
-		r.Field(string(name), fieldOf(n, table, name), settings.NoHost)
+		r.Field(string(name), fieldOf(n, table, name), fields.NoHost)
 	}
 	r.ignitionEndpoint(h, fieldOf(n, table, model.SettingIgnitionEndpoint))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
@@ -175,27 +175,27 @@ func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 
 // Objects is the objects of one cluster on a hub, by their kinds.
 type Objects struct {
-	Deployments, Installs, ImageSets, InfraEnvs []*source.Node
-	Networks, Machines, Agents, namespaces      []*source.Node
-	classes                                     []*source.Node
-	Secrets, ConfigMaps                         map[string]*source.Node // by name
-	Used                                        map[*source.Node]bool   // objects that something refers to
+	Deployments, Installs, ImageSets, InfraEnvs []*input.Node
+	Networks, Machines, Agents, namespaces      []*input.Node
+	classes                                     []*input.Node
+	Secrets, ConfigMaps                         map[string]*input.Node // by name
+	Used                                        map[*input.Node]bool   // objects that something refers to
 }
 
 // NewObjects are none yet.
 func NewObjects() *Objects {
-	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
+	return &Objects{Secrets: map[string]*input.Node{}, ConfigMaps: map[string]*input.Node{}, Used: map[*input.Node]bool{}}
 }
 
 // objectsOf sorts objects by kind. An unknown one may be what the user means most.
-func (r *Hub) objectsOf(in *source.Input) *Objects {
+func (r *Hub) objectsOf(in *input.Input) *Objects {
 	h := NewObjects()
 	for _, doc := range in.Docs {
 		n := doc.Root
 		if base := path.Base(in.Below(doc.File)); base == fileFencing || base == fileOperators {
 			continue
 		}
-		if n.Kind != source.MapNode {
+		if n.Kind != input.MapNode {
 			r.Problem(doc.File, n.Line, n.Col, "", fmt.Sprintf("has to be a map, but is %s", n.Kind), "")
 			continue
 		}
@@ -205,23 +205,23 @@ func (r *Hub) objectsOf(in *source.Input) *Objects {
 }
 
 // isKustomization says whether a document is kustomize's, maybe by its file alone.
-func isKustomization(doc *source.Document) bool {
+func isKustomization(doc *input.Document) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.File), ".yaml"), ".yml")
-	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
+	return name == "kustomization" && doc.Root.Kind == input.MapNode && doc.Root.Child("kind") == nil
 }
 
 // Object adds an object to those of its kind.
-func (r *Hub) Object(h *Objects, n *source.Node) {
-	_, kind := source.KindOfDoc(n.In)
+func (r *Hub) Object(h *Objects, n *input.Node) {
+	_, kind := input.KindOfDoc(n.In)
 	if isKustomization(n.In) {
 		kind = "Kustomization"
 	}
-	list := map[string]*[]*source.Node{
+	list := map[string]*[]*input.Node{
 		"ClusterDeployment": &h.Deployments, "AgentClusterInstall": &h.Installs, "ClusterImageSet": &h.ImageSets,
 		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
 	}[kind]
-	named := map[string]map[string]*source.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
-	why, isAlien := loss.Reasons("kinds")[kind]
+	named := map[string]map[string]*input.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
+	why, isAlien := losses.Reasons("kinds")[kind]
 	switch {
 	case list != nil:
 		*list = append(*list, n)
@@ -238,8 +238,8 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 	case kind == "List":
 	case isAlien:
 		r.Lose(n, why)
-	case source.IsHosted(n.In):
-		message, remedy := source.Hosted(kind)
+	case input.IsHosted(n.In):
+		message, remedy := input.Hosted(kind)
 		r.Problem(n.In.File, n.Line, n.Col, "kind", message, remedy)
 	default:
 		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
@@ -247,7 +247,7 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 }
 
 // Header takes what every object has, and what an API server adds by itself.
-func (r *Hub) Header(n *source.Node) {
+func (r *Hub) Header(n *input.Node) {
 	r.apiVersion(n.Get("apiVersion"))
 	r.Text(n.Get("kind"))
 	r.Keys(n, "object")
@@ -269,7 +269,7 @@ func versions() map[string][]string {
 }
 
 // apiVersion takes a known version; others may mean something else by the same words.
-func (r *Hub) apiVersion(n *source.Node) {
+func (r *Hub) apiVersion(n *input.Node) {
 	word := r.Text(n)
 	group, version, qualified := strings.Cut(word, "/")
 	if !qualified {
@@ -281,7 +281,7 @@ func (r *Hub) apiVersion(n *source.Node) {
 }
 
 // ObjectNames takes names, which are not in cluster.yaml: objects are named after it.
-func (r *Hub) ObjectNames(n *source.Node, own string) {
+func (r *Hub) ObjectNames(n *input.Node, own string) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster and its hosts")
 	r.ObjectNamespace(n)
 	labels := n.Get("metadata", "labels")
@@ -291,7 +291,7 @@ func (r *Hub) ObjectNames(n *source.Node, own string) {
 }
 
 // ObjectNamespace tells a namespace once: that of the ClusterDeployment.
-func (r *Hub) ObjectNamespace(n *source.Node) {
+func (r *Hub) ObjectNamespace(n *input.Node) {
 	at := n.Get("metadata", "namespace")
 	switch {
 	case at == nil:
@@ -306,7 +306,7 @@ func (r *Hub) ObjectNamespace(n *source.Node) {
 }
 
 // Reference takes the name by which an object refers to another, if it is that name.
-func (r *Hub) Reference(n, to *source.Node) {
+func (r *Hub) Reference(n, to *input.Node) {
 	if n == nil {
 		return
 	}
@@ -328,7 +328,7 @@ func (r *Hub) RestOfObjects(h *Objects) {
 			r.Lose(n, "the cluster does not refer to it")
 		}
 	}
-	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {
+	for _, objects := range []map[string]*input.Node{h.Secrets, h.ConfigMaps} {
 		for _, name := range slices.Sorted(maps.Keys(objects)) { // the first of them may say the namespace
 			n := objects[name]
 			if !h.Used[n] {

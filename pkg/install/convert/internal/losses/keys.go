@@ -1,4 +1,4 @@
-package loss
+package losses
 
 import (
 	_ "embed" // keys.yaml

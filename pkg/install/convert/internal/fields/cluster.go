@@ -1,17 +1,17 @@
-package settings
+package fields
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // PlatformType carries a platform over, in the words of AgentClusterInstall.
-func (r *Reader) PlatformType(n *source.Node) {
+func (r *Reader) PlatformType(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (r *Reader) PlatformType(n *source.Node) {
 }
 
 // External carries over what an external platform is called, and who brings its controllers.
-func (r *Reader) External(n *source.Node) {
+func (r *Reader) External(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -40,15 +40,15 @@ func (r *Reader) External(n *source.Node) {
 }
 
 // Hold carries over whether the installation is held.
-func (r *Reader) Hold(n *source.Node) {
-	if held := r.Boolean(n); source.IsTrue(held) {
+func (r *Reader) Hold(n *input.Node) {
+	if held := r.Boolean(n); input.IsTrue(held) {
 		r.Cluster.Spec.Hold = true
 		r.From("spec.hold", n)
 	}
 }
 
 // DiskEncryption carries over encryption, which is of no disk unless it says whose.
-func (r *Reader) DiskEncryption(n *source.Node) {
+func (r *Reader) DiskEncryption(n *input.Node) {
 	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (r *Reader) DiskEncryption(n *source.Node) {
 	r.From("spec.diskEncryption", n)
 	r.From("spec.diskEncryption.mode", mode)
 	r.From("spec.diskEncryption.enableOn", on)
-	if servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
+	if servers.Peek() != "" || servers != nil && servers.Kind == input.ListNode {
 		r.Tang(r.Embed(servers))
 	} else {
 		r.Text(servers)
@@ -72,6 +72,6 @@ func (r *Reader) DiskEncryption(n *source.Node) {
 }
 
 // SpecOf is an object that says one thing, as the table of its kind reads it.
-func SpecOf(name string, n *source.Node) hubobjects.Fields {
+func SpecOf(name string, n *input.Node) hubobjects.Fields {
 	return hubobjects.Fields{"spec": hubobjects.Fields{name: n.Plain()}}
 }

@@ -1,4 +1,4 @@
-package settings
+package fields
 
 import (
 	"cmp"
@@ -9,9 +9,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,8 +43,8 @@ const (
 // field's type says; without write it is only read. The field of a host begins with a dot.
 type row struct {
 	field string
-	read  func(r *Reader, host int, n *source.Node)
-	write func(*target.Writer, *spec.Host) any
+	read  func(r *Reader, host int, n *input.Node)
+	write func(*output.Writer, *spec.Host) any
 	at    map[Document]string
 }
 
@@ -54,13 +54,13 @@ const NoHost = -1
 type places = map[Document]string
 
 // whole reads a field of the cluster.
-func whole(read func(*Reader, *source.Node)) func(*Reader, int, *source.Node) {
-	return func(r *Reader, _ int, n *source.Node) { read(r, n) }
+func whole(read func(*Reader, *input.Node)) func(*Reader, int, *input.Node) {
+	return func(r *Reader, _ int, n *input.Node) { read(r, n) }
 }
 
 // said writes what the cluster says.
-func said[T any](value func(*spec.Cluster) T) func(*target.Writer, *spec.Host) any {
-	return func(w *target.Writer, _ *spec.Host) any { return value(w.Maker.Cluster) }
+func said[T any](value func(*spec.Cluster) T) func(*output.Writer, *spec.Host) any {
+	return func(w *output.Writer, _ *spec.Host) any { return value(w.Maker.Cluster) }
 }
 
 // table has the fields in the order in which they are read.
@@ -78,9 +78,9 @@ func table() []row {
 		}},
 		{"spec.openshift.version", nil, nil, places{CAPIControlPlane: "distributionVersion"}},
 		{"spec.openshift.releaseImage", nil, nil, places{Parameters: "ocp_release_image"}},
-		{"spec.openshift.arch", whole((*Reader).Arch), said(func(c *spec.Cluster) string { return setting.KernelArch(c.Spec.OpenShift.Arch) }), places{
-			ClusterInstance: "cpuArchitecture", Parameters: "cpu_architecture",
-		}},
+		{"spec.openshift.arch", whole((*Reader).Arch),
+			said(func(c *spec.Cluster) string { return setting.KernelArch(c.Spec.OpenShift.Arch) }),
+			places{ClusterInstance: "cpuArchitecture", Parameters: "cpu_architecture"}},
 		{"spec.pullSecret", whole((*Reader).PullSecret), nil, places{InstallConfig: "pullSecret"}},
 		{"spec.sshKeys", whole((*Reader).SSHKeys), said((*spec.Cluster).SSHKey), places{
 			InstallConfig: "sshKey", NodesConfig: "sshKey", ClusterInstance: "sshPublicKey", CAPIControlPlane: "config.sshAuthorizedKey",
@@ -98,9 +98,9 @@ func table() []row {
 		{"spec.network", whole((*Reader).Networking), networking, places{InstallConfig: "networking"}},
 		{"spec.network", whole((*Reader).Networking), siteNetworking, places{ClusterInstance: "."}},
 		{"spec.network.vips", whole((*Reader).VIPs), vips, places{InstallPlatform: ".", ClusterInstance: "."}},
-		{"spec.network.loadBalancer", whole((*Reader).Balancer), said(func(c *spec.Cluster) string { return hubobjects.BalancerWord(c.Spec.Network.LoadBalancer) }), places{
-			InstallPlatform: "loadBalancer.type",
-		}},
+		{"spec.network.loadBalancer", whole((*Reader).Balancer),
+			said(func(c *spec.Cluster) string { return hubobjects.BalancerWord(c.Spec.Network.LoadBalancer) }),
+			places{InstallPlatform: "loadBalancer.type"}},
 		{"spec.network.type", nil, nil, places{Parameters: "network_type"}},
 		{"spec.network.userManaged", nil, nil, places{Parameters: "user_managed_networking"}},
 		{"spec.network.mtu", nil, nil, places{Parameters: "mtu"}},
@@ -141,7 +141,7 @@ func table() []row {
 }
 
 // Fields carries over what a document says of the cluster, or of a host by its number, which is NoHost otherwise.
-func (r *Reader) Fields(n *source.Node, document Document, host int) {
+func (r *Reader) Fields(n *input.Node, document Document, host int) {
 	for _, row := range table() {
 		if place := row.at[document]; place != "" {
 			r.read(row, host, r.placed(n, place))
@@ -150,7 +150,7 @@ func (r *Reader) Fields(n *source.Node, document Document, host int) {
 }
 
 // Field carries over one field of the cluster, or of a host (.role), that stands in n.
-func (r *Reader) Field(field string, n *source.Node, host int) {
+func (r *Reader) Field(field string, n *input.Node, host int) {
 	all := table()
 	i := slices.IndexFunc(all, func(row row) bool { return row.field == field })
 	if i < 0 {
@@ -159,7 +159,7 @@ func (r *Reader) Field(field string, n *source.Node, host int) {
 	r.read(all[i], host, n)
 }
 
-func (r *Reader) read(row row, host int, n *source.Node) {
+func (r *Reader) read(row row, host int, n *input.Node) {
 	name, isHost := strings.CutPrefix(row.field, ".")
 	switch {
 	case row.read != nil:
@@ -172,18 +172,18 @@ func (r *Reader) read(row row, host int, n *source.Node) {
 }
 
 // placed is what stands at a place of the tables.
-func (r *Reader) placed(n *source.Node, place string) *source.Node {
+func (r *Reader) placed(n *input.Node, place string) *input.Node {
 	if place == "." {
 		return n
 	}
 	if words := strings.Split(place, "|"); len(words) > 1 {
 		return r.OneWord(n, words...)
 	}
-	return n.Get(loss.Steps(place)...)
+	return n.Get(losses.Steps(place)...)
 }
 
 // Written is what a document says of the cluster, or of a host.
-func Written(w *target.Writer, document Document, host *spec.Host) hubobjects.Fields {
+func Written(w *output.Writer, document Document, host *spec.Host) hubobjects.Fields {
 	out := hubobjects.Fields{}
 	for _, row := range table() {
 		if place := row.at[document]; place != "" && row.write != nil {
@@ -212,24 +212,24 @@ func put(out hubobjects.Fields, place string, value any) {
 		return
 	}
 	if place == "." {
-		target.Over(out, value.(hubobjects.Fields))
+		output.Over(out, value.(hubobjects.Fields))
 		return
 	}
-	steps := loss.Steps(place)
+	steps := losses.Steps(place)
 	for i := len(steps) - 1; i >= 0; i-- {
 		value = hubobjects.Fields{steps[i]: value}
 	}
-	target.Over(out, value.(hubobjects.Fields))
+	output.Over(out, value.(hubobjects.Fields))
 }
 
-func networking(w *target.Writer, _ *spec.Host) any {
+func networking(w *output.Writer, _ *spec.Host) any {
 	fields := hubobjects.Networking(w.Maker.Cluster)
 	delete(fields, "userManagedNetworking") // follows from the platform
 	return fields
 }
 
 // siteNetworking has each service network in a field of its own.
-func siteNetworking(w *target.Writer, _ *spec.Host) any {
+func siteNetworking(w *output.Writer, _ *spec.Host) any {
 	fields := hubobjects.Fields{}
 	for _, name := range []string{"machineNetwork", "clusterNetwork", "networkType"} {
 		if value, said := hubobjects.Networking(w.Maker.Cluster)[name]; said {
@@ -242,14 +242,14 @@ func siteNetworking(w *target.Writer, _ *spec.Host) any {
 	return fields
 }
 
-func vips(w *target.Writer, _ *spec.Host) any {
+func vips(w *output.Writer, _ *spec.Host) any {
 	fields, own := hubobjects.Fields{}, w.Maker.Cluster.Spec.Network.VIPs
 	hubobjects.PutAll(fields, "apiVIPs", own.API)
 	hubobjects.PutAll(fields, "ingressVIPs", own.Ingress)
 	return fields
 }
 
-func ntp(w *target.Writer, _ *spec.Host) any {
+func ntp(w *output.Writer, _ *spec.Host) any {
 	switch net := w.Maker.Cluster.Spec.Network; {
 	case len(net.NTP) > 0:
 		list := hubobjects.AnyList(net.NTP)
@@ -262,14 +262,14 @@ func ntp(w *target.Writer, _ *spec.Host) any {
 }
 
 // siteNTP says that there are none, too.
-func siteNTP(w *target.Writer, _ *spec.Host) any {
+func siteNTP(w *output.Writer, _ *spec.Host) any {
 	if net := w.Maker.Cluster.Spec.Network; len(net.NTP) == 0 && net.Defaults.NTP != nil {
 		return hubobjects.AnyList(net.Defaults.NTP)
 	}
 	return ntp(w, nil)
 }
 
-func platformType(w *target.Writer, _ *spec.Host) any {
+func platformType(w *output.Writer, _ *spec.Host) any {
 	c := w.Maker.Cluster
 	if c.Spec.Platform.Type == spec.BareMetal && !c.Present("spec.platform") {
 		return nil
@@ -277,7 +277,7 @@ func platformType(w *target.Writer, _ *spec.Host) any {
 	return hubobjects.PlatformWord(c.Spec.Platform.Type)
 }
 
-func discoveryIgnition(w *target.Writer, _ *spec.Host) any {
+func discoveryIgnition(w *output.Writer, _ *spec.Host) any {
 	ignition, err := w.Maker.Cluster.DiscoveryIgnition()
 	if err != nil {
 		w.Refuse("spec.discovery.ignition", err.Error(), "")
@@ -285,28 +285,28 @@ func discoveryIgnition(w *target.Writer, _ *spec.Host) any {
 	return ignition
 }
 
-func hostname(_ *target.Writer, host *spec.Host) any { return cmp.Or(host.Hostname, host.Name) }
+func hostname(_ *output.Writer, host *spec.Host) any { return cmp.Or(host.Hostname, host.Name) }
 
-func role(_ *target.Writer, host *spec.Host) any {
+func role(_ *output.Writer, host *spec.Host) any {
 	if host.Role == spec.Auto {
 		return nil
 	}
 	return statuses.RoleWord(host.Role)
 }
 
-func firstMAC(w *target.Writer, host *spec.Host) any {
-	if macs := target.MACsOf(w.Maker.Cluster, host); len(macs) > 0 {
+func firstMAC(w *output.Writer, host *spec.Host) any {
+	if macs := output.MACsOf(w.Maker.Cluster, host); len(macs) > 0 {
 		return macs[0]
 	}
 	return nil
 }
 
-func hints(w *target.Writer, host *spec.Host) any { return w.HintFields(host) }
+func hints(w *output.Writer, host *spec.Host) any { return w.HintFields(host) }
 
-func labels(_ *target.Writer, host *spec.Host) any { return hubobjects.AnyMap(host.Labels) }
+func labels(_ *output.Writer, host *spec.Host) any { return hubobjects.AnyMap(host.Labels) }
 
-func installerArgs(_ *target.Writer, host *spec.Host) any {
+func installerArgs(_ *output.Writer, host *spec.Host) any {
 	return string(setting.OfHost(host, "", nil)[model.SettingInstallerArgs])
 }
 
-func hostIgnition(w *target.Writer, host *spec.Host) any { return w.HostIgnition(host) }
+func hostIgnition(w *output.Writer, host *spec.Host) any { return w.HostIgnition(host) }

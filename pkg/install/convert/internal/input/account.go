@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -38,7 +38,7 @@ type Account struct {
 type lost struct {
 	at   *Node
 	file string
-	loss loss.Loss
+	loss losses.Loss
 }
 
 // New is an account of what env reads. data is the input's text where it was read already.
@@ -88,21 +88,21 @@ func (r *Account) Lose(n *Node, why string) {
 
 // LoseAs tells of a value that is left behind in other words than its own.
 func (r *Account) LoseAs(n *Node, value any, why string) {
-	r.losses = append(r.losses, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: value, Why: why}})
+	r.losses = append(r.losses, lost{at: n, loss: losses.Loss{Path: n.Path(), Value: value, Why: why}})
 }
 
 // LoseFile tells that a file is not read at all.
 func (r *Account) LoseFile(in *Input, name, why string) {
-	r.losses = append(r.losses, lost{file: JoinPath(in.Root, name), loss: loss.Loss{Path: name, Why: why}})
+	r.losses = append(r.losses, lost{file: JoinPath(in.Root, name), loss: losses.Loss{Path: name, Why: why}})
 }
 
 // Losses are what is left behind, in the order of the input.
-func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Files) }
+func (r *Account) Losses(in *Input) []losses.Loss { return sorted(r.losses, in.Files) }
 
 // Idle are the values with which nothing is lost, in the order of the input.
-func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
+func (r *Account) Idle(in *Input) []losses.Loss { return sorted(r.idle, in.Files) }
 
-func sorted(list []lost, files []string) []loss.Loss {
+func sorted(list []lost, files []string) []losses.Loss {
 	rank := func(l lost) (int, int, int) {
 		if l.at == nil {
 			return slices.Index(files, l.file), 0, 0
@@ -115,11 +115,11 @@ func sorted(list []lost, files []string) []loss.Loss {
 		bf, bl, bc := rank(b)
 		return cmp.Or(cmp.Compare(af, bf), cmp.Compare(al, bl), cmp.Compare(ac, bc), cmp.Compare(a.loss.Path, b.loss.Path))
 	})
-	losses := make([]loss.Loss, len(list))
+	out := make([]losses.Loss, len(list))
 	for i, l := range list {
-		losses[i] = l.loss
+		out[i] = l.loss
 	}
-	return losses
+	return out
 }
 
 // Rest tells that what is not taken yet at n and below it is left behind.
@@ -160,7 +160,7 @@ func (r *Account) Means(n *Node, why string) {
 		return
 	}
 	n.Take()
-	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
+	r.idle = append(r.idle, lost{at: n, loss: losses.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
 // MeansIf is Means for some values; another one is left for the reader that comes next.
@@ -183,13 +183,13 @@ func isEmpty(n *Node) bool {
 
 // Keys accounts for what becomes no field of cluster.yaml, as keys.yaml says of a document.
 func (r *Account) Keys(n *Node, document string) {
-	of := loss.KeysOf(document)
+	of := losses.KeysOf(document)
 	for _, key := range of.Idle {
 		switch at := n.Get(key.Steps...); {
 		case key.Values == nil:
 			r.MeansRest(at, key.Why)
 		case isEmpty(at):
-			if slices.Contains(key.Values, loss.Empty) {
+			if slices.Contains(key.Values, losses.Empty) {
 				r.Means(at, key.Why)
 			}
 		default:
@@ -263,7 +263,7 @@ func Shown(n *Node) any {
 	for at := n; at != nil; at = at.Parent {
 		inData := at.Parent != nil && at.Parent.Parent == nil && isSecretObject(at.Parent) && (at.Key == "data" || at.Key == "stringData")
 		if isSecretKey(at) || inData {
-			return loss.Redacted
+			return losses.Redacted
 		}
 	}
 	return shownBelow(n)
@@ -272,7 +272,7 @@ func Shown(n *Node) any {
 func shownBelow(n *Node) any {
 	switch {
 	case isSecretKey(n):
-		return loss.Redacted
+		return losses.Redacted
 	case n.Kind == MapNode:
 		m := make(map[string]any, len(n.Children))
 		for _, c := range n.Children {
@@ -299,11 +299,11 @@ func shownBelow(n *Node) any {
 
 func hiddenValues(n *Node) any {
 	if n.Kind != MapNode {
-		return loss.Redacted
+		return losses.Redacted
 	}
 	m := make(map[string]any, len(n.Children))
 	for _, c := range n.Children {
-		m[c.Key] = loss.Redacted
+		m[c.Key] = losses.Redacted
 	}
 	return m
 }
@@ -324,7 +324,7 @@ var privateText = regexp.MustCompile(`PRIVATE KEY|"auths?"\s*:|(?i)passw|://[^/\
 
 func shownText(text string) string {
 	if privateText.MatchString(text) {
-		return loss.Redacted
+		return losses.Redacted
 	}
 	return text
 }
