@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
@@ -64,7 +65,7 @@ func said[T any](value func(*spec.Cluster) T) func(*output.Writer, *spec.Host) a
 }
 
 // table has the fields in the order in which they are read.
-func table() []row {
+var table = sync.OnceValue(func() []row {
 	return []row{
 		{"metadata.name", nil, said(func(c *spec.Cluster) string { return c.Metadata.Name }), places{
 			InstallConfig: "metadata.name", ClusterDeployment: "clusterName", ClusterInstance: "clusterName", Parameters: "name|cluster",
@@ -138,7 +139,7 @@ func table() []row {
 			ClusterInstanceNode: "extraAnnotations." + hubapi.KindBareMetalHost + "[" + hubapi.AnnotationBMACMachineConfigPool + "]",
 		}},
 	}
-}
+})
 
 // Fields carries over what a document says of the cluster, or of a host by its number, which is NoHost otherwise.
 func (r *Reader) Fields(n *input.Node, document Document, host int) {
