@@ -70,20 +70,23 @@ func (r *Reader) CIDRs(field string, to *[]string, n *input.Node) {
 
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
 func (r *Reader) VIPs(n *input.Node) {
-	for _, name := range []string{"api", "ingress"} {
-		field, list, one := "spec.network.vips."+name, n.Get(name+"VIPs"), n.Get(name+"VIP")
-		r.Set(field, list)
-		switch all := list.Items(); {
-		case one == nil:
-		case one.Text == "" || one.Kind != input.TextNode || len(all) > 0 && all[0].Peek() == one.Text:
-			r.Text(one)
-		case len(all) > 0:
-			r.Second(field, one)
-		default:
-			alone := *one
-			alone.Kind, alone.Children = input.ListNode, []*input.Node{one}
-			r.Set(field, &alone)
-		}
+	to := &r.Cluster.Spec.Network.VIPs
+	r.vips("spec.network.vips.api", &to.API, n.Get("apiVIPs"), n.Get("apiVIP"))
+	r.vips("spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIPs"), n.Get("ingressVIP"))
+}
+
+func (r *Reader) vips(field string, to *[]string, list, one *input.Node) {
+	r.Set(field, list)
+	all := list.Items()
+	isText := one != nil && one.Kind == input.TextNode && one.Text != ""
+	if isText && len(all) > 0 && all[0].Peek() != one.Text {
+		r.Second(field, one)
+		return
+	}
+	r.Text(one)
+	if isText && len(*to) == 0 {
+		*to = []string{one.Text}
+		r.From(field, one)
 	}
 }
 
