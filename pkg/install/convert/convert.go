@@ -15,10 +15,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/aicli"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/capi"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/clusterinstance"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -91,12 +91,12 @@ type Converted struct {
 var ErrIsCluster = errors.New("is a cluster.yaml already, which needs no conversion")
 
 type conversion struct {
-	*settings.Reader
+	*fields.Reader
 	options Options
 }
 
 func newConversion(env spec.Env, data []byte, o Options) *conversion {
-	return &conversion{Reader: &settings.Reader{Account: source.New(env, data)}, options: o}
+	return &conversion{Reader: &fields.Reader{Account: input.New(env, data)}, options: o}
 }
 
 // Read reads the cluster at path, a file or a folder, in any format but
@@ -144,12 +144,12 @@ type Loss struct {
 	Why string `json:"why"`
 }
 
-func lossesOf(list []loss.Loss) []Loss {
-	losses := slices.Grow([]Loss(nil), len(list))
+func lossesOf(list []losses.Loss) []Loss {
+	out := slices.Grow([]Loss(nil), len(list))
 	for _, l := range list {
-		losses = append(losses, Loss(l))
+		out = append(out, Loss(l))
 	}
-	return losses
+	return out
 }
 
 // File is a file of a format.
@@ -174,7 +174,7 @@ type WriteOptions struct {
 // error is about a document in the cluster that cannot be read, about manifests
 // that the format does not take, or about a format that is not written.
 func Write(c *spec.Cluster, format Format, o WriteOptions) ([]File, []Loss, error) {
-	var write func(*spec.Cluster, bool) ([]target.File, []loss.Loss, error)
+	var write func(*spec.Cluster, bool) ([]output.File, []losses.Loss, error)
 	switch format {
 	case FormatAgent:
 		write = agent.Write
@@ -185,12 +185,12 @@ func Write(c *spec.Cluster, format Format, o WriteOptions) ([]File, []Loss, erro
 	default:
 		return nil, nil, fmt.Errorf("the format %s is not written", format)
 	}
-	written, losses, err := write(c, o.Secrets)
+	written, left, err := write(c, o.Secrets)
 	var files []File
 	for _, f := range written {
 		files = append(files, File(f))
 	}
-	return files, lossesOf(losses), err
+	return files, lossesOf(left), err
 }
 
 // Format is a format in which clusters are described.
@@ -247,7 +247,7 @@ func (e *Foreign) Error() string { return e.Err.Error() }
 
 func (e *Foreign) Unwrap() error { return e.Err }
 
-func formatOf(in *source.Input) Format {
+func formatOf(in *input.Input) Format {
 	found := map[Format]bool{}
 	for _, doc := range in.Docs {
 		if format := formatOfDocument(doc); format != "" {
@@ -255,7 +255,7 @@ func formatOf(in *source.Input) Format {
 		}
 	}
 	for name := range in.Raw {
-		if strings.HasPrefix(name, source.DirHostConfig+"/") || strings.HasPrefix(name, source.DirMirror+"/") {
+		if strings.HasPrefix(name, input.DirHostConfig+"/") || strings.HasPrefix(name, input.DirMirror+"/") {
 			if !found[FormatAgent] {
 				found[FormatZTP] = true
 			}
@@ -270,43 +270,43 @@ func formatOf(in *source.Input) Format {
 	return ""
 }
 
-func formatOfDocument(doc *source.Document) Format {
-	if doc.Root.Kind != source.MapNode {
+func formatOfDocument(doc *input.Document) Format {
+	if doc.Root.Kind != input.MapNode {
 		return ""
 	}
-	group, kind := source.KindOfDoc(doc)
+	group, kind := input.KindOfDoc(doc)
 	switch {
 	case group == "oaictl.io":
 		return FormatCluster
-	case source.IsAgentConfig(doc.Root) || source.IsInstallConfig(doc.Root):
+	case input.IsAgentConfig(doc.Root) || input.IsInstallConfig(doc.Root):
 		return FormatAgent
 	case kind == "ClusterInstance" || kind == "SiteConfig":
 		return FormatClusterInstance
 	case strings.HasSuffix(group, "cluster.x-k8s.io"):
 		return FormatCAPI
-	case source.IsHubObject(doc):
+	case input.IsHubObject(doc):
 		return FormatZTP
-	case kind == "" && doc.Root.Child("apiVersion") == nil && source.IsAICLI(doc.Root):
+	case kind == "" && doc.Root.Child("apiVersion") == nil && input.IsAICLI(doc.Root):
 		return FormatAICLI
-	case kind == "" && doc.Root.Child("apiVersion") == nil && source.IsNodesConfig(doc.Root):
+	case kind == "" && doc.Root.Child("apiVersion") == nil && input.IsNodesConfig(doc.Root):
 		return FormatNodes
 	}
 	return ""
 }
 
-func (r *conversion) unknown(path string, in *source.Input) {
+func (r *conversion) unknown(path string, in *input.Input) {
 	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, nodes-config.yaml, and Cluster API objects of OpenShift's assisted control plane"
 	for _, doc := range in.Docs {
-		_, kind := source.KindOfDoc(doc)
+		_, kind := input.KindOfDoc(doc)
 		message := "has none of the keys by which a description of a cluster is known"
 		switch {
-		case doc.Root.Kind != source.MapNode:
+		case doc.Root.Kind != input.MapNode:
 			message = fmt.Sprintf("has to be a map, but is %s", doc.Root.Kind)
 		case kind != "":
 			message = fmt.Sprintf("the kind %q does not describe a cluster", kind)
 		}
-		if source.IsHosted(doc) {
-			message, remedy := source.Hosted(kind)
+		if input.IsHosted(doc) {
+			message, remedy := input.Hosted(kind)
 			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "kind", message, remedy)
 			continue
 		}

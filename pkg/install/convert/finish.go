@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -29,7 +29,7 @@ func (r *conversion) moveDocuments() {
 	size := 0
 	for i := range s.Hosts {
 		h := r.Host(i)
-		r.moveSecret(&h.Ignition, "ignition/"+source.FileName(h.Name)+".yaml")
+		r.moveSecret(&h.Ignition, "ignition/"+input.FileName(h.Name)+".yaml")
 		size += 400
 		if h.Net != nil && h.Net.NMState != nil && h.Net.NMState.Inline != nil {
 			r.moveSecret(&h.Net.NMState, networkFile(h))
@@ -46,11 +46,11 @@ func (r *conversion) moveDocuments() {
 	}
 }
 
-func networkFile(h *spec.Host) string { return "nmstate/" + source.FileName(h.Name) + ".yaml" }
+func networkFile(h *spec.Host) string { return "nmstate/" + input.FileName(h.Name) + ".yaml" }
 
 // moveSecret moves a document with a secret, which never stands in cluster.yaml itself.
 func (r *conversion) moveSecret(d **spec.Document, name string) {
-	if n := r.Written[*d]; n != nil && source.HoldsSecret(n) {
+	if n := r.Written[*d]; n != nil && input.HoldsSecret(n) {
 		r.move(d, name)
 	}
 }
@@ -60,7 +60,7 @@ func (r *conversion) move(d **spec.Document, name string) {
 }
 
 // finish accounts for every key, writes the document, and checks it as spec.Load does.
-func (r *conversion) finish(ctx context.Context, format Format, in *source.Input) (*Converted, error) {
+func (r *conversion) finish(ctx context.Context, format Format, in *input.Input) (*Converted, error) {
 	out := &Converted{Format: format, Files: r.Files}
 	if len(r.Problems) == 0 && r.Nodes == nil {
 		r.complete(out, in)
@@ -75,9 +75,9 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	out.Cluster = r.Cluster
 	if r.Nodes != nil {
 		r.Nodes.Spec.Hosts, r.Nodes.Spec.SSHKeys = r.Cluster.Spec.Hosts, r.Cluster.Spec.SSHKeys
-		out.Document = source.Emit(r.Nodes, r.Present, r.Written)
+		out.Document = input.Emit(r.Nodes, r.Present, r.Written)
 	} else {
-		out.Document = source.Emit(r.Cluster, r.Present, r.Written)
+		out.Document = input.Emit(r.Cluster, r.Present, r.Written)
 	}
 	out.Notes = append(r.Notes, out.Notes...)
 	out.Origins = r.origins()
@@ -90,7 +90,7 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	return out, nil
 }
 
-func (r *conversion) complete(out *Converted, in *source.Input) {
+func (r *conversion) complete(out *Converted, in *input.Input) {
 	s := &r.Cluster.Spec
 	r.wantedVersion()
 	r.InstallerManifests()
@@ -138,13 +138,13 @@ func (r *conversion) wantedVersion() {
 		r.Wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted), "take --openshift-version away, or change the release here")
 		return
 	default:
-		r.LoseAs(at, source.Shown(at), "--openshift-version says "+wanted)
+		r.LoseAs(at, input.Shown(at), "--openshift-version says "+wanted)
 	}
 	o.Version = wanted
 }
 
 // missingHosts allows any machine for those that the input does not name, if asked.
-func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wanted int) {
+func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
 		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", names.Counted(hosts, "host"), names.Counted(wanted, "machine"))
 		if wanted == 0 {
@@ -158,7 +158,7 @@ func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wante
 }
 
 // check has the cluster checked, and tells what is wrong by its line in the input.
-func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input) error {
+func (r *conversion) check(ctx context.Context, out *Converted, in *input.Input) error {
 	var err error
 	if env := out.Env("cluster.yaml", r.Env); r.Nodes != nil {
 		out.Cluster, err = r.Nodes.Resolve(ctx, ".", env, nil)
@@ -196,7 +196,7 @@ func (r *conversion) origins() map[string]spec.Origin {
 	return all
 }
 
-func (r *conversion) origin(field string) *source.Node {
+func (r *conversion) origin(field string) *input.Node {
 	for {
 		if n := r.Origins[field]; n != nil {
 			return n
@@ -279,7 +279,7 @@ func (c *Converted) Env(name string, base spec.Env) spec.Env {
 	overlay := base
 	dir := filepath.Dir(name)
 	overlay.ReadFile = func(file string) ([]byte, error) {
-		if data, ok := c.Files[source.Relative(dir, file)]; ok {
+		if data, ok := c.Files[input.Relative(dir, file)]; ok {
 			return data, nil
 		}
 		if base.ReadFile == nil {
@@ -288,7 +288,7 @@ func (c *Converted) Env(name string, base spec.Env) spec.Env {
 		return base.ReadFile(file)
 	}
 	overlay.ReadDir = func(folder string) ([]fs.DirEntry, error) {
-		if entries := listed(c.Files, source.Relative(dir, folder)); len(entries) > 0 {
+		if entries := listed(c.Files, input.Relative(dir, folder)); len(entries) > 0 {
 			return entries, nil
 		}
 		if base.ReadDir == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
 )
@@ -106,9 +106,9 @@ func TestFormatsKeepSecrets(t *testing.T) {
 // lostBy is what a format has no place for.
 func lostBy(format string) map[string]string {
 	if format == "clusterinstance" {
-		return loss.Reasons("writers", format)
+		return losses.Reasons("writers", format)
 	}
-	return loss.Reasons("writers", "agent-based", format)
+	return losses.Reasons("writers", "agent-based", format)
 }
 
 // carried are the fields that each format has a place for.

@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // ReadNodes reads nodes-config.yaml, the input of oc adm node-image, which takes the cluster
 // from a kubeconfig: cluster is what it is called here.
-func ReadNodes(s *settings.Reader, in *source.Input, cluster string) {
+func ReadNodes(s *fields.Reader, in *input.Input, cluster string) {
 	r := &reader{s}
 	r.Nowhere = "a document of kind Nodes has no place for it, and oc adm node-image knows no such key"
 	r.AgentBased = true
@@ -24,8 +24,8 @@ func ReadNodes(s *settings.Reader, in *source.Input, cluster string) {
 	if cluster == "" {
 		r.Problem(n.In.File, n.Line, n.Col, "", "does not say which cluster the machines are added to", "name it beside the input: --name lab.example.com")
 	}
-	r.SSHKeys(n.Get("sshKey"))
-	r.Means(n.Get("bootArtifactsBaseURL"), bootArtifacts)
+	r.Fields(n, fields.NodesConfig, fields.NoHost)
+	r.Keys(n, "nodes-config")
 	for i, item := range r.ListOf(n.Get("hosts")) {
 		r.agentHost(item)
 		if i < len(r.Cluster.Spec.Hosts) && r.Host(i).Role == "" {
@@ -36,7 +36,7 @@ func ReadNodes(s *settings.Reader, in *source.Input, cluster string) {
 		word := setting.Word[spec.Arch](r.Text(arch))
 		for i := range r.Cluster.Spec.Hosts {
 			r.Host(i).Arch = word
-			r.From(settings.HostField(i, "arch"), arch)
+			r.From(fields.HostField(i, "arch"), arch)
 		}
 	}
 	for i := range r.Cluster.Spec.Hosts {

@@ -7,29 +7,29 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type reader struct{ *settings.Reader }
+type reader struct{ *fields.Reader }
 
 // Read reads install-config.yaml and agent-config.yaml.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &reader{s}
 	r.Nowhere = "cluster.yaml has no place for it, and the agent-based installer knows no such key"
 	r.AgentBased = true
-	var config, hosts *source.Node
+	var config, hosts *input.Node
 	for _, doc := range in.Docs {
-		_, kind := source.KindOfDoc(doc)
+		_, kind := input.KindOfDoc(doc)
 		switch {
 		case kind == "AgentConfig" && hosts == nil:
 			hosts = doc.Root
-		case source.IsInstallConfig(doc.Root) && config == nil:
+		case input.IsInstallConfig(doc.Root) && config == nil:
 			config = doc.Root
-		case kind == "AgentConfig" || source.IsInstallConfig(doc.Root):
+		case kind == "AgentConfig" || input.IsInstallConfig(doc.Root):
 			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "describes a second cluster", "keep one install-config and one agent-config together")
-		case source.IsHubObject(doc):
+		case input.IsHubObject(doc):
 			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "stands beside an install-config, which says the same in another way", "keep either the install-config or the manifests")
 		default:
 			r.Rest(doc.Root, "is no file of the agent-based installer")
@@ -48,7 +48,7 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-func (r *reader) agentConfig(n *source.Node) {
+func (r *reader) agentConfig(n *input.Node) {
 	version := n.Get("apiVersion")
 	if word := r.Text(version); word != "v1alpha1" && word != "v1beta1" && version != nil {
 		r.Wrong(version, fmt.Sprintf("the version %q of the agent-config is not known", word), "write v1beta1")
@@ -56,12 +56,9 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.Text(n.Get("kind"))
 	r.sameName(n.Get("metadata", "name"))
 	r.Namespace(n.Get("metadata", "namespace"))
-	r.Means(n.Get("rendezvousIP"), "says on which machine the service of the image runs: oaictl installs with a service that runs elsewhere")
-	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
-		r.Means(n.Get(key), bootArtifacts)
-	}
-	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPSources"))
-	if minimal := n.Get("minimalISO"); source.IsTrue(r.Boolean(minimal)) {
+	r.Keys(n, "agent-config")
+	r.Fields(n, fields.AgentConfig, fields.NoHost)
+	if minimal := n.Get("minimalISO"); input.IsTrue(r.Boolean(minimal)) {
 		r.Cluster.Spec.Boot.Image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
 	}
@@ -71,13 +68,7 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.GiveArches()
 }
 
-// ignored is why it does not matter what stands there.
-const ignored = "the agent-based installer ignores it, and so does oaictl"
-
-// bootArtifacts is why it does not matter where the installer's own image finds its parts.
-const bootArtifacts = "is where the image that holds the service itself finds its parts: oaictl boots machines from the service's images"
-
-func (r *reader) sameName(n *source.Node) {
+func (r *reader) sameName(n *input.Node) {
 	if n != nil && n.Peek() != r.Cluster.Metadata.Name {
 		r.Second("metadata.name", n)
 		return
@@ -86,51 +77,35 @@ func (r *reader) sameName(n *source.Node) {
 }
 
 // agentHost carries over a machine, into that of install-config.yaml if it is the same.
-func (r *reader) agentHost(n *source.Node) {
+func (r *reader) agentHost(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	hostname := n.Get("hostname")
 	i := r.HostFor(n, n.Get("interfaces").Each("macAddress"), hostname.Peek())
 	r.HostName(i, hostname)
-	r.Role(i, n.Get("role"))
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, fields.AgentHost, i)
 	r.Network(i, n.Get("interfaces"), n.Get("networkConfig"))
 	for _, key := range []string{"bmc", "BMC"} {
 		r.BMCOf(i, r.MapOf(n.Get(key)))
 	}
 }
 
-func (r *reader) installConfig(n *source.Node) {
+func (r *reader) installConfig(n *input.Node) {
 	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {
 		r.Wrong(version, fmt.Sprintf("the version %q of the install-config is not known", version.Peek()), "write v1")
 	}
-	meta := n.Get("metadata")
-	r.Set("metadata.name", meta.Get("name"))
-	r.Namespace(meta.Get("namespace"))
-	r.Set("spec.baseDomain", n.Get("baseDomain"))
-	r.PullSecret(n.Get("pullSecret"))
-	r.SSHKeys(n.Get("sshKey"))
-	r.TrustBundle(n.Get("additionalTrustBundle"))
-	r.Mirrors(n.Get("imageDigestSources"))
-	r.Mirrors(n.Get("imageContentSources"))
-	r.Proxy(n.Get("proxy"))
-	r.Set("spec.fips", n.Get("fips"))
-	r.Networking(n.Get("networking"))
+	r.Namespace(n.Get("metadata", "namespace"))
+	r.Fields(n, fields.InstallConfig, fields.NoHost)
+	r.Keys(n, "install-config")
 	r.pools(n)
 	r.installPlatform(n.Get("platform"))
-	r.MeansIf(n.Get("publish"), "is what the agent-based installer does anyway", "External")
-	r.MeansIf(n.Get("cpuPartitioningMode"), "is the default", "None")
-	r.MeansIf(n.Get("additionalTrustBundlePolicy"), "is the default", "Proxyonly")
 	for _, key := range []string{"featureSet", "featureGates", "capabilities", "cpuPartitioningMode", "additionalTrustBundlePolicy"} {
 		r.Override(n.Get(key), key)
 	}
-	for _, key := range []string{"publish", "credentialsMode", "bootstrapInPlace", "operatorPublishingStrategy"} {
-		r.MeansRest(n.Get(key), ignored)
-	}
 }
 
-func (r *reader) installPlatform(n *source.Node) {
+func (r *reader) installPlatform(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -156,8 +131,7 @@ func (r *reader) installPlatform(n *source.Node) {
 			r.bareMetal(p)
 		case "vsphere", "nutanix":
 			to.Type = spec.PlatformType(p.Key)
-			r.VIPs(p)
-			r.Balancer(p.Get("loadBalancer", "type"))
+			r.Fields(p, fields.InstallPlatform, fields.NoHost)
 			for _, c := range p.Children {
 				r.Rest(c, "it means nothing without the login, a secret that never stands in cluster.yaml: the service installs with placeholders, which you replace once the cluster is installed")
 			}
@@ -169,23 +143,18 @@ func (r *reader) installPlatform(n *source.Node) {
 
 // bareMetal carries platform.baremetal over. Provisioning goes to the
 // install-config as it is, as the agent-based installer has it.
-func (r *reader) bareMetal(n *source.Node) {
-	r.VIPs(n)
-	r.Balancer(n.Get("loadBalancer", "type"))
+func (r *reader) bareMetal(n *input.Node) {
+	r.Fields(n, fields.InstallPlatform, fields.NoHost)
 	for _, item := range r.ListOf(n.Get("hosts")) {
 		r.BareMetalHost(item)
-	}
-	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPServers"))
-	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
-		r.MeansRest(n.Get(key), ignored)
 	}
 	r.overridePlatform(n)
 }
 
 // overridePlatform passes on what nobody has taken of a platform.
-func (r *reader) overridePlatform(n *source.Node) {
+func (r *reader) overridePlatform(n *input.Node) {
 	for _, c := range n.Children {
-		if source.Untouched(c) {
+		if input.Untouched(c) {
 			r.Override(c, "platform", n.Key, c.Key)
 		}
 	}
@@ -194,10 +163,10 @@ func (r *reader) overridePlatform(n *source.Node) {
 // defaultReplicas is what the installer takes for a pool that does not say.
 const defaultReplicas = 3
 
-func (r *reader) pools(n *source.Node) {
+func (r *reader) pools(n *input.Node) {
 	t := &r.Cluster.Spec.Topology
 	compute := r.ListOf(n.Get("compute"))
-	pools := []settings.Pool{
+	pools := []fields.Pool{
 		{N: r.MapOf(n.Get("controlPlane")), Role: spec.ControlPlane, Name: "master", To: &t.ControlPlane, Must: true},
 		{Role: spec.Worker, Name: "worker", To: &t.Workers, Must: true},
 		{N: r.MapOf(n.Get("arbiter")), Role: spec.Arbiter, Name: "arbiter", To: &t.Arbiters},
@@ -220,7 +189,7 @@ func (r *reader) pools(n *source.Node) {
 	r.Hyperthreading(pools)
 }
 
-func (r *reader) pool(p settings.Pool) {
+func (r *reader) pool(p fields.Pool) {
 	field := map[spec.Role]string{spec.ControlPlane: "spec.topology.controlPlane", spec.Worker: "spec.topology.workers", spec.Arbiter: "spec.topology.arbiters"}[p.Role]
 	replicas := defaultReplicas
 	switch given := r.Number(p.N.Get("replicas")); {
@@ -237,12 +206,11 @@ func (r *reader) pool(p settings.Pool) {
 	}
 	r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
 	r.Rest(p.N.Get("name"), "this pool is always called "+p.Name)
-	r.MeansEmpty(p.N.Get("platform"), "is empty")
-	r.MeansRest(p.N.Get("platform"), ignored)
+	r.Keys(p.N, "install-config-pool")
 }
 
 // poolArches carries the architecture over: the cluster's, or multi and each host's.
-func (r *reader) poolArches(pools []settings.Pool, several bool) {
+func (r *reader) poolArches(pools []fields.Pool, several bool) {
 	const field = "spec.openshift.arch"
 	to := &r.Cluster.Spec.OpenShift.Arch
 	for _, p := range pools {
@@ -254,7 +222,7 @@ func (r *reader) poolArches(pools []settings.Pool, several bool) {
 		r.From(field, n)
 		if several {
 			*to = spec.Multi
-			r.ArchByRole = append(r.ArchByRole, settings.RoleArch{Role: p.Role, Arch: setting.Word[spec.Arch](n.Text)})
+			r.ArchByRole = append(r.ArchByRole, fields.RoleArch{Role: p.Role, Arch: setting.Word[spec.Arch](n.Text)})
 		} else {
 			*to = setting.Word[spec.Arch](n.Text)
 		}

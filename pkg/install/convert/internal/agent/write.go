@@ -7,20 +7,20 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type writer struct{ *target.Writer }
+type writer struct{ *output.Writer }
 
 // Write makes what `openshift-install agent` reads: install-config.yaml,
 // agent-config.yaml and the folder openshift, and what of the cluster they have
 // no place for. The error is about a document in the file that cannot be read.
-func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
-	w := &writer{target.New(c, secrets)}
-	w.LoseAll(loss.Reasons("writers", "agent-based", "agent"))
+func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
+	w := &writer{output.New(c, secrets)}
+	w.LoseAll(losses.Reasons("writers", "agent-based", "agent"))
 	w.installConfig()
 	w.agentConfig()
 	w.OpenShiftFolder()
@@ -29,15 +29,9 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
-	config := hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}}
+	config := fields.Written(w.Writer, fields.AgentConfig, nil)
+	output.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}})
 	hubobjects.Put(config, "rendezvousIP", rendezvous(c))
-	switch net := c.Spec.Network; {
-	case len(net.NTP) > 0:
-		config["additionalNTPSources"] = hubobjects.AnyList(net.NTP)
-		w.Lose("spec.network.ntp", hubobjects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
-	case len(net.Defaults.NTP) > 0:
-		config["additionalNTPSources"] = hubobjects.AnyList(net.Defaults.NTP)
-	}
 	switch c.Spec.Boot.Image {
 	case spec.ImageMinimal:
 		config["minimalISO"] = true
@@ -78,17 +72,13 @@ func rendezvous(c *spec.Cluster) string {
 
 func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	c := w.Collector.Cluster
-	macs := target.MACsOf(c, host)
+	macs := output.MACsOf(c, host)
 	if len(macs) == 0 {
 		w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 		return nil
 	}
-	out := hubobjects.Fields{}
+	out := fields.Written(w.Writer, fields.AgentHost, host)
 	hubobjects.Put(out, "hostname", host.Hostname)
-	if host.Role != spec.Auto {
-		out["role"] = statuses.RoleWord(host.Role)
-	}
-	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
@@ -112,27 +102,16 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 // installConfig is the cluster in the installer's words, with the file's overrides on top.
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
-	config := hubobjects.Fields{
-		"apiVersion": "v1",
-		"metadata":   hubobjects.Fields{"name": c.Metadata.Name},
-		"baseDomain": c.Spec.BaseDomain,
-		"networking": hubobjects.Networking(c),
-		"platform":   w.installPlatform(),
-	}
-	delete(config["networking"].(hubobjects.Fields), "userManagedNetworking") // follows from the platform
+	config := hubobjects.Fields{"apiVersion": "v1", "networking": hubobjects.Fields{}, "platform": w.installPlatform()}
+	output.Over(config, fields.Written(w.Writer, fields.InstallConfig, nil))
 	secret := w.PullSecretKnown()
 	if secret {
 		config["pullSecret"] = c.PullSecret().Reveal()
 	}
-	hubobjects.Put(config, "sshKey", c.SSHKey())
-	if bundle := c.TrustBundle(); bundle != "" {
-		config["additionalTrustBundle"] = bundle
+	if c.TrustBundle() != "" {
 		config["additionalTrustBundlePolicy"] = "Always" // by default it needs a proxy
 	}
-	if proxy := hubobjects.ProxyFields(c.Spec.Proxy); len(proxy) > 0 {
-		config["proxy"] = proxy
-		secret = secret || w.HasPassword()
-	}
+	secret = secret || w.HasPassword()
 	w.pools(config)
 	text, err := c.InstallConfigOverrides()
 	var overrides hubobjects.Fields
@@ -143,7 +122,7 @@ func (w *writer) installConfig() {
 		w.Refuse("spec.overrides.installConfig", err.Error(), "")
 		return
 	}
-	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, target.Over(config, overrides))
+	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, output.Over(config, overrides))
 }
 
 func (w *writer) installPlatform() hubobjects.Fields {
@@ -158,12 +137,7 @@ func (w *writer) installPlatform() hubobjects.Fields {
 		hubobjects.Put(own, "cloudControllerManager", p.External.CloudControllerManager)
 		return hubobjects.Fields{"external": own}
 	}
-	net := c.Spec.Network
-	hubobjects.PutAll(own, "apiVIPs", net.VIPs.API)
-	hubobjects.PutAll(own, "ingressVIPs", net.VIPs.Ingress)
-	if balancer := hubobjects.BalancerWord(net.LoadBalancer); balancer != "" {
-		own["loadBalancer"] = hubobjects.Fields{"type": balancer}
-	}
+	own = fields.Written(w.Writer, fields.InstallPlatform, nil)
 	if p.Type != spec.BareMetal {
 		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+" is, which the cluster does not say: add it before openshift-install reads the file")
 	} else if hosts := w.bmcHosts(); hosts != nil {
@@ -191,18 +165,15 @@ func (w *writer) bmcHosts() []any {
 			why = "install-config.yaml wants the MAC address of a machine with a BMC: write match.mac"
 		}
 		if why != "" {
-			w.LoseHost(host, "bmc", loss.Plain(host.BMC), why)
+			w.LoseHost(host, "bmc", losses.Plain(host.BMC), why)
 			continue
 		}
 		bmc := hubobjects.Fields{"address": w.AddressOrLoss(host), "username": user, "password": password.Reveal()}
 		if host.BMC.Insecure {
 			bmc["disableCertificateVerification"] = true
 		}
-		entry := hubobjects.Fields{"name": cmp.Or(host.Hostname, host.Name), "bootMACAddress": host.Match.MAC, "bmc": bmc}
-		if host.Role != spec.Auto {
-			entry["role"] = statuses.RoleWord(host.Role)
-		}
-		w.PutHints(entry, host)
+		entry := fields.Written(w.Writer, fields.InstallHost, host)
+		entry["bmc"] = bmc
 		list = append(list, entry)
 	}
 	return list

@@ -4,23 +4,21 @@ package aicli
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type reader struct{ *settings.Reader }
+type reader struct{ *fields.Reader }
 
 // Read reads aicli's parameters. A key that it does not know it passes on, or
 // drops, without a word; here each is told. name is that of the cluster where they
 // do not say it.
-func Read(s *settings.Reader, in *source.Input, name string) {
+func Read(s *fields.Reader, in *input.Input, name string) {
 	r := &reader{s}
 	r.Nowhere = "neither oaictl nor aicli knows it"
 	r.BareRedfish = true
@@ -46,81 +44,59 @@ func Read(s *settings.Reader, in *source.Input, name string) {
 	r.RestOfFiles(in)
 }
 
-func (r *reader) cluster(n *source.Node, name string) {
+func (r *reader) cluster(n *input.Node, name string) {
 	c := r.Cluster
-	r.Set("metadata.name", r.oneWord(n, "name", "cluster"))
+	r.Fields(n, fields.Parameters, fields.NoHost)
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = name
 	}
-	r.Set("spec.baseDomain", r.oneWord(n, "base_dns_domain", "domain"))
-	version := r.oneWord(n, "openshift_version", "version")
+	version := r.OneWord(n, "openshift_version", "version")
 	c.Spec.OpenShift.Version = r.Scalar(version)
 	r.From("spec.openshift.version", version)
-	r.Set("spec.openshift.releaseImage", n.Get("ocp_release_image"))
-	r.Arch(n.Get("cpu_architecture"))
 	r.topology(n)
 	r.platform(n.Get("platform"))
-	r.Set("spec.schedulableControlPlane", n.Get("schedulable_masters"))
 	roles := n.Get("hyperthreading")
-	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
-	r.Set("spec.fips", n.Get("fips"))
+	input.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
-	r.Operators(n.Get("olm_operators"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
 		id := bundle
-		if bundle.Kind == source.MapNode {
-			id = source.First(bundle, "id", "name")
+		if bundle.Kind == input.MapNode {
+			id = input.First(bundle, "id", "name")
 		}
 		r.From(fmt.Sprintf("spec.bundles[%d]", len(c.Spec.Bundles)), bundle)
 		c.Spec.Bundles = append(c.Spec.Bundles, spec.Bundle{ID: r.Text(id)})
 	}
 }
 
-// oneWord is the first of some keys; the others are words for the same.
-func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
-	chosen := source.First(n, keys...)
-	for _, key := range keys {
-		other := n.Get(key)
-		if other == nil || other == chosen {
-			continue
-		}
-		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
-			r.Means(other, "says what "+chosen.Key+" does")
-		}
-		r.Lose(other, "is another word for "+chosen.Key+", which is taken")
-	}
-	return chosen
-}
-
 // list carries over a list, or words with commas between them.
-func (r *reader) list(field string, to *[]string, n *source.Node) {
+func (r *reader) list(field string, to *[]string, n *input.Node) {
 	if n != nil {
 		*to = r.commaList(n)
 		r.From(field, n)
 	}
 }
 
-func (r *reader) commaList(n *source.Node) []string {
-	if n == nil || n.Kind == source.ListNode {
+func (r *reader) commaList(n *input.Node) []string {
+	if n == nil || n.Kind == input.ListNode {
 		return r.Texts(n)
 	}
 	return append([]string{}, setting.Commas(r.Scalar(n))...)
 }
 
-func (r *reader) topology(n *source.Node) {
+func (r *reader) topology(n *input.Node) {
 	t := &r.Cluster.Spec.Topology
 	if count := n.Get("control_plane_count"); count != nil {
 		t.ControlPlane = r.Number(count)
 		r.From("spec.topology.controlPlane", count)
 	}
 	single := false
-	for _, at := range []*source.Node{n.Get("sno"), n.Get("high_availability_mode")} {
+	for _, at := range []*input.Node{n.Get("sno"), n.Get("high_availability_mode")} {
 		if at == nil {
 			continue
 		}
 		if at.Key == "sno" {
-			single = source.IsTrue(r.Boolean(at)) || single
+			single = input.IsTrue(r.Boolean(at)) || single
 		} else {
 			single = r.Scalar(at) == "None" || single
 		}
@@ -131,13 +107,13 @@ func (r *reader) topology(n *source.Node) {
 	}
 }
 
-func (r *reader) platform(n *source.Node) {
+func (r *reader) platform(n *input.Node) {
 	if n == nil {
 		return
 	}
 	p := &r.Cluster.Spec.Platform
 	r.From("spec.platform", n)
-	if n.Kind != source.MapNode {
+	if n.Kind != input.MapNode {
 		p.Type = spec.PlatformType(r.Text(n))
 		return
 	}
@@ -150,17 +126,17 @@ func (r *reader) platform(n *source.Node) {
 }
 
 // ignored carries over which validations are ignored: all, or by their ids.
-func (r *reader) ignored(n *source.Node) {
+func (r *reader) ignored(n *input.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	switch {
 	case n == nil:
-	case n.Kind == source.BoolNode:
-		if source.IsTrue(r.Boolean(n)) {
+	case n.Kind == input.BoolNode:
+		if input.IsTrue(r.Boolean(n)) {
 			to.Cluster, to.Hosts = []string{"all"}, []string{"all"}
 		}
-	case n.Kind == source.MapNode:
-		r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, source.First(n, "cluster_validation_ids", "ignored_cluster_validations"))
-		r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, source.First(n, "host_validation_ids", "ignored_host_validations"))
+	case n.Kind == input.MapNode:
+		r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, input.First(n, "cluster_validation_ids", "ignored_cluster_validations"))
+		r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, input.First(n, "host_validation_ids", "ignored_host_validations"))
 	default:
 		list := r.commaList(n)
 		to.Cluster, to.Hosts = list, list
@@ -168,12 +144,10 @@ func (r *reader) ignored(n *source.Node) {
 	r.From("spec.ignoreValidations", n)
 }
 
-func (r *reader) networks(n *source.Node) {
+func (r *reader) networks(n *input.Node) {
 	net := &r.Cluster.Spec.Network
 	r.vips("spec.network.vips.api", &net.VIPs.API, n, "api_vips", "api_vip", "api_ip")
 	r.vips("spec.network.vips.ingress", &net.VIPs.Ingress, n, "ingress_vips", "ingress_vip", "ingress_ip")
-	r.MeansIf(n.Get("vip_dhcp_allocation"), "is the default", "false", "False")
-	r.Lose(n.Get("vip_dhcp_allocation"), "the service gives out no virtual addresses any more: write spec.network.vips")
 	r.CIDRs("spec.network.machine", &net.Machine, n.Get("machine_networks"))
 	r.CIDRs("spec.network.service", &net.Service, n.Get("service_networks"))
 	if one := n.Get("service_network_cidr"); one != nil && net.Service == nil {
@@ -193,32 +167,29 @@ func (r *reader) networks(n *source.Node) {
 		net.Cluster = []spec.ClusterNetwork{network}
 		r.From("spec.network.cluster", one)
 	}
-	r.Set("spec.network.type", n.Get("network_type"))
-	r.Set("spec.network.userManaged", n.Get("user_managed_networking"))
 	if balancer := n.Get("load_balancer"); balancer != nil {
 		kind := balancer
-		if balancer.Kind == source.MapNode {
+		if balancer.Kind == input.MapNode {
 			kind = balancer.Get("type")
 		}
 		r.Set("spec.network.loadBalancer", kind)
 	}
-	r.Set("spec.network.mtu", n.Get("mtu"))
-	r.list("spec.network.defaults.ntp", &net.Defaults.NTP, r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"))
+	r.list("spec.network.defaults.ntp", &net.Defaults.NTP, r.OneWord(n, "additional_ntp_sources", "additional_ntp_source"))
 	r.list("spec.network.ntp", &net.NTP, n.Get("ntp_sources"))
 }
 
-func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
-	at := r.oneWord(n, keys...)
+func (r *reader) vips(field string, to *[]string, n *input.Node, keys ...string) {
+	at := r.OneWord(n, keys...)
 	if at == nil {
 		return
 	}
 	r.From(field, at)
-	if at.Kind != source.ListNode {
+	if at.Kind != input.ListNode {
 		*to = []string{r.Text(at)}
 		return
 	}
 	for i, item := range at.Items() {
-		if item.Kind == source.MapNode {
+		if item.Kind == input.MapNode {
 			item = item.Get("ip")
 		}
 		*to = append(*to, r.Text(item))
@@ -226,15 +197,15 @@ func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string
 	}
 }
 
-func (r *reader) proxy(n *source.Node) {
+func (r *reader) proxy(n *input.Node) {
 	to := &r.Cluster.Spec.Proxy
 	r.ProxyURL("spec.proxy.http", &to.HTTP, n.Get("http_proxy"))
 	r.ProxyURL("spec.proxy.https", &to.HTTPS, n.Get("https_proxy"))
-	r.NoProxy(r.oneWord(n, "no_proxy", "noproxy"))
+	r.NoProxy(r.OneWord(n, "no_proxy", "noproxy"))
 	p := n.Get("proxy")
 	switch {
 	case p == nil:
-	case p.Kind == source.MapNode:
+	case p.Kind == input.MapNode:
 		r.ProxyURL("spec.proxy.http", &to.HTTP, p.Get("http_proxy"))
 		r.ProxyURL("spec.proxy.https", &to.HTTPS, p.Get("https_proxy"))
 		r.NoProxy(p.Get("no_proxy"))
@@ -244,14 +215,14 @@ func (r *reader) proxy(n *source.Node) {
 	}
 }
 
-func (r *reader) encryption(n *source.Node) {
+func (r *reader) encryption(n *input.Node) {
 	roles := spec.RoleSet{}
 	for _, key := range []struct {
 		name string
 		role string
 	}{{"tpm", spec.AllRoles}, {"tpm_ctlplanes", string(spec.ControlPlane)}, {"tpm_masters", string(spec.ControlPlane)}, {"tpm_workers", string(spec.Worker)}} {
 		at := n.Get(key.name)
-		if source.IsTrue(r.Boolean(at)) && !slices.Contains(roles, spec.AllRoles) && !slices.Contains(roles, key.role) {
+		if input.IsTrue(r.Boolean(at)) && !slices.Contains(roles, spec.AllRoles) && !slices.Contains(roles, key.role) {
 			roles = append(roles, key.role)
 			r.From("spec.diskEncryption", at)
 		}
@@ -282,10 +253,9 @@ func (r *reader) encryption(n *source.Node) {
 	}
 }
 
-func (r *reader) image(n *source.Node) {
-	r.ImageType(n.Get("image_type"))
+func (r *reader) image(n *input.Node) {
 	image, minimal := &r.Cluster.Spec.Boot.Image, n.Get("minimal")
-	switch small := source.IsTrue(r.Boolean(minimal)); {
+	switch small := input.IsTrue(r.Boolean(minimal)); {
 	case *image != "" && small != (*image == spec.ImageMinimal) && minimal != nil:
 		minimal.Taken = false
 		r.Second("spec.boot.image", minimal)
@@ -293,7 +263,6 @@ func (r *reader) image(n *source.Node) {
 		*image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
 	}
-	r.DiscoveryIgnition(n.Get("ignition_config_override"))
 	if file := n.Get("discovery_ignition_file"); file != nil {
 		if name := r.beside(file, ""); name != "" && r.Cluster.Spec.Discovery.Ignition == nil {
 			r.Cluster.Spec.Discovery.Ignition = &spec.Document{File: name}
@@ -301,24 +270,17 @@ func (r *reader) image(n *source.Node) {
 		}
 	}
 	arguments := n.Get("kernel_arguments")
-	if arguments != nil && arguments.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(arguments.Text), "[") {
+	if arguments != nil && arguments.Kind == input.TextNode && strings.HasPrefix(strings.TrimSpace(arguments.Text), "[") {
 		arguments = r.Embed(arguments)
 	}
 	r.KernelArguments(arguments)
-	r.NetworkDelay(n.Get("network_discovery_delay_seconds"))
 }
 
-func (r *reader) flow(n *source.Node) {
-	r.Means(n.Get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
+func (r *reader) flow(n *input.Node) {
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {
 		for _, key := range []string{"registry_url", "disconnected_url"} {
 			r.Means(n.Get(key), "is where mirrors are that nothing names: those that installconfig names win")
 		}
 	}
-	r.MeansIf(n.Get("infraenv"), "is the default", "true", "True")
-	r.MeansIf(n.Get("day2"), "is the default", "false", "False")
-	r.MeansIf(n.Get("password"), "is the default", "false", "False")
-	for key, why := range loss.Reasons("aicli-keys") {
-		r.Lose(n.Get(key), why)
-	}
+	r.Keys(n, "aicli")
 }

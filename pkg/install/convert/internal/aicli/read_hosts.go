@@ -6,80 +6,75 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (r *reader) host(all, n *source.Node) {
+func (r *reader) host(all, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
-	mac, id := n.Get("mac"), n.Get("id")
+	mac := n.Get("mac")
 	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
-	name := source.First(n, "requested_hostname", "name")
-	r.Set(settings.HostField(i, "name"), name)
+	name := input.First(n, "requested_hostname", "name")
+	r.Set(fields.HostField(i, "name"), name)
 	if second := n.Get("name"); second != nil && second != name {
 		if second.Peek() == h.Name {
 			r.Means(second, "is the hostname, too")
 		} else {
-			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+settings.HostField(i, "match"))
+			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+fields.HostField(i, "match"))
 		}
 	}
-	r.Set(settings.HostField(i, "match.mac"), mac)
-	r.Set(settings.HostField(i, "match.uuid"), id)
+	r.Fields(n, fields.ParametersHost, i)
 	role := n.Get("role")
 	if role == nil {
 		role = all.Get("role")
 	}
 	r.Role(i, role)
 	r.match(i, name)
-	r.installDisk(i, source.First(n, "installation_disk_path", "disk"))
-	if keep := source.First(n, "disks_skip_formatting", "skip_disks"); keep != nil {
+	r.installDisk(i, input.First(n, "installation_disk_path", "disk"))
+	if keep := input.First(n, "disks_skip_formatting", "skip_disks"); keep != nil {
 		for _, item := range keep.Items() {
 			disk := item
-			if item.Kind == source.MapNode {
-				disk = source.First(item, "disk_id", "path")
+			if item.Kind == input.MapNode {
+				disk = input.First(item, "disk_id", "path")
 				r.Boolean(item.Get("skip_formatting"))
 			}
 			h.Disk.Keep = append(h.Disk.Keep, devicePath(r.Text(disk)))
 		}
-		r.From(settings.HostField(i, "disk.keep"), keep)
+		r.From(fields.HostField(i, "disk.keep"), keep)
 	}
-	r.labels(i, source.First(n, "node_labels", "labels"))
-	r.Set(settings.HostField(i, "machineConfigPool"), source.First(n, "mcp", "machine_config_pool_name"))
+	r.labels(i, input.First(n, "node_labels", "labels"))
+	r.Set(fields.HostField(i, "machineConfigPool"), input.First(n, "mcp", "machine_config_pool_name"))
 	r.arguments(i, n.Get("extra_args"))
 	if file := n.Get("ignition_file"); file != nil {
-		if copied := r.beside(file, "ignition/"+source.FileName(filepath.Base(file.Peek()))); copied != "" {
+		if copied := r.beside(file, "ignition/"+input.FileName(filepath.Base(file.Peek()))); copied != "" {
 			h.Ignition = &spec.Document{File: copied}
-			r.From(settings.HostField(i, "ignition"), file)
+			r.From(fields.HostField(i, "ignition"), file)
 		}
 	}
 	r.bmc(i, all, n)
-	r.Means(n.Get("cluster"), "binds the host, which oaictl does for every host of the file")
-	r.Lose(n.Get("infraenv"), "the hosts of the file boot the images of this cluster")
-	for _, key := range []string{"reset", "bmc_reset"} {
-		r.Lose(n.Get(key), "oaictl resets a BMC only when it is told to")
-	}
+	r.Keys(n, "aicli-host")
 }
 
-func (r *reader) match(i int, name *source.Node) {
+func (r *reader) match(i int, name *input.Node) {
 	h := r.Host(i)
 	if h.Match != (spec.Match{}) || name == nil {
 		return
 	}
 	h.Match.Hostname = h.Name
-	r.From(settings.HostField(i, "match.hostname"), name)
-	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname by itself: write its MAC address into "+settings.HostField(i, "match.mac"))
+	r.From(fields.HostField(i, "match.hostname"), name)
+	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname by itself: write its MAC address into "+fields.HostField(i, "match.mac"))
 }
 
-func (r *reader) installDisk(i int, n *source.Node) {
+func (r *reader) installDisk(i int, n *input.Node) {
 	if n == nil {
 		return
 	}
 	r.Host(i).Disk.Hints.DeviceName = devicePath(r.Text(n))
-	r.From(settings.HostField(i, "disk.hints.deviceName"), n)
+	r.From(fields.HostField(i, "disk.hints.deviceName"), n)
 }
 
 func devicePath(name string) string {
@@ -89,7 +84,7 @@ func devicePath(name string) string {
 	return "/dev/" + name
 }
 
-func (r *reader) disk(n *source.Node) {
+func (r *reader) disk(n *input.Node) {
 	switch {
 	case n == nil:
 	case len(r.Cluster.Spec.Hosts) == 1:
@@ -100,14 +95,14 @@ func (r *reader) disk(n *source.Node) {
 }
 
 // labels carries labels of a node over: a map, or a list of key=value.
-func (r *reader) labels(i int, n *source.Node) {
-	if n == nil || n.Kind == source.MapNode {
+func (r *reader) labels(i int, n *input.Node) {
+	if n == nil || n.Kind == input.MapNode {
 		r.NodeLabels(i, n)
 		return
 	}
 	list := n.Items()
 	for _, item := range list {
-		if item.Kind == source.MapNode {
+		if item.Kind == input.MapNode {
 			if key := item.Get("key"); key != nil && item.Get("value") != nil {
 				r.NodeLabel(i, r.Text(key), item.Get("value"))
 				continue
@@ -127,14 +122,14 @@ func (r *reader) labels(i int, n *source.Node) {
 }
 
 // arguments carries over arguments of coreos-installer: a list, or words in a text.
-func (r *reader) arguments(i int, n *source.Node) {
+func (r *reader) arguments(i int, n *input.Node) {
 	if n == nil {
 		return
 	}
-	field := settings.HostField(i, "installerArgs")
+	field := fields.HostField(i, "installerArgs")
 	r.From(field, n)
 	switch {
-	case n.Kind == source.ListNode:
+	case n.Kind == input.ListNode:
 		r.Set(field, n)
 	case strings.HasPrefix(strings.TrimSpace(n.Peek()), "["):
 		r.InstallerArgs(i, n)
@@ -143,9 +138,9 @@ func (r *reader) arguments(i int, n *source.Node) {
 	}
 }
 
-func (r *reader) bmc(i int, all, n *source.Node) {
-	address := source.First(n, "bmc_url", "url")
-	user, password := source.First(n, "bmc_user", "user"), source.First(n, "bmc_password", "password")
+func (r *reader) bmc(i int, all, n *input.Node) {
+	address := input.First(n, "bmc_url", "url")
+	user, password := input.First(n, "bmc_user", "user"), input.First(n, "bmc_password", "password")
 	if user == nil {
 		user = all.Get("bmc_user")
 	}
@@ -156,19 +151,19 @@ func (r *reader) bmc(i int, all, n *source.Node) {
 		return
 	}
 	r.Host(i).BMC.Insecure = true // aicli verifies no certificate
-	r.Host(i).BMC.Credentials = r.Login(settings.HostField(i, "bmc.credentials"), r.BMCFile(i), user, password)
+	r.Host(i).BMC.Credentials = r.Login(fields.HostField(i, "bmc.credentials"), r.BMCFile(i), user, password)
 }
 
 // network carries a static network over: nmstate, or nmstate below network_yaml.
-func (r *reader) network(n *source.Node) {
+func (r *reader) network(n *input.Node) {
 	config := n
-	var table *source.Node
-	if n.Kind == source.MapNode {
+	var table *input.Node
+	if n.Kind == input.MapNode {
 		table = n.Get("mac_interface_map")
 		if inner := n.Get("network_yaml"); inner != nil {
 			config = r.Embed(inner)
 		}
-	} else if n.Kind == source.TextNode && !strings.Contains(n.Text, "\n") {
+	} else if n.Kind == input.TextNode && !strings.Contains(n.Text, "\n") {
 		r.Lose(n, "is a file with the network of a host: write it as spec.hosts[].net.nmstate: {file: PATH}")
 		return
 	} else {
@@ -186,12 +181,12 @@ func (r *reader) network(n *source.Node) {
 	}
 	if i < 0 {
 		i = r.AddHost(n)
-		r.Present[settings.HostField(i, "hostname")] = true
+		r.Present[fields.HostField(i, "hostname")] = true
 	}
 	r.networkTable(i, table)
 	if config == n { // nmstate beside the table: the keys but that one
 		bare := *n
-		bare.Children = slices.DeleteFunc(slices.Clone(n.Children), func(c *source.Node) bool { return c.Key == "mac_interface_map" })
+		bare.Children = slices.DeleteFunc(slices.Clone(n.Children), func(c *input.Node) bool { return c.Key == "mac_interface_map" })
 		config = &bare
 	}
 	r.Network(i, nil, config)
@@ -199,11 +194,11 @@ func (r *reader) network(n *source.Node) {
 		r.Host(i).Match.MAC = macs[0]
 	}
 	if table == nil && r.Host(i).Net != nil && len(macs) == 0 && r.Host(i).Match.MAC != "" {
-		r.NameInterface(i, &source.Node{In: n.In, Kind: source.TextNode, Text: r.Host(i).Match.MAC})
+		r.NameInterface(i, &input.Node{In: n.In, Kind: input.TextNode, Text: r.Host(i).Match.MAC})
 	}
 }
 
-func (r *reader) networkTable(i int, table *source.Node) {
+func (r *reader) networkTable(i int, table *input.Node) {
 	for _, entry := range r.ListOf(table) {
 		var nic spec.NIC
 		r.SetIn("", &nic.Name, entry.Get("logical_nic_name"))
@@ -216,14 +211,14 @@ func (r *reader) networkTable(i int, table *source.Node) {
 	}
 }
 
-func networkMACs(config, table *source.Node) []string {
+func networkMACs(config, table *input.Node) []string {
 	if table != nil {
 		return table.Each("mac_address")
 	}
 	return slices.DeleteFunc(config.Child("interfaces").Each("mac-address"), func(mac string) bool { return mac == "" })
 }
 
-func (r *reader) contents(n *source.Node) {
+func (r *reader) contents(n *input.Node) {
 	c := r.Cluster
 	if secret := n.Get("pull_secret"); secret != nil {
 		if strings.HasPrefix(strings.TrimSpace(secret.Peek()), "{") {
@@ -234,7 +229,7 @@ func (r *reader) contents(n *source.Node) {
 	}
 	for _, key := range []string{"ssh_public_key", "public_key", "ssh_authorized_key"} {
 		key := n.Get(key)
-		if key == nil || key.Kind != source.TextNode || strings.Contains(strings.TrimSpace(key.Text), " ") {
+		if key == nil || key.Kind != input.TextNode || strings.Contains(strings.TrimSpace(key.Text), " ") {
 			r.SSHKeys(key)
 		} else if name := r.beside(key, ""); name != "" && c.Spec.SSHKeys == nil {
 			c.Spec.SSHKeys = []spec.PublicSource{{File: name}}
@@ -243,7 +238,7 @@ func (r *reader) contents(n *source.Node) {
 	}
 	for _, key := range []string{"additional_trust_bundle", "disconnected_ca"} {
 		bundle := n.Get(key)
-		if bundle == nil || bundle.Kind != source.TextNode || strings.Contains(bundle.Text, "-----BEGIN") {
+		if bundle == nil || bundle.Kind != input.TextNode || strings.Contains(bundle.Text, "-----BEGIN") {
 			r.TrustBundle(bundle)
 		} else if name := r.beside(bundle, ""); name != "" && c.Spec.Registry.TrustBundle == nil {
 			c.Spec.Registry.TrustBundle = &spec.PublicSource{File: name}
@@ -257,14 +252,14 @@ func (r *reader) contents(n *source.Node) {
 		r.Lose(endpoint.Get("ca_certificate"), "is in base64: write the certificate into spec.ignitionEndpoint.ca")
 	}
 	r.manifests(n.Get("manifests"), string(spec.FolderManifests))
-	r.manifests(n.Get("openshift_manifests"), source.DirOpenShift)
+	r.manifests(n.Get("openshift_manifests"), input.DirOpenShift)
 }
 
 // manifests carries over extra manifests: a folder, or a list of names and contents.
-func (r *reader) manifests(n *source.Node, folder string) {
+func (r *reader) manifests(n *input.Node, folder string) {
 	switch {
 	case n == nil:
-	case n.Kind == source.TextNode:
+	case n.Kind == input.TextNode:
 		r.folder(n, folder)
 	default:
 		for _, item := range r.ListOf(n) {
@@ -275,7 +270,7 @@ func (r *reader) manifests(n *source.Node, folder string) {
 	}
 }
 
-func (r *reader) folder(n *source.Node, folder string) {
+func (r *reader) folder(n *input.Node, folder string) {
 	dir := r.Text(n)
 	full := dir
 	if !isElsewhere(dir) {
@@ -288,13 +283,13 @@ func (r *reader) folder(n *source.Node, folder string) {
 	}
 	found := false
 	for _, entry := range entries {
-		if entry.IsDir() || !source.IsYAML(entry.Name()) {
+		if entry.IsDir() || !input.IsYAML(entry.Name()) {
 			r.LoseAs(n, entry.Name(), "is in the folder, and no manifest: one ends in .yaml, .yml or .json")
 			continue
 		}
 		data, err := r.Env.ReadFile(filepath.Join(full, entry.Name()))
 		if err != nil {
-			r.Wrong(n, "the manifest "+entry.Name()+" cannot be read: "+source.ReasonOf(err), "")
+			r.Wrong(n, "the manifest "+entry.Name()+" cannot be read: "+input.ReasonOf(err), "")
 			return
 		}
 		r.Files[folder+"/"+entry.Name()] = data
@@ -310,7 +305,7 @@ func isElsewhere(path string) bool { return filepath.IsAbs(path) || strings.HasP
 
 // beside takes the path of a file. One that is relative to the parameters is
 // copied, so that it stands beside the document; "" where it cannot be read.
-func (r *reader) beside(n *source.Node, name string) string {
+func (r *reader) beside(n *input.Node, name string) string {
 	file := r.Text(n)
 	if file == "" {
 		return ""
@@ -320,8 +315,8 @@ func (r *reader) beside(n *source.Node, name string) string {
 	}
 	data, err := r.Env.ReadFile(filepath.Join(filepath.Dir(n.In.File), file))
 	if err != nil {
-		r.Wrong(n, "the file that it names cannot be read: "+source.ReasonOf(err), "name a file relative to the parameters")
+		r.Wrong(n, "the file that it names cannot be read: "+input.ReasonOf(err), "name a file relative to the parameters")
 		return ""
 	}
-	return r.File(cmp.Or(name, source.FileName(filepath.Base(file))), data)
+	return r.File(cmp.Or(name, input.FileName(filepath.Base(file))), data)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -26,18 +26,18 @@ type reader struct {
 }
 
 // Read reads Cluster API objects, which name no machines: a provider chooses them.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &reader{Hub: &ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
 	h := ztp.NewObjects()
-	byKind := map[string][]*source.Node{}
+	byKind := map[string][]*input.Node{}
 	for _, doc := range in.Docs {
-		group, kind := source.KindOfDoc(doc)
+		group, kind := input.KindOfDoc(doc)
 		switch {
 		case strings.HasSuffix(group, "cluster.x-k8s.io"):
 			r.Header(doc.Root)
 			byKind[kind] = append(byKind[kind], doc.Root)
-		case doc.Root.Kind == source.MapNode:
+		case doc.Root.Kind == input.MapNode:
 			r.Object(h, doc.Root)
 		}
 	}
@@ -70,13 +70,13 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-func (r *reader) names(n *source.Node) {
+func (r *reader) names(n *input.Node) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster")
 	r.ObjectNamespace(n)
 	r.MeansIf(n.Get("metadata", "labels", "cluster.x-k8s.io/cluster-name"), "joins the object with its Cluster", r.name)
 }
 
-func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
+func (r *reader) restOfKinds(byKind map[string][]*input.Node) {
 	for kind, list := range byKind {
 		for _, n := range list {
 			switch kind {
@@ -89,7 +89,7 @@ func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
 	}
 }
 
-func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source.Node) {
+func (r *reader) controlPlane(h *ztp.Objects, n *input.Node, clusters []*input.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
 	config := s.Get("config")
 	for _, cluster := range clusters {
@@ -110,33 +110,27 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
 	}
 	r.names(n)
-	r.Set("spec.openshift.version", s.Get("distributionVersion"))
+	r.Fields(s, fields.CAPIControlPlane, fields.NoHost)
 	if replicas := s.Get("replicas"); replicas != nil {
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
 	} else {
 		c.Spec.Topology.ControlPlane = new(1) // what the API server fills in for no number
 	}
-	r.Set("spec.baseDomain", config.Get("baseDomain"))
 	r.vips(config)
 	r.PullSecretRef(h, config.Get("pullSecretRef", "name"))
 	r.MirrorMap(h, config.Get("imageRegistryRef"))
 	r.ManifestRefs(h, r.ListOf(config.Get("manifestsConfigMapRefs")))
-	r.DiskEncryption(config.Get("diskEncryption"))
-	r.Proxy(config.Get("proxy"))
-	r.Set("spec.schedulableControlPlane", config.Get("mastersSchedulable"))
-	r.SSHKeys(config.Get("sshAuthorizedKey"))
 	notes := n.Get("metadata", "annotations")
 	r.InstallOverrides(notes.Get("controlplane.cluster.x-k8s.io/install-config-override"))
 	r.capabilities(config.Get("capabilities"))
 	r.bootstrap(h, s.Get("openshiftAssistedConfigSpec"))
-	r.Rest(s.Get("machineTemplate"), "says how Cluster API finds machines: name them in spec.hosts")
-	r.Rest(notes.Get("cluster.x-k8s.io/release-image-repository-override"), "name the release image in spec.openshift.releaseImage")
+	r.Keys(n, "capi-control-plane")
 }
 
 // vips carries virtual addresses over. Only both together make the platform
 // baremetal; without them it is none.
-func (r *reader) vips(config *source.Node) {
+func (r *reader) vips(config *input.Node) {
 	api, ingress := config.Get("apiVIPs"), config.Get("ingressVIPs")
 	if len(api.Items()) > 0 && len(ingress.Items()) > 0 {
 		r.VIPs(config)
@@ -145,13 +139,13 @@ func (r *reader) vips(config *source.Node) {
 		return
 	}
 	r.Cluster.Spec.Platform.Type = spec.NoneType
-	for _, n := range []*source.Node{api, ingress} {
+	for _, n := range []*input.Node{api, ingress} {
 		r.MeansEmpty(n, "is empty")
 		r.Lose(n, "is ignored unless apiVIPs and ingressVIPs are both given")
 	}
 }
 
-func (r *reader) capabilities(n *source.Node) {
+func (r *reader) capabilities(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -159,7 +153,7 @@ func (r *reader) capabilities(n *source.Node) {
 	r.Override(n.Get("additionalEnabledCapabilities"), "capabilities", "additionalEnabledCapabilities")
 }
 
-func (r *reader) networks(n, controlPlane *source.Node) {
+func (r *reader) networks(n, controlPlane *input.Node) {
 	net := n.Get("spec", "clusterNetwork")
 	to := &r.Cluster.Spec.Network
 	if pods := net.Get("pods", "cidrBlocks"); pods != nil {
@@ -174,13 +168,10 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 	r.Set("spec.network.service", net.Get("services", "cidrBlocks"))
 	ref := n.Get("spec", "controlPlaneRef")
 	r.Reference(ref.Get("name"), controlPlane)
-	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
-		r.Means(ref.Get(key), "refers to an object of the same cluster")
-	}
-	r.Lose(n.Get("spec", "infrastructureRef"), "says how Cluster API finds machines: name them in spec.hosts")
+	r.Keys(n, "capi-cluster")
 }
 
-func (r *reader) machineDeployment(n *source.Node) int {
+func (r *reader) machineDeployment(n *input.Node) int {
 	r.names(n)
 	replicas := n.Get("spec", "replicas")
 	count := r.Number(replicas)
@@ -199,12 +190,12 @@ func (r *reader) machineDeployment(n *source.Node) int {
 }
 
 // bootstrap carries over the discovery image, of which the service has one for the cluster.
-func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
+func (r *reader) bootstrap(h *ztp.Objects, s *input.Node) {
 	if s = r.MapOf(s); s == nil {
 		return
 	}
 	c := r.Cluster
-	r.Proxy(s.Get("proxy"))
+	r.Fields(s, fields.CAPIBootstrap, fields.NoHost)
 	if ref := s.Get("pullSecretRef", "name"); ref != nil {
 		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" && h.Used[h.Secrets[ref.Peek()]] {
 			r.Means(ref, "is the pull secret of the cluster")
@@ -212,8 +203,6 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			r.PullSecretRef(h, ref)
 		}
 	}
-	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
-	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
 		switch own := setting.Word[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
@@ -223,23 +212,16 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			c.Spec.OpenShift.Arch = spec.Multi
 		}
 	}
-	arguments := s.Get("kernelArguments")
-	r.MeansEmpty(arguments, "is empty")
-	r.Lose(arguments, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
-	r.TrustBundle(s.Get("additionalTrustBundle"))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		r.Envs = append(r.Envs, ztp.BootEnv{Selector: map[string]string{label.Key: label.Peek()}})
 		r.Means(label, "joins machines with their networks")
 	}
-	r.Lose(s.Get("osImageVersion"), "the service chooses the image that fits the version of the cluster")
-	for _, key := range []string{"preBootstrapCommands", "postBootstrapCommands", "bootstrapCommandSentinelDir", "postBootstrapKubeconfigPath", "nodeRegistration"} {
-		r.Rest(s.Get(key), "runs on installed machines when they boot: write it as Ignition in spec.hosts[].ignition, or as a MachineConfig in spec.manifests")
-	}
+	r.Keys(s, "capi-bootstrap")
 }
 
 // machines carries over BareMetalHosts that stand beside Cluster API's objects.
-func (r *reader) machines(in *source.Input, h *ztp.Objects) {
-	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
+func (r *reader) machines(in *input.Input, h *ztp.Objects) {
+	for _, list := range [][]*input.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
 		for _, n := range list {
 			r.Lose(n, "is what the providers make of their own objects, which are read instead")
 		}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -17,13 +17,13 @@ import (
 type reader struct{ *ztp.Hub }
 
 // Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside it.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &reader{&ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
 	h := ztp.NewObjects()
-	var instances []*source.Node
+	var instances []*input.Node
 	for _, doc := range in.Docs {
-		switch _, kind := source.KindOfDoc(doc); kind {
+		switch _, kind := input.KindOfDoc(doc); kind {
 		case "ClusterInstance":
 			instances = append(instances, doc.Root)
 			r.Header(doc.Root)
@@ -41,7 +41,7 @@ func Read(s *settings.Reader, in *source.Input) {
 	}
 	r.instance(h, instances[0])
 	r.Classifications(h)
-	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.Networks, h.Machines, h.Agents} {
+	for _, list := range [][]*input.Node{h.Deployments, h.Installs, h.InfraEnvs, h.Networks, h.Machines, h.Agents} {
 		for _, n := range list {
 			r.Lose(n, "is what SiteConfig makes of the ClusterInstance, which is read instead")
 		}
@@ -51,46 +51,36 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.OwnIgnition()
 }
 
-func (r *reader) instance(h *ztp.Objects, n *source.Node) {
+func (r *reader) instance(h *ztp.Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
 	if n.Child("kind").Peek() == kindSite {
 		if s = r.siteCluster(n, s); s == nil {
 			return
 		}
 	}
-	r.Set("metadata.name", s.Get("clusterName"))
+	r.Fields(s, fields.ClusterInstance, fields.NoHost)
 	r.ObjectNames(n, "")
-	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
-	r.SSHKeys(s.Get("sshPublicKey"))
-	r.VIPs(s)
-	r.Networking(s)
-	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
-	r.Hold(s.Get("holdInstallation"))
-	r.PlatformType(s.Get("platformType"), nil)
-	r.Arch(s.Get("cpuArchitecture"))
 	r.encryption(s.Get("diskEncryption"))
-	r.Proxy(s.Get("proxy"))
 	r.InstallOverrides(s.Get("installConfigOverrides"))
 	r.liftTrustBundle(s.Get("installConfigOverrides"))
-	r.MeansIf(s.Get("cpuPartitioningMode"), "is the default", "None")
+	r.Keys(s, "cluster-instance")
 	r.Override(s.Get("cpuPartitioningMode"), "cpuPartitioningMode")
-	r.DiscoveryIgnition(s.Get("ignitionConfigOverride"))
-	r.ManifestRefs(h, r.ListOf(s.Get("extraManifestsRefs")))
-	r.ManifestRefs(h, r.ListOf(s.Get("manifestsConfigMapRefs")))
+	for _, key := range []string{"extraManifestsRefs", "manifestsConfigMapRefs"} {
+		r.ManifestRefs(h, r.ListOf(s.Get(key)))
+	}
 	for _, node := range r.ListOf(s.Get("nodes")) {
 		r.node(h, node)
 	}
 	r.clusterType(s.Get("clusterType"))
 	r.extras(s)
 	r.templates(s.Get("templateRefs"), clusterTemplates)
-	r.Lose(s.Get("caBundleRef"), "put the certificates into spec.registry.trustBundle")
 	r.nodesOnly(s)
 }
 
 // encryption carries disk encryption over, which is the same for all machines.
-func (r *reader) encryption(n *source.Node) {
+func (r *reader) encryption(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -117,7 +107,7 @@ func (r *reader) encryption(n *source.Node) {
 
 // liftTrustBundle makes of certificates among the overrides those of
 // cluster.yaml, which are trusted while machines are discovered, too.
-func (r *reader) liftTrustBundle(n *source.Node) {
+func (r *reader) liftTrustBundle(n *input.Node) {
 	all := r.Cluster.Spec.Overrides.InstallConfig
 	bundle, is := all["additionalTrustBundle"].(string)
 	if !is || r.Cluster.Spec.Registry.TrustBundle != nil {
@@ -132,7 +122,7 @@ func (r *reader) liftTrustBundle(n *source.Node) {
 }
 
 // clusterType carries over the shape of a cluster, which the roles of its nodes complete.
-func (r *reader) clusterType(n *source.Node) {
+func (r *reader) clusterType(n *input.Node) {
 	counts := map[spec.Role]int{}
 	for i := range r.Cluster.Spec.Hosts {
 		counts[r.Host(i).Role]++
@@ -165,24 +155,23 @@ func (r *reader) clusterType(n *source.Node) {
 	}
 }
 
-func (r *reader) extras(s *source.Node) {
+func (r *reader) extras(s *input.Node) {
 	const kind = hubapi.KindAgentClusterInstall
-	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
 	r.InfraEnvNotes(s.Get("extraAnnotations", hubapi.KindInfraEnv), s.Get("extraLabels", hubapi.KindInfraEnv))
 	r.IgnoredValidations(s.Get("extraAnnotations", kind))
 }
 
-func (r *reader) nodesOnly(s *source.Node) {
-	for key, why := range loss.Reasons("siteconfig-keys") {
-		at := s.Get(key)
+func (r *reader) nodesOnly(s *input.Node) {
+	for _, key := range losses.KeysOf("siteconfig").Lost {
+		at := s.Get(key.Steps...)
 		r.MeansEmpty(at, "is empty")
 		r.MeansIf(at, "is the default", "")
-		r.Rest(at, why)
 	}
+	r.Keys(s, "siteconfig")
 }
 
 // templates takes SiteConfig's own templates, which make the objects that oaictl makes.
-func (r *reader) templates(n *source.Node, usual string) {
+func (r *reader) templates(n *input.Node, usual string) {
 	for _, ref := range r.ListOf(n) {
 		if ref.Get("name").Peek() == usual {
 			r.Means(ref, "makes the objects that oaictl makes")
@@ -191,38 +180,32 @@ func (r *reader) templates(n *source.Node, usual string) {
 	r.Rest(n, "templates make what they say, which is not looked at")
 }
 
-func (r *reader) node(h *ztp.Objects, n *source.Node) {
+func (r *reader) node(h *ztp.Objects, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	i := r.AddHost(n)
 	to := r.Host(i)
-	r.Set(settings.HostField(i, "name"), n.Get("hostName"))
 	role := n.Get("role")
 	if role == nil {
 		to.Role = spec.ControlPlane
 	}
 	r.Role(i, role)
-	r.Set(settings.HostField(i, "match.mac"), n.Get("bootMACAddress"))
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, fields.ClusterInstanceNode, i)
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
-	r.NodeLabels(i, n.Get("nodeLabels"))
-	r.InstallerArgs(i, n.Get("installerArgs"))
-	r.HostIgnition(i, n.Get("ignitionConfigOverride"))
 	if arch := n.Get("cpuArchitecture"); arch != nil && setting.Word[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
-		r.Set(settings.HostField(i, "arch"), arch)
+		r.Set(fields.HostField(i, "arch"), arch)
 		to.Arch = setting.Word[spec.Arch](string(to.Arch))
 	}
-	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), nodeTemplates)
 	r.nodesOnly(n)
 }
 
-func (r *reader) bmc(h *ztp.Objects, i int, n *source.Node) {
+func (r *reader) bmc(h *ztp.Objects, i int, n *input.Node) {
 	address := n.Get("bmcAddress")
 	if r.BMC(i, address, address, nil) {
 		r.Cluster.Spec.Boot.Method = spec.BootMetal3

@@ -3,7 +3,7 @@ package clusterinstance
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 )
 
 // kindSite is what came before ClusterInstance: several clusters, and what they share.
@@ -11,7 +11,7 @@ const kindSite = "SiteConfig"
 
 // siteCluster is the only cluster of a SiteConfig, with what the site says for all of them.
 // Its keys are those of ClusterInstance but for a few.
-func (r *reader) siteCluster(n, site *source.Node) *source.Node {
+func (r *reader) siteCluster(n, site *input.Node) *input.Node {
 	clusters := r.ListOf(site.Get("clusters"))
 	if len(clusters) != 1 {
 		r.Wrong(n, fmt.Sprintf("has %d clusters", len(clusters)), "keep one of them in each file, below spec.clusters")

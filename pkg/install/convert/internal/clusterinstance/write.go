@@ -1,7 +1,6 @@
 package clusterinstance
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,9 +11,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
-	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -27,15 +26,15 @@ const (
 	templateNamespace = "open-cluster-management"
 )
 
-type writer struct{ *target.Writer }
+type writer struct{ *output.Writer }
 
 // Write makes SiteConfig's description of a cluster and the objects
 // that it refers to, as one file in the order to apply, and what of the cluster it
 // has no place for. The error is about a document in the file that cannot be read,
 // or manifests that no ConfigMap takes.
-func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
-	w := &writer{target.New(c, secrets)}
-	w.LoseAll(loss.Reasons("writers", "clusterinstance"))
+func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
+	w := &writer{output.New(c, secrets)}
+	w.LoseAll(losses.Reasons("writers", "clusterinstance"))
 	all := []*unstructured.Unstructured{w.NamespaceObject()}
 	set := w.ImageSet()
 	if set != nil {
@@ -49,7 +48,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	maker := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
 	all = append(slices.Concat(all, credentials, manifests, maker.Classifications()), instance)
 	if !secrets && c.Spec.PullSecret.SecretRef == nil {
-		w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
+		w.Lose("spec.pullSecret", losses.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
 	var text strings.Builder
 	if err := render.WriteYAML(&text, all); err != nil {
@@ -63,38 +62,20 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
 	object := w.Object("ClusterInstance", c.Metadata.Name)
 	object.SetAPIVersion("siteconfig.open-cluster-management.io/v1alpha1")
-	s := hubobjects.Fields{
-		"clusterName":            c.Metadata.Name,
-		"baseDomain":             set.BaseDomain,
+	s := fields.Written(w.Writer, fields.ClusterInstance, nil)
+	output.Over(s, hubobjects.Fields{
 		"clusterType":            clusterType(c),
 		"clusterImageSetNameRef": w.Set,
 		"pullSecretRef":          hubobjects.Fields{"name": hubobjects.PullSecretName(c)},
 		"templateRefs":           []any{hubobjects.Fields{"name": clusterTemplates, "namespace": templateNamespace}},
-	}
-	hubobjects.Put(s, "sshPublicKey", c.SSHKey())
-	w.network(s)
-	hubobjects.Put(s, "cpuArchitecture", setting.KernelArch(set.OpenShift.Arch))
-	if set.Platform.Type != spec.BareMetal || c.Present("spec.platform") {
-		hubobjects.Put(s, "platformType", hubobjects.PlatformWord(set.Platform.Type))
-	}
+	})
 	if set.Platform.External != nil {
-		w.Lose("spec.platform.external", loss.Plain(set.Platform.External), "ClusterInstance has no field for it")
-	}
-	if set.Hold {
-		s["holdInstallation"] = true
+		w.Lose("spec.platform.external", losses.Plain(set.Platform.External), "ClusterInstance has no field for it")
 	}
 	if d := set.DiskEncryption; d != nil {
 		s["diskEncryption"] = w.encryption(d)
 	}
-	if proxy := hubobjects.ProxyFields(set.Proxy); len(proxy) > 0 {
-		s["proxy"] = proxy
-	}
 	hubobjects.Put(s, "installConfigOverrides", w.overrides())
-	ignition, err := c.DiscoveryIgnition()
-	if err != nil {
-		w.Refuse("spec.discovery.ignition", err.Error(), "")
-	}
-	hubobjects.Put(s, "ignitionConfigOverride", ignition)
 	if len(manifests) > 0 {
 		s["extraManifestsRefs"] = hubobjects.NamesOf(manifests)
 	}
@@ -119,26 +100,6 @@ func clusterType(c *spec.Cluster) string {
 		return "HighlyAvailableArbiter"
 	default:
 		return "HighlyAvailable"
-	}
-}
-
-func (w *writer) network(s hubobjects.Fields) {
-	net := w.Maker.Cluster.Spec.Network
-	own := hubobjects.Networking(w.Maker.Cluster)
-	for _, name := range []string{"machineNetwork", "clusterNetwork", "networkType"} {
-		if value, said := own[name]; said {
-			s[name] = value
-		}
-	}
-	if net.Service != nil {
-		s["serviceNetwork"] = hubobjects.ListOf("cidr", net.Service)
-	}
-	hubobjects.PutAll(s, "apiVIPs", net.VIPs.API)
-	hubobjects.PutAll(s, "ingressVIPs", net.VIPs.Ingress)
-	hubobjects.PutAll(s, "additionalNTPSources", net.Defaults.NTP)
-	if len(net.NTP) > 0 {
-		s["additionalNTPSources"] = hubobjects.AnyList(net.NTP)
-		w.Lose("spec.network.ntp", hubobjects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
 	}
 }
 
@@ -176,7 +137,7 @@ func (w *writer) overrides() string {
 		return text
 	}
 	if len(c.Spec.Registry.Mirrors) == 0 {
-		w.Lose("spec.registry.trustBundle", loss.Plain(c.Spec.Registry.TrustBundle), "is trusted by the cluster, but not while machines are discovered")
+		w.Lose("spec.registry.trustBundle", losses.Plain(c.Spec.Registry.TrustBundle), "is trusted by the cluster, but not while machines are discovered")
 	}
 	own := hubobjects.Fields{"additionalTrustBundle": bundle}
 	var theirs hubobjects.Fields
@@ -185,7 +146,7 @@ func (w *writer) overrides() string {
 	}
 	var out []byte
 	if err == nil {
-		out, err = json.Marshal(target.Over(own, theirs))
+		out, err = json.Marshal(output.Over(own, theirs))
 	}
 	if err != nil {
 		w.Refuse("spec.overrides.installConfig", err.Error(), "")
@@ -267,19 +228,17 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 
 func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, credentials []*unstructured.Unstructured) {
 	c := w.Maker.Cluster
-	out = hubobjects.Fields{
-		"hostName":              cmp.Or(host.Hostname, host.Name),
+	out = fields.Written(w.Writer, fields.ClusterInstanceNode, host)
+	output.Over(out, hubobjects.Fields{
 		"role":                  statuses.RoleWord(role),
 		"automatedCleaningMode": "disabled",
 		"templateRefs":          []any{hubobjects.Fields{"name": nodeTemplates, "namespace": templateNamespace}},
-	}
+	})
 	if role != host.Role {
 		w.LoseHost(host, "role", string(host.Role), "a node has a role: it is made "+string(role))
 	}
 	credentials = w.nodeBMC(out, host)
-	hubobjects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
 	hubobjects.Put(out, "cpuArchitecture", setting.KernelArch(host.Arch))
-	w.PutHints(out, host)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
@@ -287,11 +246,6 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	case static:
 		out["nodeNetwork"] = hubobjects.Fields{"config": config, "interfaces": hubobjects.InterfaceFields(interfaces)}
 	}
-	if len(host.Labels) > 0 {
-		out["nodeLabels"] = hubobjects.AnyMap(host.Labels)
-	}
-	hubobjects.Put(out, "installerArgs", string(setting.OfHost(host, "", nil)[model.SettingInstallerArgs]))
-	hubobjects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
 	nodeMetal3(out, host)
 	return out, credentials
 }
@@ -310,7 +264,7 @@ func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured
 	}
 	user, password, known := host.BMC.Credentials.Login()
 	if !w.Secrets || !known || password.IsZero() {
-		w.LoseHost(host, "bmc.credentials", loss.Plain(host.BMC.Credentials), "secrets were not asked for, or stand on a hub in part; the Secret "+name+" has to be there")
+		w.LoseHost(host, "bmc.credentials", losses.Plain(host.BMC.Credentials), "secrets were not asked for, or stand on a hub in part; the Secret "+name+" has to be there")
 		return nil
 	}
 	return w.Secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})

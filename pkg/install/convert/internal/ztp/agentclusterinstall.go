@@ -1,7 +1,6 @@
 package ztp
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -9,92 +8,91 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+func (r *Hub) agentClusterInstall(h *Objects, n *input.Node) {
+	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
 	if len(h.Deployments) > 0 {
 		r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
 	}
-	r.Tag(at(model.SettingTags))
 	r.VIPs(s)
-	r.Balancer(at(model.SettingLoadBalancer).Get("type"))
-	for _, name := range []model.Setting{model.SettingControlPlane, model.SettingWorkers, model.SettingArbiters, model.SettingNTP, model.SettingSchedulableControlPlane} {
-		r.Set(string(name), at(name))
-	}
-	if s.Get("provisionRequirements") != nil && c.Spec.Topology.Workers == nil {
-		c.Spec.Topology.Workers = new(0)
-	}
-	r.PlatformType(at(model.SettingPlatform), s.Get("external"))
 	r.Networking(s.Get("networking"))
-	r.userManaged(at(model.SettingUserManaged))
-	r.SSHKeys(at(model.SettingSSHKeys))
+	r.External(s.Get("external"))
+	r.fields(n, hubobjects.InstallTable(), reading{
+		model.SettingNetworkType: nil, model.SettingMachineNetworks: nil, model.SettingClusterNetworks: nil, model.SettingServiceNetworks: nil,
+		model.SettingAPIVIPs: nil, model.SettingIngressVIPs: nil, model.SettingUserManaged: nil, model.SettingHyperthreading: nil,
+		model.SettingLoadBalancer:           func(n *input.Node) { r.Balancer(n.Get("type")) },
+		model.SettingIgnitionEndpoint:       func(n *input.Node) { r.ignitionEndpoint(h, n) },
+		model.SettingInstallConfigOverrides: r.InstallOverrides,
+		model.SettingIgnoredValidations:     func(*input.Node) { r.IgnoredValidations(n.Get("metadata", "annotations")) },
+	})
+	if s.Get("provisionRequirements") != nil && r.Cluster.Spec.Topology.Workers == nil {
+		r.Cluster.Spec.Topology.Workers = new(0)
+	}
+	r.userManaged(fieldOf(n, hubobjects.InstallTable(), model.SettingUserManaged))
 	r.agentPools(s)
 	r.Hold(s.Get("holdInstallation"))
-	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
-	r.DiskEncryption(at(model.SettingDiskEncryption))
-	r.Proxy(at(model.SettingProxy))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	r.manifestMaps(h, s)
-	r.IgnoredValidations(n.Get("metadata", "annotations"))
-	r.InstallOverrides(at(model.SettingInstallConfigOverrides))
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
+}
+
+// reading is how settings are read that stand in an object otherwise than their field is read
+// elsewhere; nil for one that is read with others.
+type reading map[model.Setting]func(*input.Node)
+
+// fields carries over what an object says of the cluster, by the table of its kind.
+func (r *Hub) fields(n *input.Node, table hubobjects.Table, own reading) {
+	for _, row := range table {
+		read, isOwn := own[row.Setting]
+		if len(row.Paths) == 0 || isOwn && read == nil {
+			continue
+		}
+		at := n.Get(row.Paths[0]...)
+		if isOwn {
+			read(at)
+		} else {
+			r.Field(string(row.Setting), at, fields.NoHost)
+		}
+	}
+}
+
+// hostFields carries over what an object says of a host.
+func (r *Hub) hostFields(i int, n *input.Node, table hubobjects.Table, names ...model.Setting) {
+	for _, row := range table {
+		if slices.Contains(names, row.Setting) {
+			r.Field("."+string(row.Setting), n.Get(row.Paths[0]...), i)
+		}
+	}
 }
 
 // fieldOf is the value of the first field that holds a setting of an object, by the table
 // of its kind.
-func fieldOf(n *source.Node, table hubobjects.Table, name model.Setting) *source.Node {
+func fieldOf(n *input.Node, table hubobjects.Table, name model.Setting) *input.Node {
 	row, _ := table.Row(name)
 	return n.Get(row.Paths[0]...)
 }
 
-// specOf is an object that says one thing, as the table of its kind reads it.
-func specOf(name string, n *source.Node) hubobjects.Fields {
-	return hubobjects.Fields{"spec": hubobjects.Fields{name: n.Plain()}}
-}
-
 // IgnoredValidations carries over which validations may fail.
-func (r *Hub) IgnoredValidations(notes *source.Node) {
+func (r *Hub) IgnoredValidations(notes *input.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
 	r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
 }
 
-// PlatformType carries a platform over, in the words of AgentClusterInstall.
-func (r *Hub) PlatformType(n, external *source.Node) {
-	to := &r.Cluster.Spec.Platform
-	word := r.Text(n)
-	platform, _, err := hubobjects.Read[spec.Platform](hubobjects.InstallTable(), model.SettingPlatform, specOf("platformType", n))
-	if err != nil {
-		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write BareMetal, None, VSphere, Nutanix or External")
-	}
-	to.Type = platform.Type
-	r.From("spec.platform", n)
-	if external = r.MapOf(external); external != nil {
-		to.External = &spec.ExternalPlatform{}
-		r.From("spec.platform.external", external)
-		r.Set("spec.platform.external.name", external.Get("platformName"))
-		ccm := external.Get("cloudControllerManager")
-		if ccm.Peek() != "" || ccm == nil {
-			r.Set("spec.platform.external.cloudControllerManager", ccm)
-		}
-		r.MeansIf(ccm, "is the default", "")
-	}
-}
-
 // userManaged carries over who manages the network, where the platform does not say it.
-func (r *Hub) userManaged(n *source.Node) {
+func (r *Hub) userManaged(n *input.Node) {
 	if n == nil {
 		return
 	}
 	p := r.Cluster.Spec.Platform.Type
 	implied := p != spec.BareMetal && hubobjects.UserManagedByPlatform(r.Cluster)
-	if is := n.Kind == source.BoolNode && source.Truth(n.Text); n.Kind == source.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
+	if is := n.Kind == input.BoolNode && input.Truth(n.Text); n.Kind == input.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
 		r.Means(n, "follows from the platform")
 		return
 	}
@@ -102,91 +100,54 @@ func (r *Hub) userManaged(n *source.Node) {
 }
 
 // agentPools carries over the pools of AgentClusterInstall, which say nothing but
-// hyperthreading. An API server fills in that a pool has it; the agent-based installer has
-// none.
-func (r *Hub) agentPools(s *source.Node) {
-	object, workers := hubobjects.Fields{}, []any{}
-	for key, name := range map[string]string{"controlPlane": "master", "arbiter": "arbiter"} {
-		if pool := r.agentPool(s.Get(key), name); pool != nil {
-			object[key] = pool
-		}
+// hyperthreading. Once one of them is named, the roles of those that are not have it
+// disabled. An API server fills in that a pool has it; the agent-based installer has none.
+func (r *Hub) agentPools(s *input.Node) {
+	roles, controlPlane, arbiter := spec.RoleSet{}, r.MapOf(s.Get("controlPlane")), r.MapOf(s.Get("arbiter"))
+	if r.agentPool(controlPlane, "master") {
+		roles = append(roles, string(spec.ControlPlane))
 	}
-	words := map[*source.Node]string{}
+	if r.agentPool(arbiter, "arbiter") {
+		roles = append(roles, string(spec.Arbiter))
+	}
+	workers, some := map[*input.Node]bool{}, false
 	for _, item := range r.ListOf(s.Get("compute")) {
-		name := item.Get("name").Peek()
-		pool := r.agentPool(item, "worker")
+		name, pool := item.Get("name").Peek(), r.MapOf(item)
+		has := r.agentPool(pool, "worker")
 		switch {
 		case pool == nil:
 		case name != "worker":
-			r.LoseAs(item, source.Shown(item), "the service reads the pool worker alone")
+			r.LoseAs(item, input.Shown(item), "the service reads the pool worker alone")
 			item.Take()
 		default:
-			words[item], _ = pool["hyperthreading"].(string)
-			workers = append(workers, pool)
+			workers[item], some = has, some || has
 		}
 	}
-	object["compute"] = workers
-	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), model.SettingHyperthreading, hubobjects.Fields{"spec": object})
-	if !said {
+	if some {
+		roles = append(roles, string(spec.Worker))
+	}
+	if controlPlane == nil && arbiter == nil && len(workers) == 0 {
 		return
 	}
-	for item, word := range words {
-		if (word != "Disabled") != slices.Contains(roles, string(spec.Worker)) {
-			r.LoseAs(item, source.Shown(item), "of several pools called worker one that has it counts")
+	for item, has := range workers {
+		if has != some {
+			r.LoseAs(item, input.Shown(item), "of several pools called worker one that has it counts")
 		}
 	}
-	r.Cluster.Spec.Hyperthreading = r.named(roles, object["arbiter"] != nil)
+	r.Cluster.Spec.Hyperthreading = r.NamedRoles(roles, arbiter != nil)
 }
 
-// named is a set of roles, all of them by their one word. A cluster without arbiters may
-// have a pool of them.
-func (r *Hub) named(roles spec.RoleSet, arbiters bool) spec.RoleSet {
-	all := []string{string(spec.ControlPlane), string(spec.Worker)}
-	if arbiters || r.Cluster.ArbiterCount() > 0 {
-		all = append(all, string(spec.Arbiter))
-	}
-	if len(slices.DeleteFunc(all, func(role string) bool { return slices.Contains(roles, role) })) == 0 {
-		return spec.RoleSet{spec.AllRoles}
-	}
-	if r.Cluster.Spec.Topology.Arbiters == nil {
-		roles = slices.DeleteFunc(roles, func(role string) bool { return role == string(spec.Arbiter) })
-	}
-	if len(roles) == 0 {
-		roles = spec.RoleSet{spec.NoRoles}
-	}
-	return roles
-}
-
-// agentPool is what a pool says of hyperthreading; nil for no pool.
-func (r *Hub) agentPool(n *source.Node, name string) hubobjects.Fields {
-	if n = r.MapOf(n); n == nil {
-		return nil
+// agentPool says whether a pool has hyperthreading.
+func (r *Hub) agentPool(n *input.Node, name string) bool {
+	if n == nil {
+		return false
 	}
 	r.MeansIf(n.Get("name"), "is the name that this pool always has", name)
 	r.Lose(n.Get("replicas"), "provisionRequirements says how many machines there are")
-	word := n.Get("hyperthreading")
-	switch text := r.Text(word); text {
-	case "", "Enabled", "Disabled":
-	default:
-		r.Wrong(word, fmt.Sprintf("%q is not known here", text), "write Enabled or Disabled")
-	}
-	r.From("spec.hyperthreading", word)
-	pool := hubobjects.Fields{"name": name, "hyperthreading": word.Peek()}
-	if word.Peek() == "" && r.AgentBased {
-		pool["hyperthreading"] = "Disabled"
-	}
-	return pool
+	return r.HasHyperthreading(n.Get("hyperthreading"), !r.AgentBased)
 }
 
-// Hold carries over whether the installation is held.
-func (r *Hub) Hold(n *source.Node) {
-	if held := r.Boolean(n); source.IsTrue(held) {
-		r.Cluster.Spec.Hold = true
-		r.From("spec.hold", n)
-	}
-}
-
-func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
+func (r *Hub) ignitionEndpoint(h *Objects, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -211,30 +172,6 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	}
 }
 
-// DiskEncryption carries over encryption, which is of no disk unless it says whose.
-func (r *Hub) DiskEncryption(n *source.Node) {
-	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
-		return
-	}
-	mode, on, servers := n.Get("mode"), n.Get("enableOn"), n.Get("tangServers")
-	r.Text(mode)
-	r.Text(on)
-	d, _, _ := hubobjects.Read[spec.DiskEncryption](hubobjects.InstallTable(), model.SettingDiskEncryption, specOf("diskEncryption", n))
-	d.Tang = nil // they are read one by one
-	r.Cluster.Spec.DiskEncryption = &d
-	r.From("spec.diskEncryption", n)
-	r.From("spec.diskEncryption.mode", mode)
-	r.From("spec.diskEncryption.enableOn", on)
-	if servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
-		r.Tang(r.Embed(servers))
-	} else {
-		r.Text(servers)
-	}
-	if slices.Equal(d.On, spec.RoleSet{spec.NoRoles}) && mode == nil && len(d.Tang) == 0 {
-		r.Cluster.Spec.DiskEncryption = nil // nothing is encrypted, by nothing
-	}
-}
-
 // versionInName matches the version in the name of a ClusterImageSet, or in a tag.
 var (
 	ourSet        = regexp.MustCompile(`^openshift-v([0-9]+\.[0-9]+(?:\.[0-9]+(?:-(?:rc|ec|fc)\.[0-9]+)?)?(?:-multi)?)$`)
@@ -242,7 +179,7 @@ var (
 )
 
 // ImageSetRef carries over what the name of a ClusterImageSet says.
-func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
+func (r *Hub) ImageSetRef(h *Objects, ref *input.Node) {
 	if ref == nil {
 		return
 	}
@@ -250,7 +187,7 @@ func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
 	if parts := ourSet.FindStringSubmatch(name); parts != nil {
 		o.Version = parts[1]
 		r.From("spec.openshift.version", ref)
-	} else if r.AgentBased && !slices.ContainsFunc(h.ImageSets, func(set *source.Node) bool { return NameOf(set) == name }) {
+	} else if r.AgentBased && !slices.ContainsFunc(h.ImageSets, func(set *input.Node) bool { return NameOf(set) == name }) {
 		ref.Taken = false
 		r.Means(ref, "names a ClusterImageSet that is not among the files, and the agent-based installer knows no hub that has it")
 	} else {

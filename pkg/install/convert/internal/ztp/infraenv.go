@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -25,7 +25,7 @@ type BootEnv struct {
 }
 
 // Selects says whether an object is of the InfraEnv. An empty selector selects nothing.
-func (e BootEnv) Selects(labels *source.Node) bool {
+func (e BootEnv) Selects(labels *input.Node) bool {
 	for key, value := range e.Selector {
 		if labels.Child(key).Peek() != value || labels.Child(key) == nil {
 			return false
@@ -36,9 +36,8 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 
 // infraEnv carries an InfraEnv over. Several of them agree, save for the
 // architecture and for whose network is whose.
-func (r *Hub) infraEnv(h *Objects, n *source.Node) {
+func (r *Hub) infraEnv(h *Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InfraEnvTable(), name) }
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -47,10 +46,6 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	} else {
 		r.PullSecretRef(h, ref)
 	}
-	r.SSHKeys(at(model.SettingSSHKeys))
-	r.Proxy(at(model.SettingProxy))
-	r.Set(string(model.SettingExtraNTP), at(model.SettingExtraNTP))
-	r.Set(string(model.SettingNTP), at(model.SettingNTP))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -58,24 +53,22 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 		env.Selector[label.Key] = label.Peek()
 		r.Means(label, "joins the InfraEnv with the networks of its hosts")
 	}
-	r.Lose(s.Get("nmStateConfigLabelSelector", "matchExpressions"), "networks are joined by matchLabels only")
-	r.MeansEmpty(s.Get("nmStateConfigLabelSelector"), "is empty")
-	r.DiscoveryIgnition(at(model.SettingDiscoveryIgnition))
-	if arch := at(model.SettingArch); arch != nil {
-		env.Arch = setting.Word[spec.Arch](r.Text(arch))
-		r.envArch(env.Arch, arch)
-	}
-	r.KernelArguments(at(model.SettingKernelArguments))
-	r.TrustBundle(at(model.SettingTrustBundle))
+	r.fields(n, hubobjects.InfraEnvTable(), reading{
+		model.SettingAgentLabels: nil, model.SettingIronic: nil, model.SettingIPXE: nil, model.SettingOSVersion: nil,
+		model.SettingArch: func(n *input.Node) {
+			if n != nil {
+				env.Arch = setting.Word[spec.Arch](r.Text(n))
+				r.envArch(env.Arch, n)
+			}
+		},
+	})
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
-	r.ImageType(at(model.SettingImageType))
-	r.NetworkDelay(at(model.SettingNetworkDelay))
 	r.hubOnly(n, s)
 	r.Envs = append(r.Envs, env)
 }
 
 // clusterRef carries over whether machines are bound from their first boot.
-func (r *Hub) clusterRef(h *Objects, n *source.Node) {
+func (r *Hub) clusterRef(h *Objects, n *input.Node) {
 	if n == nil {
 		r.Cluster.Spec.InfraEnv.Bind = spec.BindLate
 		return
@@ -92,7 +85,7 @@ func (r *Hub) clusterRef(h *Objects, n *source.Node) {
 }
 
 // envArch carries an architecture over: the cluster's, or multi where images differ.
-func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
+func (r *Hub) envArch(arch spec.Arch, n *input.Node) {
 	to := &r.Cluster.Spec.OpenShift.Arch
 	r.From("spec.openshift.arch", n)
 	switch {
@@ -104,7 +97,7 @@ func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
 }
 
 // HubHosts carries over the BareMetalHosts, static networks and Agents of machines.
-func (r *Hub) HubHosts(in *source.Input, h *Objects) {
+func (r *Hub) HubHosts(in *input.Input, h *Objects) {
 	for _, n := range h.Machines {
 		r.hubMachine(h, n)
 	}
@@ -116,7 +109,7 @@ func (r *Hub) HubHosts(in *source.Input, h *Objects) {
 	}
 }
 
-func (r *Hub) hubNetwork(in *source.Input, n *source.Node) {
+func (r *Hub) hubNetwork(in *input.Input, n *input.Node) {
 	labels := n.Get("metadata", "labels")
 	at := slices.IndexFunc(r.Envs, func(e BootEnv) bool { return e.Selects(labels) })
 	if at < 0 {
@@ -141,8 +134,8 @@ func (r *Hub) hubNetwork(in *source.Input, n *source.Node) {
 		if strings.Trim(short, "0123456789") != "" {
 			r.Host(i).Name = short
 		}
-		r.From(settings.HostField(i, "name"), name)
-		r.Present[settings.HostField(i, "hostname")] = true // the machine keeps its own
+		r.From(fields.HostField(i, "name"), name)
+		r.Present[fields.HostField(i, "hostname")] = true // the machine keeps its own
 	}
 	r.ObjectNames(n, r.Envs[at].Name)
 	r.Network(i, interfaces, s.Get("config"))
@@ -172,16 +165,12 @@ func (r *Hub) hostArch(i int, arch spec.Arch) {
 const byHubOnly = "only a hub acts on it, and the agent-based installer has none"
 
 // hubOnly carries over of an InfraEnv what only a hub knows.
-func (r *Hub) hubOnly(n, s *source.Node) {
+func (r *Hub) hubOnly(n, s *input.Node) {
 	set := &r.Cluster.Spec.Hub
 	r.MeansIf(s.Get("agentLabels", hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
-	r.MeansIf(s.Get("ipxeScriptType"), "is the default", "DiscoveryImageAlways")
-	r.MeansIf(s.Get("agentApproval", "autoApprove"), "is the default", "false")
-	r.Lose(s.Get("agentApproval", "autoApprove"), "oaictl approves the hosts that the file names; for any machine write spec.acceptUnknownHosts: true")
+	r.Keys(s, "infra-env")
 	if r.AgentBased {
-		for _, name := range []string{"agentLabels", "ipxeScriptType", "osImageVersion"} {
-			r.Rest(s.Get(name), byHubOnly)
-		}
+		r.Keys(s, "infra-env-of-a-hub")
 		return
 	}
 	for _, label := range r.MapOf(s.Get("agentLabels")).All() {
@@ -190,15 +179,15 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 		}
 	}
 	script := s.Get("ipxeScriptType")
-	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, specOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
-		source.Carry(r.Account, string(model.SettingIPXE), &set.IPXE, script, kind)
+	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, fields.SpecOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
+		input.Carry(r.Account, string(model.SettingIPXE), &set.IPXE, script, kind)
 	}
 	r.Set(string(model.SettingOSVersion), fieldOf(n, hubobjects.InfraEnvTable(), model.SettingOSVersion))
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
 // InfraEnvNotes carries annotations over, and the labels that they speak of.
-func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
+func (r *Hub) InfraEnvNotes(notes, labels *input.Node) {
 	set, table := &r.Cluster.Spec.Hub, hubobjects.InfraEnvTable()
 	object := hubobjects.Fields{"metadata": hubobjects.Fields{"annotations": notes.Plain(), "labels": labels.Plain()}}
 	propagated, _, _ := hubobjects.Read[map[string]string](table, model.SettingNodeLabels, object)
@@ -215,10 +204,10 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 		r.From("spec.hub.ironic.agent", agent)
 	}
 	r.Set("spec.hub.ironic.image", notes.Get(hubapi.AnnotationIronicAgentImage))
-	source.Carry(r.Account, "spec.hub.ironic.ipFamilies", &set.Ironic.IPFamilies, notes.Get(hubapi.AnnotationIPFamily), ironic.IPFamilies)
+	input.Carry(r.Account, "spec.hub.ironic.ipFamilies", &set.Ironic.IPFamilies, notes.Get(hubapi.AnnotationIPFamily), ironic.IPFamilies)
 }
 
-func (r *Hub) setLabel(to *map[string]string, field string, label *source.Node) {
+func (r *Hub) setLabel(to *map[string]string, field string, label *input.Node) {
 	if have, there := (*to)[label.Key]; there && have != label.Peek() {
 		r.Second(field+"."+label.Key, label)
 		return
@@ -251,11 +240,11 @@ func (r *Hub) Classifications(h *Objects) {
 // Metal3 carries over how metal3 treats a machine that the hub boots. mode and
 // cleaning are its fields, inspect says what of inspection, notes are the
 // annotations of its BareMetalHost.
-func (r *Hub) Metal3(i int, mode, cleaning, inspect, notes *source.Node) {
-	to, field, m := r.Host(i).BMC, settings.HostField(i, "bmc.metal3"), spec.Metal3{}
+func (r *Hub) Metal3(i int, mode, cleaning, inspect, notes *input.Node) {
+	to, field, m := r.Host(i).BMC, fields.HostField(i, "bmc.metal3"), spec.Metal3{}
 	if to == nil || r.Cluster.Spec.Boot.Method != spec.BootMetal3 {
 		const why = "is how metal3 treats a machine that it boots, which it does not do with this one"
-		for _, n := range []*source.Node{mode, cleaning, inspect} {
+		for _, n := range []*input.Node{mode, cleaning, inspect} {
 			r.MeansIf(n, "is the default", "", "UEFI", "disabled")
 			r.Lose(n, why)
 		}

@@ -9,22 +9,20 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (r *Hub) hubMachine(h *Objects, n *source.Node) {
+func (r *Hub) hubMachine(h *Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
-	mac := s.Get("bootMACAddress")
 	i := r.AddHost(n)
 	to := r.Host(i)
 	name := n.Get("metadata", "name")
 	to.Name = r.Text(name)
-	r.From(settings.HostField(i, "name"), name)
-	r.Set(settings.HostField(i, "match.mac"), mac)
-	r.Hints(i, s.Get("rootDeviceHints"))
+	r.From(fields.HostField(i, "name"), name)
+	r.Fields(s, fields.MetalHost, i)
 	r.machineBMC(h, i, s.Get("bmc"))
 	r.ObjectNames(n, "")
 	r.bootedEnv(i, n.Get("metadata", "labels", hubapi.LabelAgentInfraEnv))
@@ -33,18 +31,14 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == setting.Word[spec.Arch](arch.Peek())) {
 		r.hostArch(i, setting.Word[spec.Arch](r.Text(arch)))
 	}
-	r.MeansIf(arch, "is the default", string(spec.X86))
-	r.MeansIf(s.Get("online"), "has the hub switch the machine on, as it does with every host that boots", "true")
 	notes := n.Get("metadata", "annotations")
 	r.Metal3(i, s.Get("bootMode"), s.Get("automatedCleaningMode"), notes.Get(hubapi.AnnotationBMHInspect), notes)
-	for _, key := range []string{"image", "customDeploy", "consumerRef"} {
-		r.Means(s.Get(key), "is filled in by the hub")
-	}
+	r.Keys(s, "bare-metal-host")
 	r.Rest(s, "is a matter of metal3, which oaictl leaves to its defaults")
 }
 
 // machineBMC carries over a BMC, by which the hub goes on booting the machine.
-func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
+func (r *Hub) machineBMC(h *Objects, i int, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -55,7 +49,7 @@ func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 	}
 }
 
-func (r *Hub) bootedEnv(i int, n *source.Node) {
+func (r *Hub) bootedEnv(i int, n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -68,24 +62,19 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 	r.hostArch(i, r.Envs[at].Arch)
 }
 
-func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
+func (r *Hub) machineNotes(h *Objects, i int, n *input.Node) {
 	to := r.Host(i)
-	at := func(name model.Setting) *source.Node {
-		return fieldOf(n, hubobjects.MachineTable(hubobjects.HostSecrets{}), name)
-	}
+	table := hubobjects.MachineTable(hubobjects.HostSecrets{})
 	notes := n.Get("metadata", "annotations")
-	if hostname := at(model.SettingHostname); hostname != nil {
+	if hostname := fieldOf(n, table, model.SettingHostname); hostname != nil {
 		if to.Hostname = r.Text(hostname); to.Hostname == to.Name {
 			to.Hostname = ""
 		}
-		r.From(settings.HostField(i, "hostname"), hostname)
+		r.From(fields.HostField(i, "hostname"), hostname)
 	} else if notes != nil || to.BMC != nil {
-		r.Present[settings.HostField(i, "hostname")] = true
+		r.Present[fields.HostField(i, "hostname")] = true
 	}
-	r.Role(i, at(model.SettingRole))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
-	r.InstallerArgs(i, at(model.SettingInstallerArgs))
-	r.HostIgnition(i, at(model.SettingIgnition))
+	r.hostFields(i, n, table, model.SettingRole, model.SettingPool, model.SettingInstallerArgs, model.SettingIgnition)
 	r.fencingSecret(h, i, notes.Get(hubapi.AnnotationBMACFencingSecret))
 	if ref := notes.Get(hubapi.AnnotationBMACClusterReference); ref != nil {
 		_, name, _ := strings.Cut(r.Text(ref), "/")
@@ -102,26 +91,17 @@ func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 }
 
 // hubAgent carries over what was set by hand on an Agent.
-func (r *Hub) hubAgent(n *source.Node) {
+func (r *Hub) hubAgent(n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node {
-		return fieldOf(n, hubobjects.AgentTable(hubobjects.HostSecrets{}), name)
-	}
-	hostname, name := at(model.SettingHostname), n.Get("metadata", "name")
+	table := hubobjects.AgentTable(hubobjects.HostSecrets{})
+	hostname, name := fieldOf(n, table, model.SettingHostname), n.Get("metadata", "name")
 	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
-	r.Set(settings.HostField(i, "match.uuid"), name)
+	r.Set(fields.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
-	r.Role(i, at(model.SettingRole))
-	r.Set(settings.HostField(i, "machineConfigPool"), at(model.SettingPool))
-	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
-	r.InstallerArgs(i, at(model.SettingInstallerArgs))
-	r.HostIgnition(i, at(model.SettingIgnition))
-	r.NodeLabels(i, at(model.SettingLabels))
-	r.Means(at(model.SettingApproved), "oaictl approves the hosts that the file names")
-	r.Means(s.Get("clusterDeploymentName"), "oaictl binds the hosts that the file names")
+	r.hostFields(i, n, table, model.SettingRole, model.SettingPool, model.SettingInstallerArgs, model.SettingIgnition, model.SettingLabels)
+	r.Set(fields.HostField(i, "disk.hints.deviceName"), input.First(s, "installation_disk_path", "installation_disk_id"))
 	r.ObjectNamespace(n)
-	r.Means(n.Get("metadata", "labels"), "is filled in by the service")
-	r.Means(n.Get("metadata", "annotations"), "is filled in by the service")
+	r.Keys(n, "agent")
 }
 
 // The files of the agent-based installer's folder that are no objects.
@@ -131,10 +111,10 @@ const (
 )
 
 // folderHosts carries over the folders of hosts that the agent-based installer has.
-func (r *Hub) folderHosts(in *source.Input) {
+func (r *Hub) folderHosts(in *input.Input) {
 	byHost := map[string]bool{}
 	for name := range in.Raw {
-		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[0] == source.DirHostConfig {
+		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[0] == input.DirHostConfig {
 			byHost[parts[1]] = true
 		}
 	}
@@ -147,14 +127,14 @@ func (r *Hub) folderHosts(in *source.Input) {
 const fileAddresses = "mac_addresses"
 
 // folderOf is the name of the machine with one of the addresses by its folder, or "".
-func folderOf(in *source.Input, macs []string) string {
+func folderOf(in *input.Input, macs []string) string {
 	for _, name := range slices.Sorted(maps.Keys(in.Raw)) {
 		dir, file := path.Split(name)
-		if file != fileAddresses || path.Dir(path.Clean(dir)) != source.DirHostConfig {
+		if file != fileAddresses || path.Dir(path.Clean(dir)) != input.DirHostConfig {
 			continue
 		}
 		for _, own := range strings.Fields(string(in.Raw[name])) {
-			if slices.ContainsFunc(macs, func(mac string) bool { return settings.SameMAC(mac, own) }) {
+			if slices.ContainsFunc(macs, func(mac string) bool { return fields.SameMAC(mac, own) }) {
 				return path.Base(dir)
 			}
 		}
@@ -162,9 +142,9 @@ func folderOf(in *source.Input, macs []string) string {
 	return ""
 }
 
-func (r *Hub) folderHost(in *source.Input, name string) {
-	folder := path.Join(source.DirHostConfig, name)
-	take := func(file string) *source.Node {
+func (r *Hub) folderHost(in *input.Input, name string) {
+	folder := path.Join(input.DirHostConfig, name)
+	take := func(file string) *input.Node {
 		n := r.rawText(in, path.Join(folder, file))
 		if n != nil {
 			n.Text = strings.TrimSpace(n.Text)
@@ -173,7 +153,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 	}
 	addresses := take(fileAddresses)
 	if addresses.Peek() == "" {
-		r.Problem(source.JoinPath(in.Root, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
+		r.Problem(input.JoinPath(in.Root, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
 		return
 	}
 	macs := strings.Fields(r.Text(addresses))
@@ -183,34 +163,34 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 		h.Name = name
 	}
 	if h.Hostname == "" {
-		r.Present[settings.HostField(i, "hostname")] = true // the files set none
+		r.Present[fields.HostField(i, "hostname")] = true // the files set none
 	}
 	if h.Match.MAC == "" {
 		h.Match.MAC = macs[0]
-		r.From(settings.HostField(i, "match.mac"), addresses)
+		r.From(fields.HostField(i, "match.mac"), addresses)
 	}
 	r.furtherMACs(i, macs, addresses)
 	r.Role(i, take("role"))
 	hints := path.Join(folder, "root-device-hints.yaml")
 	if data, ok := in.Raw[hints]; ok {
 		delete(in.Raw, hints)
-		for _, doc := range r.Parse(source.JoinPath(in.Root, hints), data) {
+		for _, doc := range r.Parse(input.JoinPath(in.Root, hints), data) {
 			doc.Label = hints + ":"
 			r.Docs = append(r.Docs, doc)
-			r.Hints(i, doc.Root)
+			r.Set(fields.HostField(i, "disk.hints"), doc.Root)
 		}
 	}
 }
 
-func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
+func (r *Hub) furtherMACs(i int, macs []string, at *input.Node) {
 	h := r.Host(i)
-	unsaid := slices.DeleteFunc(slices.Clone(macs), func(mac string) bool { return settings.HasMAC(h, mac) })
+	unsaid := slices.DeleteFunc(slices.Clone(macs), func(mac string) bool { return fields.HasMAC(h, mac) })
 	if len(unsaid) > 0 {
 		r.LoseAs(at, strings.Join(unsaid, " "), "a machine is recognised by one MAC address, "+h.Match.MAC)
 	}
 }
 
-func (r *Hub) folderFiles(in *source.Input) {
+func (r *Hub) folderFiles(in *input.Input) {
 	for _, fencing := range r.laterFencing {
 		r.Fencing(fencing)
 	}

@@ -12,26 +12,26 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Hub carries a hub's objects over, also those beside SiteConfig's and Cluster API's.
 type Hub struct {
-	*settings.Reader
-	Envs         []BootEnv      // what the InfraEnvs say of their machines
-	hubNamespace string         // of the ClusterDeployment
-	laterFencing []*source.Node // fencing credentials, for hosts that are read later
+	*fields.Reader
+	Envs         []BootEnv     // what the InfraEnvs say of their machines
+	hubNamespace string        // of the ClusterDeployment
+	laterFencing []*input.Node // fencing credentials, for hosts that are read later
 }
 
 // Read reads the objects of a hub, or of a folder of the agent-based installer.
-func Read(s *settings.Reader, in *source.Input) {
+func Read(s *fields.Reader, in *input.Input) {
 	r := &Hub{Reader: s}
 	r.Nowhere = "cluster.yaml has no place for it"
-	r.AgentBased = slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), source.DirManifests+"/") })
+	r.AgentBased = slices.ContainsFunc(in.Files, func(file string) bool { return strings.HasPrefix(in.Below(file), input.DirManifests+"/") })
 	h := r.objectsOf(in)
 	if len(h.Deployments) != 1 || len(h.Installs) != 1 {
 		r.OneOf(in, "ClusterDeployment", h.Deployments)
@@ -65,7 +65,7 @@ func Read(s *settings.Reader, in *source.Input) {
 }
 
 // OneOf tells that there is none, or more than one, of a kind.
-func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
+func (r *Hub) OneOf(in *input.Input, kind string, found []*input.Node) {
 	if len(found) == 0 {
 		r.Problem(in.Path, 0, 0, "", "there is no "+kind, "put all objects of the cluster into one folder, or one file")
 	}
@@ -77,25 +77,15 @@ func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
 }
 
 // NameOf is an object's name.
-func NameOf(n *source.Node) string { return n.Child("metadata").Child("name").Peek() }
+func NameOf(n *input.Node) string { return n.Child("metadata").Child("name").Peek() }
 
-func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
+func (r *Hub) clusterDeployment(h *Objects, cd, aci *input.Node) {
 	s := r.MapOf(cd.Get("spec"))
-	r.Set("metadata.name", s.Get("clusterName"))
+	r.Fields(s, fields.ClusterDeployment, fields.NoHost)
 	r.ObjectNames(cd, "")
-	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
-	ref := s.Get("clusterInstallRef")
-	r.Reference(ref.Get("name"), aci)
-	r.MeansIf(ref.Get("group"), "is the group of AgentClusterInstall", hubapi.GroupHiveExtension)
-	r.MeansIf(ref.Get("version"), "is the version of AgentClusterInstall", hubapi.VersionHiveExtension)
-	r.MeansIf(ref.Get("kind"), "is the kind that the cluster is installed by", hubapi.KindAgentClusterInstall)
-	r.Means(s.Get("platform", "agentBareMetal"), "is written in every ClusterDeployment, and its content read by nobody")
-	r.MeansEmpty(s.Get("controlPlaneConfig", "servingCertificates"), "is empty")
-	r.MeansEmpty(s.Get("controlPlaneConfig"), "is empty")
-	r.MeansIf(s.Get("installed"), "is the default", "false")
-	r.MeansIf(s.Get("preserveOnDelete"), "is written in every ClusterDeployment", "true")
-	r.Rest(s.Get("preserveOnDelete"), "is true for every cluster that oaictl makes")
+	r.Reference(s.Get("clusterInstallRef", "name"), aci)
+	r.Keys(s, "cluster-deployment")
 	r.importedDeployment(h, s)
 	r.Rest(s, "is a matter of Hive, which oaictl leaves to it")
 }
@@ -140,7 +130,7 @@ func (r *Hub) OwnIgnition() {
 // importedDeployment carries over that a cluster is installed already. One whose
 // metadata has the service's own id was installed by the service: its objects say
 // how.
-func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
+func (r *Hub) importedDeployment(h *Objects, s *input.Node) {
 	meta := s.Get("clusterMetadata")
 	if s.Get("installed").Peek() != "true" || meta.Get("infraID").Peek() != "" {
 		return
@@ -165,48 +155,47 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 }
 
 // importedInstall carries over what is said of the hosts that are added to a cluster.
-func (r *Hub) importedInstall(h *Objects, n *source.Node) {
+func (r *Hub) importedInstall(h *Objects, n *input.Node) {
 	s := r.MapOf(n.Get("spec"))
-	at := func(name model.Setting) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
+	table := hubobjects.InstallTable()
 	r.ObjectNames(n, "")
 	r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
-	r.Tag(at(model.SettingTags))
-	r.SSHKeys(at(model.SettingSSHKeys))
-	r.ignitionEndpoint(h, at(model.SettingIgnitionEndpoint))
-	r.Proxy(at(model.SettingProxy))
+	for _, name := range []model.Setting{model.SettingTags, model.SettingSSHKeys, model.SettingProxy} {
+		r.Field(string(name), fieldOf(n, table, name), fields.NoHost)
+	}
+	r.ignitionEndpoint(h, fieldOf(n, table, model.SettingIgnitionEndpoint))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
 	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta, "repeats what the ClusterDeployment says")
-	r.MeansIf(at(model.SettingUserManaged), "is written for every cluster that is installed already", "true")
-	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
+	r.Keys(s, "imported-install")
 	r.Rest(s, "says how a cluster is installed, but this one is installed already")
 	r.Rest(n.Get("metadata", "annotations"), "says how a cluster is installed, but this one is installed already")
 }
 
 // Objects is the objects of one cluster on a hub, by their kinds.
 type Objects struct {
-	Deployments, Installs, ImageSets, InfraEnvs []*source.Node
-	Networks, Machines, Agents, namespaces      []*source.Node
-	classes                                     []*source.Node
-	Secrets, ConfigMaps                         map[string]*source.Node // by name
-	Used                                        map[*source.Node]bool   // objects that something refers to
+	Deployments, Installs, ImageSets, InfraEnvs []*input.Node
+	Networks, Machines, Agents, namespaces      []*input.Node
+	classes                                     []*input.Node
+	Secrets, ConfigMaps                         map[string]*input.Node // by name
+	Used                                        map[*input.Node]bool   // objects that something refers to
 }
 
 // NewObjects are none yet.
 func NewObjects() *Objects {
-	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
+	return &Objects{Secrets: map[string]*input.Node{}, ConfigMaps: map[string]*input.Node{}, Used: map[*input.Node]bool{}}
 }
 
 // objectsOf sorts objects by kind. An unknown one may be what the user means most.
-func (r *Hub) objectsOf(in *source.Input) *Objects {
+func (r *Hub) objectsOf(in *input.Input) *Objects {
 	h := NewObjects()
 	for _, doc := range in.Docs {
 		n := doc.Root
 		if base := path.Base(in.Below(doc.File)); base == fileFencing || base == fileOperators {
 			continue
 		}
-		if n.Kind != source.MapNode {
+		if n.Kind != input.MapNode {
 			r.Problem(doc.File, n.Line, n.Col, "", fmt.Sprintf("has to be a map, but is %s", n.Kind), "")
 			continue
 		}
@@ -216,23 +205,23 @@ func (r *Hub) objectsOf(in *source.Input) *Objects {
 }
 
 // isKustomization says whether a document is kustomize's, maybe by its file alone.
-func isKustomization(doc *source.Document) bool {
+func isKustomization(doc *input.Document) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.File), ".yaml"), ".yml")
-	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
+	return name == "kustomization" && doc.Root.Kind == input.MapNode && doc.Root.Child("kind") == nil
 }
 
 // Object adds an object to those of its kind.
-func (r *Hub) Object(h *Objects, n *source.Node) {
-	_, kind := source.KindOfDoc(n.In)
+func (r *Hub) Object(h *Objects, n *input.Node) {
+	_, kind := input.KindOfDoc(n.In)
 	if isKustomization(n.In) {
 		kind = "Kustomization"
 	}
-	list := map[string]*[]*source.Node{
+	list := map[string]*[]*input.Node{
 		"ClusterDeployment": &h.Deployments, "AgentClusterInstall": &h.Installs, "ClusterImageSet": &h.ImageSets,
 		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
 	}[kind]
-	named := map[string]map[string]*source.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
-	why, isAlien := loss.Reasons("kinds")[kind]
+	named := map[string]map[string]*input.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
+	why, isAlien := losses.Reasons("kinds")[kind]
 	switch {
 	case list != nil:
 		*list = append(*list, n)
@@ -249,8 +238,8 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 	case kind == "List":
 	case isAlien:
 		r.Lose(n, why)
-	case source.IsHosted(n.In):
-		message, remedy := source.Hosted(kind)
+	case input.IsHosted(n.In):
+		message, remedy := input.Hosted(kind)
 		r.Problem(n.In.File, n.Line, n.Col, "kind", message, remedy)
 	default:
 		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
@@ -258,16 +247,10 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 }
 
 // Header takes what every object has, and what an API server adds by itself.
-func (r *Hub) Header(n *source.Node) {
+func (r *Hub) Header(n *input.Node) {
 	r.apiVersion(n.Get("apiVersion"))
 	r.Text(n.Get("kind"))
-	for _, key := range []string{"creationTimestamp", "generation", "resourceVersion", "uid", "managedFields", "selfLink", "finalizers", "ownerReferences"} {
-		r.Means(n.Get("metadata", key), "is filled in by the API server and its controllers")
-	}
-	r.Means(n.Get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
-	r.Means(n.Get("status"), "is what a controller found")
-	r.MeansEmpty(n.Get("metadata", "annotations"), "is empty")
-	r.MeansEmpty(n.Get("metadata", "labels"), "is empty")
+	r.Keys(n, "object")
 }
 
 // versions are those of each API group that are read.
@@ -286,7 +269,7 @@ func versions() map[string][]string {
 }
 
 // apiVersion takes a known version; others may mean something else by the same words.
-func (r *Hub) apiVersion(n *source.Node) {
+func (r *Hub) apiVersion(n *input.Node) {
 	word := r.Text(n)
 	group, version, qualified := strings.Cut(word, "/")
 	if !qualified {
@@ -298,7 +281,7 @@ func (r *Hub) apiVersion(n *source.Node) {
 }
 
 // ObjectNames takes names, which are not in cluster.yaml: objects are named after it.
-func (r *Hub) ObjectNames(n *source.Node, own string) {
+func (r *Hub) ObjectNames(n *input.Node, own string) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster and its hosts")
 	r.ObjectNamespace(n)
 	labels := n.Get("metadata", "labels")
@@ -308,7 +291,7 @@ func (r *Hub) ObjectNames(n *source.Node, own string) {
 }
 
 // ObjectNamespace tells a namespace once: that of the ClusterDeployment.
-func (r *Hub) ObjectNamespace(n *source.Node) {
+func (r *Hub) ObjectNamespace(n *input.Node) {
 	at := n.Get("metadata", "namespace")
 	switch {
 	case at == nil:
@@ -323,7 +306,7 @@ func (r *Hub) ObjectNamespace(n *source.Node) {
 }
 
 // Reference takes the name by which an object refers to another, if it is that name.
-func (r *Hub) Reference(n, to *source.Node) {
+func (r *Hub) Reference(n, to *input.Node) {
 	if n == nil {
 		return
 	}
@@ -338,15 +321,14 @@ func (r *Hub) Reference(n, to *source.Node) {
 func (r *Hub) RestOfObjects(h *Objects) {
 	for _, n := range h.namespaces {
 		r.ObjectNames(n, "")
-		r.Means(n.Get("metadata", "labels", "kubernetes.io/metadata.name"), "is filled in by the API server")
-		r.Means(n.Get("spec"), "is filled in by the API server")
+		r.Keys(n, "namespace")
 	}
 	for _, n := range h.ImageSets {
 		if !h.Used[n] {
 			r.Lose(n, "the cluster does not refer to it")
 		}
 	}
-	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {
+	for _, objects := range []map[string]*input.Node{h.Secrets, h.ConfigMaps} {
 		for _, name := range slices.Sorted(maps.Keys(objects)) { // the first of them may say the namespace
 			n := objects[name]
 			if !h.Used[n] {

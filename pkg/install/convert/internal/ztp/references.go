@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // manifestMaps carries extra manifests over that stand in ConfigMaps. They all
 // belong to the folder openshift, save for those that oaictl has put elsewhere.
-func (r *Hub) manifestMaps(h *Objects, s *source.Node) {
+func (r *Hub) manifestMaps(h *Objects, s *input.Node) {
 	refs := slices.Clone(s.Get("manifestsConfigMapRefs").Items())
 	if single := s.Get("manifestsConfigMapRef"); single != nil {
 		if len(refs) > 0 {
@@ -29,7 +29,7 @@ func (r *Hub) manifestMaps(h *Objects, s *source.Node) {
 }
 
 // ManifestRefs carries over the extra manifests of the ConfigMaps that are named.
-func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
+func (r *Hub) ManifestRefs(h *Objects, refs []*input.Node) {
 	for _, ref := range refs {
 		name := ref.Get("name").Peek()
 		config := h.ConfigMaps[name]
@@ -39,7 +39,7 @@ func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
 		}
 		h.Used[config] = true
 		r.Means(ref.Get("name"), "refers to a ConfigMap of the input")
-		folder := source.DirOpenShift
+		folder := input.DirOpenShift
 		if name == r.Cluster.Metadata.Name+"-manifests" || strings.HasPrefix(name, r.Cluster.Metadata.Name+"-manifests-") {
 			folder = string(spec.FolderManifests)
 		}
@@ -53,7 +53,7 @@ func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
 }
 
 // InstallOverrides carries over fields of the install-config, as own ones if possible.
-func (r *Hub) InstallOverrides(n *source.Node) {
+func (r *Hub) InstallOverrides(n *input.Node) {
 	if n == nil || n.Peek() == "" {
 		r.Text(n)
 		return
@@ -71,7 +71,7 @@ func (r *Hub) InstallOverrides(n *source.Node) {
 }
 
 // MirrorMap carries over the mirrors of a ConfigMap that an object refers to.
-func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
+func (r *Hub) MirrorMap(h *Objects, ref *input.Node) {
 	if ref == nil {
 		return
 	}
@@ -89,26 +89,26 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 	r.TrustBundle(config.Get("data", "ca-bundle.crt"))
 }
 
-func (r *Hub) mirrorFiles(in *source.Input) {
-	r.registriesConf(r.rawText(in, path.Join(source.DirMirror, "registries.conf")))
-	r.TrustBundle(r.rawText(in, path.Join(source.DirMirror, "ca-bundle.crt")))
+func (r *Hub) mirrorFiles(in *input.Input) {
+	r.registriesConf(r.rawText(in, path.Join(input.DirMirror, "registries.conf")))
+	r.TrustBundle(r.rawText(in, path.Join(input.DirMirror, "ca-bundle.crt")))
 }
 
 // rawText is a file that is no YAML as one text, nil for none.
-func (r *Hub) rawText(in *source.Input, file string) *source.Node {
+func (r *Hub) rawText(in *input.Input, file string) *input.Node {
 	data, there := in.Raw[file]
 	if !there {
 		return nil
 	}
 	delete(in.Raw, file)
-	doc := &source.Document{File: source.JoinPath(in.Root, file), Label: file + ":"}
-	doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
+	doc := &input.Document{File: input.JoinPath(in.Root, file), Label: file + ":"}
+	doc.Root = &input.Node{In: doc, Kind: input.TextNode, Text: string(data), Line: 1, Col: 1}
 	r.Docs = append(r.Docs, doc)
 	return doc.Root
 }
 
 // registriesConf carries mirrors over from containers-registries.conf(5), version 2.
-func (r *Hub) registriesConf(n *source.Node) {
+func (r *Hub) registriesConf(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -120,19 +120,17 @@ func (r *Hub) registriesConf(n *source.Node) {
 	if root == nil {
 		return
 	}
-	n.Kind, n.Children, n.Text, n.Taken = source.MapNode, root.Children, "", false
+	n.Kind, n.Children, n.Text, n.Taken = input.MapNode, root.Children, "", false
 	for _, c := range n.Children {
 		c.Parent = n
 	}
-	search := n.Get("unqualified-search-registries")
-	r.MeansEmpty(search, "is empty")
-	r.Lose(search, "OpenShift names images with their registry")
+	r.Keys(n, "registries-conf")
 	for _, registry := range n.Get("registry").Items() {
 		r.registry(registry)
 	}
 }
 
-func (r *Hub) registry(n *source.Node) {
+func (r *Hub) registry(n *input.Node) {
 	location, prefix := n.Get("location"), n.Get("prefix")
 	if strings.HasPrefix(prefix.Peek(), "*.") {
 		r.Lose(n, "stands for many registries: write each of them into spec.registry.mirrors")
@@ -144,18 +142,16 @@ func (r *Hub) registry(n *source.Node) {
 	}
 	r.MeansIf(prefix, "stands for the location", "", location.Peek())
 	r.Lose(prefix, "a mirror stands in for its location, not for another prefix")
-	r.MeansIf(n.Get("mirror-by-digest-only"), "while machines are discovered images are pulled by tag too", "true", "false")
-	r.MeansIf(n.Get("insecure"), "is the default", "false")
-	r.MeansIf(n.Get("blocked"), "is the default", "false")
+	r.Keys(n, "registries-conf-registry")
 	mirrors := n.Get("mirror").Items()
 	insecure := 0
 	for _, mirror := range mirrors {
-		if source.IsTrue(r.Boolean(mirror.Get("insecure"))) {
+		if input.IsTrue(r.Boolean(mirror.Get("insecure"))) {
 			insecure++
 		}
 	}
 	for _, mirror := range mirrors {
-		if at := mirror.Get("insecure"); insecure < len(mirrors) && source.Truth(at.Peek()) {
+		if at := mirror.Get("insecure"); insecure < len(mirrors) && input.Truth(at.Peek()) {
 			at.Taken = false
 			r.Lose(at, "cluster.yaml says it of all mirrors of a place, and the others are verified")
 		}
@@ -167,19 +163,19 @@ func (r *Hub) registry(n *source.Node) {
 	}
 }
 
-func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
+func (r *Hub) mirrorOf(from, target *input.Node, insecure bool) {
 	if from == nil || target == nil {
 		return
 	}
-	list := &source.Node{In: target.In, Kind: source.ListNode, Parent: target.Parent, Key: target.Key, Line: target.Line, Col: target.Col}
+	list := &input.Node{In: target.In, Kind: input.ListNode, Parent: target.Parent, Key: target.Key, Line: target.Line, Col: target.Col}
 	entry := *target
-	list.Children = []*source.Node{&entry}
+	list.Children = []*input.Node{&entry}
 	r.Mirror(from, list, insecure)
 	target.Taken = true
 }
 
 // PullSecretRef carries a pull secret over: its content if it is there, else its name.
-func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
+func (r *Hub) PullSecretRef(h *Objects, n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -192,7 +188,7 @@ func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 }
 
 // secretContent is what a Secret of the input has under a key, else a reference to it.
-func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (content *source.Node, ref *spec.SecretRef) {
+func (r *Hub) secretContent(h *Objects, n *input.Node, key, what string) (content *input.Node, ref *spec.SecretRef) {
 	secret := h.secret(n)
 	if secret == nil {
 		return nil, &spec.SecretRef{Name: n.Peek()}
@@ -204,7 +200,7 @@ func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (conte
 }
 
 // secret is the Secret of the input that n names, nil for none.
-func (h *Objects) secret(n *source.Node) *source.Node {
+func (h *Objects) secret(n *input.Node) *input.Node {
 	secret := h.Secrets[n.Peek()]
 	if secret != nil {
 		h.Used[secret] = true
@@ -213,13 +209,13 @@ func (h *Objects) secret(n *source.Node) *source.Node {
 }
 
 // secretKey is the content of a Secret under a key, decoded.
-func (r *Hub) secretKey(secret *source.Node, key string) *source.Node {
+func (r *Hub) secretKey(secret *input.Node, key string) *input.Node {
 	if n := secret.Get("stringData", key); n != nil {
 		r.Means(secret.Get("data", key), "stringData wins over data")
 		return n
 	}
 	n := secret.Get("data", key)
-	if n == nil || n.Kind != source.TextNode || n.Decoded {
+	if n == nil || n.Kind != input.TextNode || n.Decoded {
 		return n
 	}
 	data, err := decodeBase64(n.Text)
@@ -232,11 +228,11 @@ func (r *Hub) secretKey(secret *source.Node, key string) *source.Node {
 }
 
 // Credentials carries a BMC's over: their content if it is there, else their name.
-func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
+func (r *Hub) Credentials(h *Objects, i int, name *input.Node) {
 	if name == nil {
 		return
 	}
-	to, field := r.Host(i).BMC, settings.HostField(i, "bmc.credentials")
+	to, field := r.Host(i).BMC, fields.HostField(i, "bmc.credentials")
 	r.Text(name)
 	r.From(field, name)
 	secret := h.secret(name)
@@ -247,11 +243,11 @@ func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
 	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
 }
 
-func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
+func (r *Hub) fencingSecret(h *Objects, i int, n *input.Node) {
 	if n == nil {
 		return
 	}
-	to, field := r.Host(i), settings.HostField(i, "fencing")
+	to, field := r.Host(i), fields.HostField(i, "fencing")
 	to.Fencing = &spec.Fencing{}
 	r.Text(n)
 	r.From(field, n)
@@ -261,7 +257,7 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 		return
 	}
 	r.Set(field+".address", r.secretKey(secret, hubapi.KeyFencingAddress))
-	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
+	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+input.FileName(to.Name), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
 	if verify := r.secretKey(secret, hubapi.KeyFencingVerify); verify != nil {
 		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
 	}

@@ -14,21 +14,21 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-type writer struct{ *target.Writer }
+type writer struct{ *output.Writer }
 
 // Write makes the files that the agent-based installer keeps in its image
 // (cluster-manifests/, mirror/, openshift/, hostconfig/, operators.yaml,
 // fencing-credentials.yaml), and what of the cluster they have no place for. The
 // error is about a document in the file that cannot be read.
-func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
-	w := &writer{target.New(c, secrets)}
-	w.LoseAll(loss.Reasons("writers", "agent-based", "ztp"))
+func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
+	w := &writer{output.New(c, secrets)}
+	w.LoseAll(losses.Reasons("writers", "agent-based", "ztp"))
 	w.clusterManifests()
 	w.mirrorFiles()
 	w.OpenShiftFolder()
@@ -180,7 +180,7 @@ func (w *writer) operatorFile() {
 func (w *writer) hostConfigs() {
 	c := w.Collector.Cluster
 	for _, host := range hubobjects.SortedHosts(c) {
-		macs := target.MACsOf(c, host)
+		macs := output.MACsOf(c, host)
 		if len(macs) == 0 {
 			w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 			continue
@@ -206,7 +206,7 @@ func (w *writer) fencingFile() {
 		if !ok {
 			continue
 		}
-		if macs := target.MACsOf(w.Collector.Cluster, host); len(macs) > 0 {
+		if macs := output.MACsOf(w.Collector.Cluster, host); len(macs) > 0 {
 			entry["macaddress"] = macs[0]
 		} else {
 			entry["hostname"] = host.Hostname

@@ -1,4 +1,4 @@
-package settings
+package fields
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // BMCOf carries a BMC over as install-config.yaml and agent-config.yaml write it.
-func (r *Reader) BMCOf(i int, n *source.Node) {
+func (r *Reader) BMCOf(i int, n *input.Node) {
 	if n == nil || !r.BMC(i, n, n.Get("address"), n.Get("disableCertificateVerification")) {
 		return
 	}
@@ -30,16 +30,16 @@ func (r *Reader) BMCFile(i int) string {
 	if name == "" {
 		name = fmt.Sprintf("host-%d", i)
 	}
-	return "bmc/" + source.FileName(name)
+	return "bmc/" + input.FileName(name)
 }
 
 // Fencing carries over how two control plane machines power each other off.
-func (r *Reader) Fencing(n *source.Node) {
+func (r *Reader) Fencing(n *input.Node) {
 	for _, item := range r.ListOf(n) {
 		if item = r.MapOf(item); item == nil {
 			continue
 		}
-		name, mac := source.First(item, "hostName", "hostname"), source.First(item, "macAddress", "macaddress")
+		name, mac := input.First(item, "hostName", "hostname"), input.First(item, "macAddress", "macaddress")
 		i := r.HostNamed(name.Peek())
 		if i < 0 {
 			i = r.HostWithMAC(mac.Peek())
@@ -54,7 +54,7 @@ func (r *Reader) Fencing(n *source.Node) {
 		r.From(field, item)
 		f := &spec.Fencing{}
 		r.SetIn(field+".address", &f.Address, item.Get("address"))
-		f.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(r.Host(i).Name), item.Get("username"), item.Get("password"))
+		f.Credentials = r.Login(field+".credentials", "fencing/"+input.FileName(r.Host(i).Name), item.Get("username"), item.Get("password"))
 		if verify := item.Get("certificateVerification"); verify != nil {
 			insecure := r.Text(verify) == "Disabled"
 			if !insecure && verify.Text != "Enabled" {
@@ -70,7 +70,7 @@ func (r *Reader) Fencing(n *source.Node) {
 var redfishURL = regexp.MustCompile(`(?i)^(?:(?:redfish(?:-virtualmedia)?|(?:idrac|ilo4|ilo5)-virtualmedia)(?:\+https?)?|https?)://`)
 
 // BMC carries a BMC's address and flag over; false for one that oaictl cannot speak to.
-func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
+func (r *Reader) BMC(i int, whole, address, insecure *input.Node) bool {
 	if address == nil || address.Peek() == "" {
 		if address != nil {
 			address.Taken = true
@@ -97,7 +97,7 @@ func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 }
 
 // PullSecret carries a pull secret over that stands in the input.
-func (r *Reader) PullSecret(n *source.Node) {
+func (r *Reader) PullSecret(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (r *Reader) PullSecret(n *source.Node) {
 }
 
 // PullSecretFrom carries over where the pull secret stands.
-func (r *Reader) PullSecretFrom(source spec.Source, n *source.Node) {
+func (r *Reader) PullSecretFrom(source spec.Source, n *input.Node) {
 	if have := r.Cluster.Spec.PullSecret; !have.IsZero() {
 		if !reflect.DeepEqual(have, source) {
 			n.Taken = false
@@ -122,7 +122,7 @@ func (r *Reader) PullSecretFrom(source spec.Source, n *source.Node) {
 	r.From("spec.pullSecret", n)
 }
 
-func (r *Reader) password(name string, n *source.Node) *spec.Source {
+func (r *Reader) password(name string, n *input.Node) *spec.Source {
 	text := r.Scalar(n)
 	if text == "" {
 		return nil
@@ -131,7 +131,7 @@ func (r *Reader) password(name string, n *source.Node) *spec.Source {
 }
 
 // Login carries user and password over.
-func (r *Reader) Login(field, file string, user, password *source.Node) (c spec.Credentials) {
+func (r *Reader) Login(field, file string, user, password *input.Node) (c spec.Credentials) {
 	if user != nil {
 		c.Username = strings.TrimRight(r.Text(user), "\r\n") // which echo leaves in a Secret, and metal3 does not mind
 		r.From(field+".username", user)
@@ -144,8 +144,8 @@ func (r *Reader) Login(field, file string, user, password *source.Node) (c spec.
 }
 
 // ProxyURL carries the address of a proxy over, without a password in it.
-func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *source.Node) {
-	if n == nil || n.Kind != source.TextNode {
+func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *input.Node) {
+	if n == nil || n.Kind != input.TextNode {
 		r.Text(n)
 		return
 	}
@@ -160,5 +160,5 @@ func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *source.Node) {
 		parsed.User = nil
 		address = parsed.String()
 	}
-	source.Carry(r.Account, field, to, n, spec.ProxyURL(address))
+	input.Carry(r.Account, field, to, n, spec.ProxyURL(address))
 }

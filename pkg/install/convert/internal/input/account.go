@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -39,7 +39,7 @@ type Account struct {
 type lost struct {
 	at   *Node
 	file string
-	loss loss.Loss
+	loss losses.Loss
 }
 
 // New is an account of what env reads. data is the input's text where it was read already.
@@ -89,21 +89,21 @@ func (r *Account) Lose(n *Node, why string) {
 
 // LoseAs tells of a value that is left behind in other words than its own.
 func (r *Account) LoseAs(n *Node, value any, why string) {
-	r.losses = append(r.losses, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: value, Why: why}})
+	r.losses = append(r.losses, lost{at: n, loss: losses.Loss{Path: n.Path(), Value: value, Why: why}})
 }
 
 // LoseFile tells that a file is not read at all.
 func (r *Account) LoseFile(in *Input, name, why string) {
-	r.losses = append(r.losses, lost{file: JoinPath(in.Root, name), loss: loss.Loss{Path: name, Why: why}})
+	r.losses = append(r.losses, lost{file: JoinPath(in.Root, name), loss: losses.Loss{Path: name, Why: why}})
 }
 
 // Losses are what is left behind, in the order of the input.
-func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Files) }
+func (r *Account) Losses(in *Input) []losses.Loss { return sorted(r.losses, in.Files) }
 
 // Idle are the values with which nothing is lost, in the order of the input.
-func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
+func (r *Account) Idle(in *Input) []losses.Loss { return sorted(r.idle, in.Files) }
 
-func sorted(list []lost, files []string) []loss.Loss {
+func sorted(list []lost, files []string) []losses.Loss {
 	rank := func(l lost) (int, int, int) {
 		if l.at == nil {
 			return slices.Index(files, l.file), 0, 0
@@ -116,11 +116,11 @@ func sorted(list []lost, files []string) []loss.Loss {
 		bf, bl, bc := rank(b)
 		return cmp.Or(cmp.Compare(af, bf), cmp.Compare(al, bl), cmp.Compare(ac, bc), cmp.Compare(a.loss.Path, b.loss.Path))
 	})
-	losses := make([]loss.Loss, len(list))
+	out := make([]losses.Loss, len(list))
 	for i, l := range list {
-		losses[i] = l.loss
+		out[i] = l.loss
 	}
-	return losses
+	return out
 }
 
 // Rest tells that what is not taken yet at n and below it is left behind.
@@ -161,10 +161,10 @@ func (r *Account) Means(n *Node, why string) {
 		return
 	}
 	n.Take()
-	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
+	r.idle = append(r.idle, lost{at: n, loss: losses.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
-// MeansIf is Means for some values; another one is left for whoever asks next.
+// MeansIf is Means for some values; another one is left for the reader that comes next.
 func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
 		r.Means(n, why)
@@ -173,8 +173,32 @@ func (r *Account) MeansIf(n *Node, why string, values ...string) {
 
 // MeansEmpty is Means for an empty map or list.
 func (r *Account) MeansEmpty(n *Node, why string) {
-	if n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0 {
+	if isEmpty(n) {
 		r.Means(n, why)
+	}
+}
+
+func isEmpty(n *Node) bool {
+	return n != nil && (n.Kind == MapNode || n.Kind == ListNode) && len(n.Children) == 0
+}
+
+// Keys accounts for what becomes no field of cluster.yaml, as keys.yaml says of a document.
+func (r *Account) Keys(n *Node, document string) {
+	of := losses.KeysOf(document)
+	for _, key := range of.Idle {
+		switch at := n.Get(key.Steps...); {
+		case key.Values == nil:
+			r.MeansRest(at, key.Why)
+		case isEmpty(at):
+			if slices.Contains(key.Values, losses.Empty) {
+				r.Means(at, key.Why)
+			}
+		default:
+			r.MeansIf(at, key.Why, key.Values...)
+		}
+	}
+	for _, key := range of.Lost {
+		r.Rest(n.Get(key.Steps...), key.Why)
 	}
 }
 
@@ -242,7 +266,7 @@ func Shown(n *Node) any {
 	for at := n; at != nil; at = at.Parent {
 		inData := at.Parent != nil && at.Parent.Parent == nil && isSecretObject(at.Parent) && (at.Key == "data" || at.Key == "stringData")
 		if isSecretKey(at) || inData {
-			return loss.Redacted
+			return losses.Redacted
 		}
 	}
 	return shownBelow(n)
@@ -251,7 +275,7 @@ func Shown(n *Node) any {
 func shownBelow(n *Node) any {
 	switch {
 	case isSecretKey(n):
-		return loss.Redacted
+		return losses.Redacted
 	case n.Kind == MapNode:
 		m := make(map[string]any, len(n.Children))
 		for _, c := range n.Children {
@@ -278,11 +302,11 @@ func shownBelow(n *Node) any {
 
 func hiddenValues(n *Node) any {
 	if n.Kind != MapNode {
-		return loss.Redacted
+		return losses.Redacted
 	}
 	m := make(map[string]any, len(n.Children))
 	for _, c := range n.Children {
-		m[c.Key] = loss.Redacted
+		m[c.Key] = losses.Redacted
 	}
 	return m
 }
@@ -303,7 +327,7 @@ var privateText = regexp.MustCompile(`PRIVATE KEY|"auths?"\s*:|(?i)passw|://[^/\
 
 func shownText(text string) string {
 	if privateText.MatchString(text) {
-		return loss.Redacted
+		return losses.Redacted
 	}
 	return text
 }

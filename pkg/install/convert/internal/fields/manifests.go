@@ -1,4 +1,4 @@
-package settings
+package fields
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // RawManifests carries the folder of extra manifests over as it is.
-func (r *Reader) RawManifests(in *source.Input) {
+func (r *Reader) RawManifests(in *input.Input) {
 	var names []string
 	for name := range in.Raw {
-		if path.Dir(name) == source.DirOpenShift && source.IsYAML(name) {
+		if path.Dir(name) == input.DirOpenShift && input.IsYAML(name) {
 			names = append(names, name)
 		}
 	}
@@ -27,12 +27,12 @@ func (r *Reader) RawManifests(in *source.Input) {
 		delete(in.Raw, name)
 	}
 	if len(names) > 0 {
-		r.ManifestFolder(source.DirOpenShift, nil)
+		r.ManifestFolder(input.DirOpenShift, nil)
 	}
 }
 
 // Manifest keeps one extra manifest as a file.
-func (r *Reader) Manifest(folder string, n *source.Node) {
+func (r *Reader) Manifest(folder string, n *input.Node) {
 	if n.Key != path.Base(n.Key) || strings.HasPrefix(n.Key, ".") || strings.Contains(n.Key, `\`) {
 		r.Wrong(n, "cannot be the name of a manifest", "")
 		return
@@ -43,7 +43,7 @@ func (r *Reader) Manifest(folder string, n *source.Node) {
 		return
 	}
 	text := r.Text(n)
-	if !source.IsYAML(n.Key) {
+	if !input.IsYAML(n.Key) {
 		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: r.File(name, []byte(text)), Folder: spec.ManifestFolder(folder)})
 		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
 		return
@@ -53,7 +53,7 @@ func (r *Reader) Manifest(folder string, n *source.Node) {
 }
 
 // ManifestFolder names a folder of manifests that n came from, once.
-func (r *Reader) ManifestFolder(folder string, n *source.Node) {
+func (r *Reader) ManifestFolder(folder string, n *input.Node) {
 	if !slices.ContainsFunc(r.Cluster.Spec.Manifests, func(m spec.ManifestSource) bool { return m.Path == folder }) {
 		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: folder})
 		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
@@ -61,10 +61,10 @@ func (r *Reader) ManifestFolder(folder string, n *source.Node) {
 }
 
 // ovnConfig notes settings of OVN-Kubernetes, which the service's install-config has not.
-func (r *Reader) ovnConfig(n *source.Node) {
+func (r *Reader) ovnConfig(n *input.Node) {
 	switch n = r.MapOf(n); {
 	case n == nil || len(n.Children) == 0:
-	case r.ovn != nil && !source.SameValue(r.ovn, n):
+	case r.ovn != nil && !input.SameValue(r.ovn, n):
 		r.Lose(n, "is another value than that of "+r.ovn.Path())
 	default:
 		r.ovn = n
@@ -74,12 +74,12 @@ func (r *Reader) ovnConfig(n *source.Node) {
 
 // sourcePolicy notes that a source is never contacted, which the service's
 // install-config cannot say.
-func (r *Reader) sourcePolicy(of string, n *source.Node) {
+func (r *Reader) sourcePolicy(of string, n *input.Node) {
 	switch r.Text(n) {
 	case "", "AllowContactingSource": // which is the default
 	case "NeverContactSource":
 		if r.policies == nil {
-			r.policies = map[string]*source.Node{}
+			r.policies = map[string]*input.Node{}
 		}
 		r.policies[of] = n
 	default:
@@ -125,7 +125,7 @@ func (r *Reader) mirrorSet() {
 		}
 		return
 	}
-	var first *source.Node
+	var first *input.Node
 	var list []any
 	for _, mirror := range r.Cluster.Spec.Registry.Mirrors {
 		entry := hubobjects.Fields{"source": mirror.Source, "mirrors": mirror.Mirrors}
@@ -147,11 +147,11 @@ func (r *Reader) mirrorSet() {
 
 // installerManifest writes a manifest in the place of the installer's own; false where the
 // input has one of this name.
-func (r *Reader) installerManifest(name string, from *source.Node, content hubobjects.Fields) bool {
+func (r *Reader) installerManifest(name string, from *input.Node, content hubobjects.Fields) bool {
 	folder := string(spec.FolderManifests)
 	text, err := yaml.Marshal(content)
 	if _, twice := r.Files[folder+"/"+name]; twice || err != nil {
-		r.LoseAs(from, source.Shown(from), fmt.Sprintf("the extra manifest %s takes its place", name))
+		r.LoseAs(from, input.Shown(from), fmt.Sprintf("the extra manifest %s takes its place", name))
 		return false
 	}
 	r.Files[folder+"/"+name] = text

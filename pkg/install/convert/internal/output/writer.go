@@ -1,6 +1,6 @@
-// Package target is what the writers of formats share: files, objects of a hub
+// Package output is what the writers of formats share: files, objects of a hub
 // made of what can be said, and an account of what cannot.
-package target
+package output
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,7 +23,7 @@ import (
 // Writer makes the files of a format. Its hub makes objects of a copy of the
 // cluster from which what cannot be said is taken out.
 type Writer struct {
-	loss.Collector
+	losses.Collector
 	hubobjects.Maker
 	Secrets bool // whether secrets are written
 	files   []File
@@ -35,7 +35,7 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	c = c.AtInstall()
 	shown := *c
 	shown.Spec.Hub = spec.Hub{}
-	w := &Writer{Collector: loss.Collector{Cluster: c}, Secrets: secrets}
+	w := &Writer{Collector: losses.Collector{Cluster: c}, Secrets: secrets}
 	w.laterWorkers(whole)
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
@@ -64,21 +64,21 @@ func (w *Writer) laterWorkers(whole *spec.Cluster) {
 	}
 	const why = "a single node has no workers when it is installed: add them with `oaictl add-node` afterwards"
 	if w.Said("spec.topology.workers") {
-		w.Lose("spec.topology.workers", loss.Plain(whole.Spec.Topology.Workers), why)
+		w.Lose("spec.topology.workers", losses.Plain(whole.Spec.Topology.Workers), why)
 	}
 	for i := range whole.Spec.Hosts {
 		if h := &whole.Spec.Hosts[i]; w.Collector.Cluster.Host(h.Name) == nil {
-			w.Lose(whole.HostField(h, ""), loss.Plain(h), why)
+			w.Lose(whole.HostField(h, ""), losses.Plain(h), why)
 		}
 	}
 }
 
 // Result is the files and the losses in the order of cluster.yaml.
-func (w *Writer) Result() ([]File, []loss.Loss, error) {
+func (w *Writer) Result() ([]File, []losses.Loss, error) {
 	if err := w.Maker.Err(); err != nil {
 		return nil, nil, err
 	}
-	slices.SortStableFunc(w.Collector.List, func(a, b loss.Loss) int { return w.place(a.Path, b.Path) })
+	slices.SortStableFunc(w.Collector.List, func(a, b losses.Loss) int { return w.place(a.Path, b.Path) })
 	return w.files, w.Collector.List, nil
 }
 
@@ -138,7 +138,7 @@ func (w *Writer) PullSecretKnown() bool {
 	default:
 		return true
 	}
-	w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), why)
+	w.Lose("spec.pullSecret", losses.Plain(c.Spec.PullSecret), why)
 	return false
 }
 
@@ -210,7 +210,7 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry hubobjects.Fields, ok bool
 		why = "secrets were not asked for"
 	}
 	if why != "" {
-		w.LoseHost(host, "fencing", loss.Plain(host.Fencing), why)
+		w.LoseHost(host, "fencing", losses.Plain(host.Fencing), why)
 		return nil, false
 	}
 	return hubobjects.Fields{

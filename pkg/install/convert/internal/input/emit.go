@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -38,7 +38,7 @@ type tree struct {
 func (e *emitter) structure(v reflect.Value, path string) tree {
 	t := tree{isMap: true}
 	for i := range v.NumField() {
-		name := loss.FieldName(v.Type().Field(i))
+		name := losses.FieldName(v.Type().Field(i))
 		below := strings.TrimPrefix(path+"."+name, ".")
 		if name == "" || v.Field(i).IsZero() && !e.present[below] {
 			continue // an empty list is no zero: it says that there shall be none

@@ -1,6 +1,6 @@
-// Package source is what an input says: its files as trees of values that know
+// Package input is what an input says: its files as trees of values that know
 // their places, and an account of which of them were carried over to cluster.yaml.
-package source
+package input
 
 import (
 	"slices"

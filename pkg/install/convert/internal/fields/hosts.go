@@ -1,4 +1,4 @@
-package settings
+package fields
 
 import (
 	"cmp"
@@ -6,25 +6,18 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // BareMetalHost carries over a machine of platform.baremetal.hosts.
-func (r *Reader) BareMetalHost(n *source.Node) {
+func (r *Reader) BareMetalHost(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	mac := n.Get("bootMACAddress")
 	i := r.HostFor(n, []string{mac.Peek()})
-	h := r.Host(i)
-	r.Set(HostField(i, "name"), n.Get("name"))
-	r.Role(i, n.Get("role"))
-	if mac != nil && SameMAC(mac.Peek(), h.Match.MAC) {
-		r.Text(mac)
-	}
-	r.Set(HostField(i, "match.mac"), mac)
-	r.Hints(i, n.Get("rootDeviceHints"))
+	r.Fields(n, InstallHost, i)
 	r.BMCOf(i, r.MapOf(n.Get("bmc")))
 	r.Network(i, nil, n.Get("networkConfig"))
 	if net := r.Host(i).Net; net != nil && len(net.Interfaces) == 0 {
@@ -34,14 +27,12 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 			r.From(HostField(i, "net.interfaces[0]"), mac)
 		}
 	}
-	r.MeansIf(n.Get("bootMode"), "is the default", "UEFI")
-	r.MeansRest(n.Get("bootMode"), "the agent-based installer ignores it, and oaictl boots machines as they are set up")
-	r.MeansRest(n.Get("hardwareProfile"), "was for machines of before root device hints, and installers ignore it")
+	r.Keys(n, "install-config-host")
 }
 
 // NameInterface ties the only interface of a network to the address that the
 // machine boots from, where the network does not say so itself.
-func (r *Reader) NameInterface(i int, mac *source.Node) {
+func (r *Reader) NameInterface(i int, mac *input.Node) {
 	h := r.Host(i)
 	if h.Net.NMState == nil || mac == nil {
 		return
@@ -69,7 +60,7 @@ func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%
 
 // HostFor is the host with one of the addresses or names, else one that is added for n. Two
 // hosts of one list are never the same one.
-func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
+func (r *Reader) HostFor(n *input.Node, macs []string, names ...string) int {
 	i, what := r.HostWithMAC(macs...), "MAC address"
 	for _, name := range names {
 		if i < 0 {
@@ -79,7 +70,7 @@ func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 	if i < 0 {
 		return r.AddHost(n)
 	}
-	if first := r.Origins[fmt.Sprintf("spec.hosts[%d]", i)]; first != nil && first != n && source.AreSiblings(first, n) {
+	if first := r.Origins[fmt.Sprintf("spec.hosts[%d]", i)]; first != nil && first != n && input.AreSiblings(first, n) {
 		line, col := first.Position()
 		value := cmp.Or(r.Host(i).Name, r.Host(i).Hostname)
 		if what != "name" {
@@ -92,7 +83,7 @@ func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 }
 
 // HostName carries over the hostname, which is the name unless there is another one.
-func (r *Reader) HostName(i int, n *source.Node) {
+func (r *Reader) HostName(i int, n *input.Node) {
 	h := r.Host(i)
 	if h.Name == "" || h.Name == n.Peek() {
 		r.Set(HostField(i, "name"), n)
@@ -102,7 +93,7 @@ func (r *Reader) HostName(i int, n *source.Node) {
 }
 
 // AddHost adds a host that came from n, and gives back its number.
-func (r *Reader) AddHost(n *source.Node) int {
+func (r *Reader) AddHost(n *input.Node) int {
 	i := len(r.Cluster.Spec.Hosts)
 	r.Cluster.Spec.Hosts = append(r.Cluster.Spec.Hosts, spec.Host{})
 	r.From(fmt.Sprintf("spec.hosts[%d]", i), n)
@@ -153,22 +144,27 @@ func (r *Reader) NameHost(i int) {
 }
 
 // Role carries the role of a host over.
-func (r *Reader) Role(i int, n *source.Node) {
-	source.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.Word[spec.Role](n.Peek()))
+func (r *Reader) Role(i int, n *input.Node) {
+	input.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.Word[spec.Role](n.Peek()))
+}
+
+// MAC carries over the address by which a host is recognised.
+func (r *Reader) MAC(i int, n *input.Node) {
+	if SameMAC(n.Peek(), r.Host(i).Match.MAC) {
+		r.Text(n)
+	}
+	r.Set(HostField(i, "match.mac"), n)
 }
 
 // Arch carries the architecture of the cluster over.
-func (r *Reader) Arch(n *source.Node) {
-	source.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.Word[spec.Arch](n.Peek()))
+func (r *Reader) Arch(n *input.Node) {
+	input.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.Word[spec.Arch](n.Peek()))
 }
-
-// Hints carries root device hints over, which all formats write alike.
-func (r *Reader) Hints(i int, n *source.Node) { r.Set(HostField(i, "disk.hints"), n) }
 
 // Network carries the static network of a host over: nmstate, and the interfaces
 // that it speaks of. Without nmstate the host uses DHCP and is only recognised by
 // its interfaces.
-func (r *Reader) Network(i int, interfaces, config *source.Node) {
+func (r *Reader) Network(i int, interfaces, config *input.Node) {
 	h := r.Host(i)
 	if config != nil && len(config.Children) == 0 {
 		r.MeansEmpty(config, "is empty, which is DHCP")
@@ -197,7 +193,7 @@ func (r *Reader) Network(i int, interfaces, config *source.Node) {
 	}
 }
 
-func (r *Reader) nic(i, j int, n *source.Node) {
+func (r *Reader) nic(i, j int, n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -230,7 +226,7 @@ func (r *Reader) nic(i, j int, n *source.Node) {
 }
 
 // NodeLabel carries one label of a node over.
-func (r *Reader) NodeLabel(i int, key string, n *source.Node) {
+func (r *Reader) NodeLabel(i int, key string, n *input.Node) {
 	h := r.Host(i)
 	if h.Labels == nil {
 		h.Labels = map[string]string{}
@@ -240,22 +236,22 @@ func (r *Reader) NodeLabel(i int, key string, n *source.Node) {
 }
 
 // NodeLabels carries a map of them over.
-func (r *Reader) NodeLabels(i int, n *source.Node) {
+func (r *Reader) NodeLabels(i int, n *input.Node) {
 	for _, label := range r.MapOf(n).All() {
-		if label.Kind == source.NullNode {
-			label.Kind = source.TextNode
+		if label.Kind == input.NullNode {
+			label.Kind = input.TextNode
 		}
 		r.NodeLabel(i, label.Key, label)
 	}
 }
 
 // InstallerArgs carries over arguments of coreos-installer, a JSON list in a text.
-func (r *Reader) InstallerArgs(i int, n *source.Node) {
+func (r *Reader) InstallerArgs(i int, n *input.Node) {
 	r.Set(HostField(i, "installerArgs"), r.EmbedText(n))
 }
 
 // HostIgnition carries over what is merged into a host's own Ignition.
-func (r *Reader) HostIgnition(i int, n *source.Node) {
+func (r *Reader) HostIgnition(i int, n *input.Node) {
 	if n = r.EmbedText(n); n != nil {
 		r.Host(i).Ignition = r.Document(HostField(i, "ignition"), n)
 	}

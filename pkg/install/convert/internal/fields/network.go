@@ -1,4 +1,4 @@
-package settings
+package fields
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/installcfg"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Proxy carries a proxy over, which all formats but aicli's write alike.
-func (r *Reader) Proxy(n *source.Node) {
+func (r *Reader) Proxy(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -28,13 +28,13 @@ func (r *Reader) Proxy(n *source.Node) {
 }
 
 // NoProxy carries over what is reached without the proxy, a text with commas.
-func (r *Reader) NoProxy(n *source.Node) {
+func (r *Reader) NoProxy(n *input.Node) {
 	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
-	source.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
+	input.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
 // Networking carries the networks over; a service network is a text, or a map with a cidr.
-func (r *Reader) Networking(n *source.Node) {
+func (r *Reader) Networking(n *input.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
@@ -48,14 +48,14 @@ func (r *Reader) Networking(n *source.Node) {
 }
 
 // CIDRs carries networks over.
-func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
+func (r *Reader) CIDRs(field string, to *[]string, n *input.Node) {
 	if n == nil {
 		return
 	}
 	list := []string{}
 	for i, item := range r.ListOf(n) {
 		cidr := item
-		if item.Kind == source.MapNode {
+		if item.Kind == input.MapNode {
 			cidr = item.Get("cidr")
 		}
 		if cidr == nil {
@@ -69,34 +69,29 @@ func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
 }
 
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
-func (r *Reader) VIPs(n *source.Node) {
+func (r *Reader) VIPs(n *input.Node) {
 	to := &r.Cluster.Spec.Network.VIPs
-	object := hubobjects.Fields{}
-	for _, key := range []string{"apiVIPs", "apiVIP", "ingressVIPs", "ingressVIP"} {
-		object[key] = n.Get(key).Plain()
-	}
-	r.vips(model.SettingAPIVIPs, &to.API, object, n.Get("apiVIPs"), n.Get("apiVIP"))
-	r.vips(model.SettingIngressVIPs, &to.Ingress, object, n.Get("ingressVIPs"), n.Get("ingressVIP"))
+	r.vips("spec.network.vips.api", &to.API, n.Get("apiVIPs"), n.Get("apiVIP"))
+	r.vips("spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIPs"), n.Get("ingressVIP"))
 }
 
-func (r *Reader) vips(name model.Setting, to *[]string, object hubobjects.Fields, list, one *source.Node) {
-	r.Set(string(name), list)
-	read, said, err := hubobjects.Read[[]string](hubobjects.InstallTable(), name, hubobjects.Fields{"spec": object})
-	switch {
-	case one == nil:
-	case err != nil:
-		r.Second(string(name), one)
-	default:
-		r.Text(one)
-		if said && len(*to) == 0 {
-			*to = read
-			r.From(string(name), one)
-		}
+func (r *Reader) vips(field string, to *[]string, list, one *input.Node) {
+	r.Set(field, list)
+	all := list.Items()
+	isText := one != nil && one.Kind == input.TextNode && one.Text != ""
+	if isText && len(all) > 0 && all[0].Peek() != one.Text {
+		r.Second(field, one)
+		return
+	}
+	r.Text(one)
+	if isText && len(*to) == 0 {
+		*to = []string{one.Text}
+		r.From(field, one)
 	}
 }
 
 // Balancer carries over who balances the load.
-func (r *Reader) Balancer(n *source.Node) {
+func (r *Reader) Balancer(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -115,11 +110,11 @@ func (r *Reader) Balancer(n *source.Node) {
 
 // Override passes a value on to the install-config as it is, save for secrets and for what
 // the service does not take there.
-func (r *Reader) Override(n *source.Node, keys ...string) {
+func (r *Reader) Override(n *input.Node, keys ...string) {
 	if n == nil || n.Taken && len(n.Children) == 0 {
 		return
 	}
-	if source.HoldsSecret(n) {
+	if input.HoldsSecret(n) {
 		r.Lose(n, "holds a secret, which never stands in cluster.yaml itself")
 		return
 	}
@@ -152,7 +147,7 @@ func (r *Reader) Override(n *source.Node, keys ...string) {
 
 // overridable loses what the service does not take at or below n; false where it takes
 // nothing of it.
-func (r *Reader) overridable(n *source.Node, keys []string) bool {
+func (r *Reader) overridable(n *input.Node, keys []string) bool {
 	if !installcfg.Has(keys...) {
 		r.Lose(n, "the service does not take it in overrides of the install-config")
 		return false
@@ -160,9 +155,9 @@ func (r *Reader) overridable(n *source.Node, keys []string) bool {
 	if len(n.Children) == 0 {
 		return true
 	}
-	n.Children = slices.DeleteFunc(n.Children, func(c *source.Node) bool {
+	n.Children = slices.DeleteFunc(n.Children, func(c *input.Node) bool {
 		below := keys
-		if n.Kind == source.MapNode {
+		if n.Kind == input.MapNode {
 			below = append(slices.Clone(keys), c.Key)
 		}
 		return !r.overridable(c, below)
@@ -172,11 +167,11 @@ func (r *Reader) overridable(n *source.Node, keys []string) bool {
 
 // InstallOverrides carries over a map with fields of the install-config, as own ones if
 // possible.
-func (r *Reader) InstallOverrides(n *source.Node) {
-	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
+func (r *Reader) InstallOverrides(n *input.Node) {
+	if fips := n.Get("fips"); fips != nil && fips.Kind == input.BoolNode {
 		r.Set("spec.fips", fips)
 	}
-	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
+	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == input.NumberNode {
 		r.Set("spec.network.mtu", mtu)
 	}
 	r.ovnConfig(n.Get("networking", "ovnKubernetesConfig"))
@@ -188,20 +183,20 @@ func (r *Reader) InstallOverrides(n *source.Node) {
 }
 
 // RestOfFiles tells which files nobody read.
-func (r *Reader) RestOfFiles(in *source.Input) {
+func (r *Reader) RestOfFiles(in *input.Input) {
 	for name := range in.Raw {
 		r.LoseFile(in, name, "is a file that is not read")
 	}
 }
 
 // OverrideRest passes on what nobody has taken, as deep down as it stands alone.
-func (r *Reader) OverrideRest(n *source.Node, keys ...string) {
+func (r *Reader) OverrideRest(n *input.Node, keys ...string) {
 	switch {
-	case n.Taken && len(n.Children) == 0 || n.Kind == source.NullNode:
+	case n.Taken && len(n.Children) == 0 || n.Kind == input.NullNode:
 		n.Taken = true
-	case source.Untouched(n):
+	case input.Untouched(n):
 		r.Override(n, keys...)
-	case n.Kind == source.MapNode:
+	case n.Kind == input.MapNode:
 		for _, c := range n.Children {
 			r.OverrideRest(c, append(slices.Clone(keys), c.Key)...)
 		}
@@ -209,11 +204,11 @@ func (r *Reader) OverrideRest(n *source.Node, keys ...string) {
 }
 
 // Operators carries operators over: names, and properties as a map or as JSON.
-func (r *Reader) Operators(n *source.Node) {
+func (r *Reader) Operators(n *input.Node) {
 	for _, item := range r.ListOf(n) {
 		field := fmt.Sprintf("spec.operators[%d]", len(r.Cluster.Spec.Operators))
 		var operator spec.Operator
-		if item.Kind == source.TextNode {
+		if item.Kind == input.TextNode {
 			operator.Name = r.Text(item)
 			r.From(field, item)
 			r.Cluster.Spec.Operators = append(r.Cluster.Spec.Operators, operator)
@@ -224,7 +219,7 @@ func (r *Reader) Operators(n *source.Node) {
 		}
 		r.From(field, item)
 		r.SetIn(field+".name", &operator.Name, item.Get("name"))
-		if properties := item.Get("properties"); properties != nil && !(properties.Kind == source.TextNode && properties.Text == "") {
+		if properties := item.Get("properties"); properties != nil && !(properties.Kind == input.TextNode && properties.Text == "") {
 			if properties = r.MapOf(r.Embed(properties)); properties != nil {
 				operator.Properties, _ = properties.Plain().(map[string]any)
 				r.From(field+".properties", properties)
@@ -238,13 +233,13 @@ func (r *Reader) Operators(n *source.Node) {
 }
 
 // Ignored carries ids of validations over, which stand in one text with commas.
-func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
+func (r *Reader) Ignored(field string, to *[]string, n *input.Node) {
 	if n == nil {
 		return
 	}
 	list := []string{}
 	// The service takes a JSON list too.
-	if n.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
+	if n.Kind == input.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
 		list = r.Texts(r.Embed(n))
 	} else {
 		list = append(list, setting.Commas(r.Text(n))...)
@@ -257,8 +252,8 @@ func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
 var tagWords = regexp.MustCompile(`^\w+( \w+)*$`)
 
 // Tag carries the tag over that a label gives the cluster in the service.
-func (r *Reader) Tag(n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && !tagWords.MatchString(n.Text) {
+func (r *Reader) Tag(n *input.Node) {
+	if n == nil || n.Kind == input.TextNode && !tagWords.MatchString(n.Text) {
 		r.Lose(n, "cannot be a tag, which has letters, digits and underscores only")
 		return
 	}

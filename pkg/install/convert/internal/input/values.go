@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 )
 
 // Text takes a text; empty for none.
@@ -144,7 +144,7 @@ func (r *Account) Second(field string, n *Node) {
 // that the field's type has. A second value has to agree with the first, or is told.
 func (r *Account) Set(field string, n *Node) {
 	if n != nil {
-		r.set(field, loss.FieldAt(reflect.ValueOf(r.Cluster), field), n)
+		r.set(field, losses.FieldAt(reflect.ValueOf(r.Cluster), field), n)
 	}
 }
 
@@ -229,7 +229,7 @@ func (r *Account) setStruct(field string, to reflect.Value, n *Node) {
 	}
 	r.From(field, n)
 	for i := range to.NumField() {
-		name := loss.FieldName(to.Type().Field(i))
+		name := losses.FieldName(to.Type().Field(i))
 		if below := n.Get(name); below != nil {
 			r.set(field+"."+name, to.Field(i), below)
 		}

@@ -1,6 +1,6 @@
-// Package loss is what a format has no place for, and what of a cluster.yaml that
+// Package losses is what a format has no place for, and what of a cluster.yaml that
 // is.
-package loss
+package losses
 
 import (
 	_ "embed" // reasons.yaml

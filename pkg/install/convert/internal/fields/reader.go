@@ -1,28 +1,29 @@
-// Package settings carries over the settings that several formats write alike:
+// Package fields carries over the settings that several formats write alike:
 // hosts and their networks, BMCs, pools of machines, proxies, mirrors,
 // certificates, extra manifests.
-package settings
+package fields
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Reader carries settings over.
 type Reader struct {
-	*source.Account
+	*input.Account
 	AgentBased  bool       // whether the input is the agent-based installer's, which has no namespaces
 	BareRedfish bool       // whether a BMC's address without a scheme means Redfish
 	ArchByRole  []RoleArch // architectures of machines, by their role
 
-	ovn      *source.Node            // networking.ovnKubernetesConfig of an install-config
-	policies map[string]*source.Node // what sources of mirrors say of themselves, other than the default
+	ovn      *input.Node            // networking.ovnKubernetesConfig of an install-config
+	policies map[string]*input.Node // what sources of mirrors say of themselves, other than the default
 }
 
 // RoleArch is the architecture of all machines of a role.
@@ -33,7 +34,7 @@ type RoleArch struct {
 
 // Pool is a pool of machines of install-config.yaml.
 type Pool struct {
-	N    *source.Node
+	N    *input.Node
 	Role spec.Role
 	Name string
 	To   **int
@@ -53,42 +54,75 @@ func (r *Reader) GiveArches() {
 
 // Hyperthreading carries over which roles use it. A pool that does not say uses it.
 func (r *Reader) Hyperthreading(pools []Pool) {
-	const field = "spec.hyperthreading"
-	said, off := false, false
-	var on []string
+	said, arbiters, on := false, false, spec.RoleSet{}
 	for _, p := range pools {
 		n := p.N.Get("hyperthreading")
-		switch word := r.Text(n); word {
-		case "Enabled", "":
+		if r.HasHyperthreading(n, true) {
 			on = append(on, string(p.Role))
-		case "Disabled":
-			off = true
-		default:
-			r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write Enabled or Disabled")
 		}
 		said = said || n != nil
-		r.From(field, n)
+		arbiters = arbiters || p.Role == spec.Arbiter && p.N != nil
 	}
-	switch {
-	case !said:
-		return
-	case !off:
-		on = []string{spec.AllRoles}
-	case r.Cluster.Spec.Topology.Arbiters == nil:
-		on = slices.DeleteFunc(on, func(role string) bool { return role == string(spec.Arbiter) })
+	if said {
+		r.Cluster.Spec.Hyperthreading = r.NamedRoles(on, arbiters)
 	}
-	if len(on) == 0 {
-		on = []string{spec.NoRoles}
+}
+
+// HasHyperthreading says whether a pool uses it, which unsaid says of one that does not.
+func (r *Reader) HasHyperthreading(n *input.Node, unsaid bool) bool {
+	r.From("spec.hyperthreading", n)
+	switch word := r.Text(n); word {
+	case "":
+		return unsaid
+	case "Enabled", "Disabled":
+		return word == "Enabled"
+	default:
+		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write Enabled or Disabled")
+		return true
 	}
-	r.Cluster.Spec.Hyperthreading = on
+}
+
+// NamedRoles is a set of roles, all of them by their one word. A cluster without arbiters may
+// have a pool of them.
+func (r *Reader) NamedRoles(roles spec.RoleSet, arbiters bool) spec.RoleSet {
+	all := []string{string(spec.ControlPlane), string(spec.Worker)}
+	if arbiters || r.Cluster.ArbiterCount() > 0 {
+		all = append(all, string(spec.Arbiter))
+	}
+	if len(slices.DeleteFunc(all, func(role string) bool { return slices.Contains(roles, role) })) == 0 {
+		return spec.RoleSet{spec.AllRoles}
+	}
+	if r.Cluster.Spec.Topology.Arbiters == nil {
+		roles = slices.DeleteFunc(roles, func(role string) bool { return role == string(spec.Arbiter) })
+	}
+	if len(roles) == 0 {
+		roles = spec.RoleSet{spec.NoRoles}
+	}
+	return roles
+}
+
+// OneWord is the first of some keys; the others are words for the same.
+func (r *Reader) OneWord(n *input.Node, keys ...string) *input.Node {
+	chosen := input.First(n, keys...)
+	for _, key := range keys {
+		other := n.Get(key)
+		if other == nil || other == chosen {
+			continue
+		}
+		if reflect.DeepEqual(other.Plain(), chosen.Plain()) {
+			r.Means(other, "says what "+chosen.Key+" does")
+		}
+		r.Lose(other, "is another word for "+chosen.Key+", which is taken")
+	}
+	return chosen
 }
 
 // Namespace is what objects stand in, which cluster.yaml does not say.
-func (r *Reader) Namespace(n *source.Node) {
+func (r *Reader) Namespace(n *input.Node) {
 	if n == nil {
 		return
 	}
-	if n.Kind == source.TextNode && n.Text == r.Cluster.HubNamespace() {
+	if n.Kind == input.TextNode && n.Text == r.Cluster.HubNamespace() {
 		r.Means(n, "is where oaictl puts the objects of this cluster anyway")
 		return
 	}
@@ -100,7 +134,7 @@ func (r *Reader) Namespace(n *source.Node) {
 }
 
 // SSHKeys carries public keys over, one a line.
-func (r *Reader) SSHKeys(n *source.Node) {
+func (r *Reader) SSHKeys(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -115,13 +149,13 @@ func (r *Reader) SSHKeys(n *source.Node) {
 		return
 	}
 	if have := &r.Cluster.Spec.SSHKeys; len(keys) > 0 || *have != nil {
-		source.Carry(r.Account, "spec.sshKeys", have, n, keys)
+		input.Carry(r.Account, "spec.sshKeys", have, n, keys)
 	}
 	r.Text(n)
 }
 
 // TrustBundle carries certificates over.
-func (r *Reader) TrustBundle(n *source.Node) {
+func (r *Reader) TrustBundle(n *input.Node) {
 	if n == nil {
 		return
 	}
@@ -143,7 +177,7 @@ func (r *Reader) TrustBundle(n *source.Node) {
 }
 
 // Tang carries Tang servers over.
-func (r *Reader) Tang(n *source.Node) {
+func (r *Reader) Tang(n *input.Node) {
 	for i, item := range r.ListOf(n) {
 		if item = r.MapOf(item); item == nil {
 			continue
@@ -151,14 +185,14 @@ func (r *Reader) Tang(n *source.Node) {
 		field := fmt.Sprintf("spec.diskEncryption.tang[%d]", i)
 		r.From(field, item)
 		var server spec.TangServer
-		r.SetIn(field+".url", &server.URL, source.First(item, "url", "URL"))
+		r.SetIn(field+".url", &server.URL, input.First(item, "url", "URL"))
 		r.SetIn(field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
 		r.Cluster.Spec.DiskEncryption.Tang = append(r.Cluster.Spec.DiskEncryption.Tang, server)
 	}
 }
 
 // Mirrors carries the mirrors of an install-config over.
-func (r *Reader) Mirrors(n *source.Node) {
+func (r *Reader) Mirrors(n *input.Node) {
 	for _, item := range r.ListOf(n) {
 		if item = r.MapOf(item); item == nil {
 			continue
@@ -173,7 +207,7 @@ func (r *Reader) Mirrors(n *source.Node) {
 }
 
 // Mirror carries over one mirrored source; several entries of one become one.
-func (r *Reader) Mirror(source, targets *source.Node, insecure bool) {
+func (r *Reader) Mirror(source, targets *input.Node, insecure bool) {
 	list := &r.Cluster.Spec.Registry.Mirrors
 	name, places := r.Text(source), r.Texts(targets)
 	i := slices.IndexFunc(*list, func(m spec.Mirror) bool { return m.Source == name })
@@ -194,7 +228,7 @@ func (r *Reader) Mirror(source, targets *source.Node, insecure bool) {
 }
 
 // DiscoveryIgnition carries over what is merged into the live image's Ignition.
-func (r *Reader) DiscoveryIgnition(n *source.Node) {
+func (r *Reader) DiscoveryIgnition(n *input.Node) {
 	const field = "spec.discovery.ignition"
 	if n = r.EmbedText(n); n == nil {
 		return
@@ -212,12 +246,12 @@ func (r *Reader) DiscoveryIgnition(n *source.Node) {
 }
 
 // KernelArguments carries over what is appended; nothing of the image's own is removed.
-func (r *Reader) KernelArguments(n *source.Node) {
+func (r *Reader) KernelArguments(n *input.Node) {
 	if n == nil {
 		return
 	}
 	const field = "spec.discovery.kernelArgs"
-	list, lines := []string{}, []*source.Node{}
+	list, lines := []string{}, []*input.Node{}
 	for _, item := range r.ListOf(n) {
 		operation, value := item.Get("operation"), item.Get("value")
 		if operation.Peek() != "append" {
@@ -242,12 +276,12 @@ func (r *Reader) KernelArguments(n *source.Node) {
 }
 
 // ImageType carries over whether images are full or minimal.
-func (r *Reader) ImageType(n *source.Node) {
-	source.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.Word[spec.ImageType](n.Peek()))
+func (r *Reader) ImageType(n *input.Node) {
+	input.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.Word[spec.ImageType](n.Peek()))
 }
 
 // NetworkDelay carries over how long machines wait for their networks, in seconds.
-func (r *Reader) NetworkDelay(n *source.Node) {
+func (r *Reader) NetworkDelay(n *input.Node) {
 	seconds := r.Number(n)
 	if seconds == nil {
 		return
