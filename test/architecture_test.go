@@ -67,7 +67,7 @@ func walls() []wall {
 			name: "a group of commands knows no other group", tests: true,
 			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli", "internal/cli/manual/...", "test/..."},
 			except: []string{
-				"internal/cli/base", "internal/cli/document", "internal/cli/image", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
+				"internal/cli/app", "internal/cli/document", "internal/cli/image", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
 			},
 			breach: [2]string{"internal/cli/iso", "internal/cli/simulator"},
 		},

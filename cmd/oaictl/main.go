@@ -8,12 +8,12 @@ import (
 	"os"
 
 	"github.com/oaictl/oaictl/internal/cli"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
 func main() {
-	ctx, stop := base.WithSignals(context.Background(), os.Exit)
+	ctx, stop := app.WithSignals(context.Background(), os.Exit)
 	code := cli.Main(ctx, os.Args, streams.OS(), os.Environ())
 	stop()
 	os.Exit(code)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -21,13 +21,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-func completionCommand(a *base.App) *cobra.Command {
+func completionCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "completion bash|zsh|fish|powershell",
 		Short:       "Print a completion script for a shell",
-		Args:        base.OneArgument("bash, zsh, fish or powershell"),
+		Args:        app.OneArgument("bash, zsh, fish or powershell"),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
-		Annotations: map[string]string{base.NoConfig: "true"},
+		Annotations: map[string]string{app.NoConfig: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
 			root := command.Root()
 			switch args[0] {
@@ -40,14 +40,14 @@ func completionCommand(a *base.App) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.IO.Out)
 			default:
-				return base.Usagef("no completion for shell %q; one of bash, zsh, fish, powershell", args[0])
+				return app.Usagef("no completion for shell %q; one of bash, zsh, fish, powershell", args[0])
 			}
 		},
 	}
 }
 
 // registerCompletions also keeps shells from offering files where no argument is taken.
-func registerCompletions(a *base.App, root *cobra.Command) {
+func registerCompletions(a *app.App, root *cobra.Command) {
 	flags := flagCompletions(a)
 	arguments := argumentCompletions(a)
 	var visit func(command *cobra.Command)
@@ -80,7 +80,7 @@ func registerCompletions(a *base.App, root *cobra.Command) {
 }
 
 // flagCompletions go by the flags' names, which mean the same with every command.
-func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
+func flagCompletions(a *app.App) map[string]cobra.CompletionFunc {
 	words := func(list ...string) cobra.CompletionFunc {
 		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			found := beginning(list, begun)
@@ -94,8 +94,8 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	images := imageFiles()
 	folders := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	return map[string]cobra.CompletionFunc{
-		"backend":   words(base.BackendREST, base.BackendHub),
-		"progress":  words(base.ProgressAuto, base.ProgressTTY, base.ProgressPlain, base.ProgressJSON),
+		"backend":   words(app.BackendREST, app.BackendHub),
+		"progress":  words(app.ProgressAuto, app.ProgressTTY, app.ProgressPlain, app.ProgressJSON),
 		"output":    words("table", "wide", "json", "yaml", "name", "jsonpath="),
 		"for":       words("installed", "ready", "hosts="),
 		"severity":  words("info", "warning", "error", "critical"),
@@ -122,7 +122,7 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	}
 }
 
-func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
+func argumentCompletions(a *app.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
 		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames), "remove-node": argument(a, hostNames),
 		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host", "machine"), "logs": kindAndArgument(a, "cluster", "host"),
@@ -180,7 +180,7 @@ func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	return all
 }
 
-func contextNames(a *base.App) cobra.CompletionFunc {
+func contextNames(a *app.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if err := a.Prepare(command); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -199,7 +199,7 @@ func formatOrFile(formats []string) cobra.CompletionFunc {
 	}
 }
 
-func inAnyNamespace(a *base.App) cobra.CompletionFunc {
+func inAnyNamespace(a *app.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		a.Globals.AllNamespaces = true
 		return offer(a, command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
@@ -241,14 +241,14 @@ func hostNames(ctx context.Context, service *install.Client) []candidate {
 }
 
 func machineNames(ctx context.Context, service *install.Client) []candidate {
-	all, _ := base.Machines(ctx, service)
+	all, _ := app.Machines(ctx, service)
 	return document.Each(all, func(m machines.Machine) candidate {
 		return candidate{name: m.Name, id: m.ID(), note: m.Phase}
 	})
 }
 
 // argument completes the one name that a command takes, unless -f is given instead.
-func argument(a *base.App, list naming) cobra.CompletionFunc {
+func argument(a *app.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 || command.Flags().Changed("file") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -258,11 +258,11 @@ func argument(a *base.App, list naming) cobra.CompletionFunc {
 }
 
 // kindAndArgument completes [KIND] NAME, where the first kind may be left out.
-func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
+func kindAndArgument(a *app.App, kinds ...string) cobra.CompletionFunc {
 	lists := map[string]naming{"cluster": clusterNames, "host": hostNames, "machine": machineNames}
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(given) == 1 && slices.Contains(kinds, base.KindOf(given[0])) {
-			return argument(a, lists[base.KindOf(given[0])])(command, nil, begun)
+		if len(given) == 1 && slices.Contains(kinds, app.KindOf(given[0])) {
+			return argument(a, lists[app.KindOf(given[0])])(command, nil, begun)
 		}
 		names, directive := argument(a, lists[kinds[0]])(command, given, begun)
 		if len(given) == 0 {
@@ -273,19 +273,19 @@ func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
 }
 
 // flagValue completes the value of a flag that names something.
-func flagValue(a *base.App, list naming) cobra.CompletionFunc {
+func flagValue(a *app.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // offer reports no error: a TAB is no command.
-func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
+func offer(a *app.App, command *cobra.Command, list naming, begun string) []string {
 	if err := a.Prepare(command); err != nil {
 		return nil
 	}
-	to := base.ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock}
-	if a.Globals.CheckFlags(to.Backend) != nil || to.Backend == base.BackendREST && to.ServiceURL == "" {
+	to := app.ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock}
+	if a.Globals.CheckFlags(to.Backend) != nil || to.Backend == app.BackendREST && to.ServiceURL == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(command.Context(), namesWithin)

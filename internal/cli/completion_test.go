@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -139,7 +139,7 @@ func TestCompletionOfNamesThatAreNone(t *testing.T) {
 func TestCompletionIsSilent(t *testing.T) {
 	tests := map[string]struct {
 		Env     streams.Env
-		connect func(context.Context, base.ClientConfig) (install.Backend, error)
+		connect func(context.Context, app.ClientConfig) (install.Backend, error)
 		flags   []string
 	}{
 		"no service is named": {streams.Env{}, nil, nil},
@@ -151,8 +151,8 @@ func TestCompletionIsSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, problems strings.Builder
 			typed := append(append([]string{"oaictl", "__complete"}, tt.flags...), "get", "clusters", "")
-			a := base.New(base.Identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.Env)
-			a.Connect = func(ctx context.Context, to base.ClientConfig) (install.Backend, error) {
+			a := app.New(app.Identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.Env)
+			a.Connect = func(ctx context.Context, to app.ClientConfig) (install.Backend, error) {
 				if tt.connect == nil {
 					t.Errorf("a service was asked")
 					return nil, errors.New("nobody")
@@ -188,7 +188,7 @@ func (s *slow) ListClusters(ctx context.Context) ([]model.Cluster, error) {
 	return nil, context.DeadlineExceeded
 }
 
-func refusing(context.Context, base.ClientConfig) (install.Backend, error) {
+func refusing(context.Context, app.ClientConfig) (install.Backend, error) {
 	return nil, errors.New("503")
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -293,18 +293,18 @@ func TestSimulate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var started simulator.Config
-	var reached base.ClientConfig
+	var reached app.ClientConfig
 	stopped := false
 	service := lab()
 	service.looks = looksOf(model.ClusterInstalled)
 	var out, problems strings.Builder
-	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
+	a := app.New(app.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
-	a.StartSimulator = func(_ context.Context, s simulator.Config) (base.Simulated, error) {
+	a.StartSimulator = func(_ context.Context, s simulator.Config) (app.Simulated, error) {
 		started = s
-		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
+		return app.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}
-	a.Connect = func(_ context.Context, to base.ClientConfig) (install.Backend, error) {
+	a.Connect = func(_ context.Context, to app.ClientConfig) (install.Backend, error) {
 		reached = to
 		return service, nil
 	}
@@ -347,11 +347,11 @@ func TestSimulationHasItsOwnFolder(t *testing.T) {
 		service.looks = looksOf(model.ClusterInstalled)
 		service.kubeconfigs = map[string][]byte{service.looks[0].Cluster.ID: []byte(kubeconfig)}
 		var out, problems strings.Builder
-		a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate")), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
-		a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
-			return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
+		a := app.New(app.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate")), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
+		a.StartSimulator = func(context.Context, simulator.Config) (app.Simulated, error) {
+			return app.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 		}
-		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+		a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 		if code := execute(t.Context(), a); code != 0 {
 			t.Fatalf("code %d: %s", code, problems.String())
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -119,7 +119,7 @@ func (l *leaving) MayDelete(ref model.ClusterRef) error {
 func (l *leaving) ClusterLeft(_ context.Context, text string) (model.ClusterRef, error) {
 	ref, found := l.left[text]
 	if !found {
-		return ref, base.NotFound("find cluster", text, "the hub has none", "{get clusters}")
+		return ref, app.NotFound("find cluster", text, "the hub has none", "{get clusters}")
 	}
 	return ref, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -31,7 +31,7 @@ func booted(t *testing.T) string {
 	if err := os.Mkdir("lab", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serve.LoadKey(base.MediaKeyFile("lab")); err != nil {
+	if _, err := serve.LoadKey(app.MediaKeyFile("lab")); err != nil {
 		t.Fatal(err)
 	}
 	return "http://127.0.0.1:1" // where nothing listens

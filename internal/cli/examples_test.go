@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,7 +22,7 @@ func leaves(command *cobra.Command) []*cobra.Command {
 	for _, sub := range command.Commands() {
 		switch {
 		case sub.HasSubCommands():
-			if !base.OnlyHolds(sub) {
+			if !app.OnlyHolds(sub) {
 				out = append(out, sub)
 			}
 			out = append(out, leaves(sub)...)
@@ -108,11 +108,11 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	}
 	defer func() { _ = input.Close() }()
 	var out, problems strings.Builder
-	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake", "HOME": "home"})
+	a := app.New(app.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake", "HOME": "home"})
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
-	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
-		return base.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
+	a.StartSimulator = func(context.Context, simulator.Config) (app.Simulated, error) {
+		return app.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
 	}
 	if code := execute(ctx, a); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())
@@ -156,9 +156,9 @@ func shellWords(text string) []string {
 func TestHelpTouchesNothing(t *testing.T) {
 	for _, text := range []string{"--help", "version", "help environment", "create cluster --help", "completion fish"} {
 		var out, problems strings.Builder
-		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
+		a := app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
 			streams.Env{"OAICTL_CONFIG": t.TempDir()}) // a folder cannot be read as a file
-		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) {
+		a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) {
 			t.Errorf("%s reaches for the service", text)
 			return nil, context.Canceled
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -127,7 +127,7 @@ func (f *fake) ClusterByNameOrID(_ context.Context, text string) (model.ClusterR
 			return c.ClusterRef, nil
 		}
 	}
-	return model.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
+	return model.ClusterRef{}, app.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
 func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (model.InfraEnv, error) {
@@ -136,7 +136,7 @@ func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (model.InfraEn
 			return env, nil
 		}
 	}
-	return model.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+	return model.InfraEnv{}, app.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
 }
 
 // Events gives two a page, so that paging is needed.
@@ -185,7 +185,7 @@ func (f *fake) DeleteCluster(_ context.Context, id string, options install.Delet
 func (f *fake) MayDelete(model.ClusterRef) error { return nil }
 
 func (f *fake) ClusterLeft(ctx context.Context, text string) (model.ClusterRef, error) {
-	return model.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
+	return model.ClusterRef{}, app.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
 func (f *fake) CheckRelease(context.Context, *spec.Cluster) error { return nil }
@@ -338,9 +338,9 @@ func runIn(ctx context.Context, t *testing.T, service install.Backend, input str
 	t.Helper()
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
-	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a := app.New(app.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 	code := execute(ctx, a)
 	return outcome{code, out.String(), problems.String()}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -19,7 +19,7 @@ func TestWithoutService(t *testing.T) {
 	here(t)
 	for _, line := range []string{"create cluster -f cluster.yaml", "plan -f cluster.yaml", "get clusters", "why lab"} {
 		var out, problems strings.Builder
-		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
+		a := app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
 		code := execute(t.Context(), a)
 		for _, word := range []string{
 			"https://api.openshift.com", "https://console.redhat.com/openshift/token", "--offline-token-file", "--service-url URL", "--backend hub",

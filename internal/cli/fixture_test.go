@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -72,7 +72,7 @@ func exampleImages(t *testing.T) {
 		"oaictl iso customize rhcos-live.iso -o cp-0.iso --ignition base.ign --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:01",
 	} {
 		var problems bytes.Buffer
-		a := base.New(base.Identify(strings.Fields(line)), streams.Streams{Out: &bytes.Buffer{}, Err: &problems}, streams.Env{})
+		a := app.New(app.Identify(strings.Fields(line)), streams.Streams{Out: &bytes.Buffer{}, Err: &problems}, streams.Env{})
 		if code := execute(t.Context(), a); code != 0 {
 			t.Fatalf("%s ends with %d:\n%s", line, code, problems.String())
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 )
 
@@ -14,7 +14,7 @@ func TestHostsAreInOrder(t *testing.T) {
 		{ID: "5", Name: "a", ClusterID: "two"}, {ID: "3", Name: "cp-1", ClusterID: "one"}, {ID: "2", Name: "cp-0", ClusterID: "one"},
 		{ID: "1", Name: "cp-0", ClusterID: "one"}, {ID: "4", Name: "worker-0", ClusterID: "one"},
 	}
-	base.ByName(items)
+	app.ByName(items)
 	var ids []string
 	for _, item := range items {
 		ids = append(ids, item.ID)

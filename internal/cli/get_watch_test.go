@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -243,7 +243,7 @@ func TestWatchFollowsByID(t *testing.T) {
 // Events are followed through a silence, and past the end of what they are of.
 func TestWatchOfEventsGoesOn(t *testing.T) {
 	silent := func(*fake) error { return &model.Fault{Code: model.CodeFailure, Err: errors.New("no answer")} }
-	lost := func(*fake) error { return base.NotFound("read events of", "c1", "there is none", "") }
+	lost := func(*fake) error { return app.NotFound("read events of", "c1", "there is none", "") }
 	one := func(f *fake) error { f.events = f.events[:1]; return nil }
 	got := follow(t, []func(*fake) error{one, silent, silent, asIs, lost, lost, asIs}, "get", "events", "lab", "-w", "-o", "jsonpath={.message}")
 	if got.out != "one\none\n" || got.code != 130 {
@@ -287,7 +287,7 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 	}
 	for _, tt := range tests {
 		words := append([]string{tt.called, "get", "clusters"}, strings.Fields(tt.line)...)
-		a := base.New(base.Identify(words), streams.Streams{}, streams.Env{})
+		a := app.New(app.Identify(words), streams.Streams{}, streams.Env{})
 		command, _, err := rootCommand(a).Find(words[1:])
 		if err == nil {
 			err = command.ParseFlags(words[3:])

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 )
 
 // TestBaseThatIsNone ends a run whose machines have nothing to boot: before anything
@@ -38,7 +38,7 @@ func TestBaseThatIsNone(t *testing.T) {
 		if got.code != 3 || !strings.Contains(got.errors, "boot machines with "+c.says) || strings.Contains(got.errors, "look at the BMC") {
 			t.Errorf("--base %s ends with %d:\n%s", c.base, got.code, got.errors)
 		}
-		if _, err := os.Stat("redfish"); err == nil && !base.IsURL(c.base) {
+		if _, err := os.Stat("redfish"); err == nil && !app.IsURL(c.base) {
 			t.Errorf("--base %s leaves a folder behind", c.base)
 		}
 	}

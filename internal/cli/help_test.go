@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/txtar"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 )
 
 // TestHelpTexts holds the archive of long help against the tree: each text is of a
@@ -17,7 +17,7 @@ func TestHelpTexts(t *testing.T) {
 	known := map[string]bool{}
 	var visit func(command *cobra.Command, path string)
 	visit = func(command *cobra.Command, path string) {
-		known[path], known[path+": examples"] = true, !base.OnlyHolds(command)
+		known[path], known[path+": examples"] = true, !app.OnlyHolds(command)
 		for _, sub := range command.Commands() {
 			visit(sub, strings.TrimPrefix(path+" "+sub.Name(), "oaictl "))
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -43,7 +43,7 @@ func TestHint(t *testing.T) {
 				words[i] = strings.ReplaceAll(words[i], "%20", " ")
 			}
 			// Of the environment nothing is repeated.
-			a := base.New(base.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{"OAICTL_SERVICE_URL": "http://environment", "OAICTL_CA_FILE": "environment.pem"})
+			a := app.New(app.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{"OAICTL_SERVICE_URL": "http://environment", "OAICTL_CA_FILE": "environment.pem"})
 			command, _, err := rootCommand(a).Find(words[1:])
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestHintsReachTheSameCluster(t *testing.T) {
 		"remove-node w-1 --cluster lab --dir out":              {"{why cluster lab}", "oaictl why cluster lab"},
 	} {
 		words := append([]string{"oaictl"}, strings.Fields(line)...)
-		a := base.New(base.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{})
+		a := app.New(app.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{})
 		command, rest, err := rootCommand(a).Find(words[1:])
 		if err == nil {
 			err = command.ParseFlags(rest)
@@ -142,12 +142,12 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	service.looks = looksOf(model.ClusterDiscovering, model.ClusterInstalling, model.ClusterFailed)
 	service.looks[0].Hosts = nil
 	var out, problems strings.Builder
-	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
+	a := app.New(app.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.Clock = &frozen{now: noon()}
-	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
-		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
+	a.StartSimulator = func(context.Context, simulator.Config) (app.Simulated, error) {
+		return app.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 	if code := execute(t.Context(), a); code != 7 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}

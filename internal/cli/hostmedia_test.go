@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
@@ -317,7 +317,7 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 	out := &printedOnce{full: make(chan string, 1)}
 	var problems bytes.Buffer
 	ctx, cancel := context.WithCancelCause(t.Context())
-	a := base.New(base.Identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: io.MultiWriter(&problems, along)}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
+	a := app.New(app.Identify(append([]string{"oaictl", "iso", "serve", "-o", "json"}, arguments...)), streams.Streams{Out: out, Err: io.MultiWriter(&problems, along)}, streams.Env{"OAICTL_SERVICE_URL": service.URL})
 	a.Clock = at
 	ended := make(chan int, 1)
 	go func() { ended <- execute(ctx, a) }()

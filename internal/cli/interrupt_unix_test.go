@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -30,7 +30,7 @@ func TestInterruptAtAPipe(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			argv := append([]string{"oaictl"}, strings.Fields(strings.ReplaceAll(words, "PIPE", pipe))...)
 			var out, problems strings.Builder
-			a := base.New(base.Identify(argv), streams.Streams{Out: &out, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://localhost:1"})
+			a := app.New(app.Identify(argv), streams.Streams{Out: &out, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://localhost:1"})
 			ended := make(chan int, 1)
 			go func() { ended <- execute(ctx, a) }()
 			opened := make(chan error, 1)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -38,7 +38,7 @@ func runISO(t *testing.T, terminal bool, line string) outcome {
 		t.Fatal(err)
 	}
 	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
-	a := base.New(base.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
+	a := app.New(app.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
 	a.Clock = &frozen{now: noon()}
 	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}

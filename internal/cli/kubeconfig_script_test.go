@@ -25,7 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -130,7 +130,7 @@ func installedOnSimulator(t *testing.T, file string) (address, results string) {
 	t.Cleanup(func() { _ = s.Close() })
 	results = t.TempDir()
 	var problems strings.Builder
-	a := base.New(base.Identify([]string{"oaictl", "create", "cluster", "-f", file, "--service-url", s.URL(), "--dir", results, "--progress", "plain"}),
+	a := app.New(app.Identify([]string{"oaictl", "create", "cluster", "-f", file, "--service-url", s.URL(), "--dir", results, "--progress", "plain"}),
 		streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &problems}, streams.Env{})
 	a.Clock = fast
 	if code := execute(t.Context(), a); code != 0 {

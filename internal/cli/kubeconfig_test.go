@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -45,9 +45,9 @@ func put(t *testing.T, path string, text []byte) {
 func runAs(t *testing.T, service install.Backend, env streams.Env, words ...string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
-	a := base.New(base.Identify(words), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, env)
+	a := app.New(app.Identify(words), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, env)
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -136,7 +136,7 @@ func TestLongWaitIsShownOnce(t *testing.T) {
 func reached(t *testing.T, line string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
-	a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{"TERM": "dumb"})
+	a := app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{"TERM": "dumb"})
 	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }

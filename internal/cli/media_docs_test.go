@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -83,7 +83,7 @@ func extracts(t *testing.T, page string) {
 	for _, row := range rows {
 		command := strings.Replace(row[1], "URL", "http://192.0.2.1/rootfs.img", 1)
 		var out, problems bytes.Buffer
-		a := base.New(base.Identify(strings.Fields(command)), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
+		a := app.New(app.Identify(strings.Fields(command)), streams.Streams{Out: &out, Err: &problems}, streams.Env{})
 		if code := execute(t.Context(), a); code != 0 && !strings.Contains(problems.String(), "--force") || out.Len() == 0 && code == 0 {
 			t.Errorf("%s ends with %d:\n%s", command, code, problems.String())
 		}
@@ -97,7 +97,7 @@ func extracts(t *testing.T, page string) {
 func typed(t *testing.T, command string) string {
 	t.Helper()
 	var shown bytes.Buffer
-	a := base.New(base.Identify(strings.Fields(command)), streams.Streams{Out: &shown, Err: &shown}, streams.Env{})
+	a := app.New(app.Identify(strings.Fields(command)), streams.Streams{Out: &shown, Err: &shown}, streams.Env{})
 	execute(t.Context(), a)
 	return shown.String()
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -38,7 +38,7 @@ func TestDetachInserts(t *testing.T) {
 	if err := os.Mkdir("redfish", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	stale, err := serve.LoadKey(base.MediaKeyFile("redfish")) // of a cluster of that name that was deleted
+	stale, err := serve.LoadKey(app.MediaKeyFile("redfish")) // of a cluster of that name that was deleted
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestDetachInserts(t *testing.T) {
 	if first.code != 0 || !strings.Contains(first.errors, next) || !strings.Contains(first.errors, "oaictl "+strings.Join(create, " ")) || strings.Contains(first.errors, "insert") {
 		t.Errorf("%d, without %q:\n%s", first.code, next, first.errors)
 	}
-	key, err := serve.LoadKey(base.MediaKeyFile("redfish"))
+	key, err := serve.LoadKey(app.MediaKeyFile("redfish"))
 	if err != nil || bytes.Equal(key, stale) {
 		t.Errorf("the images have the URLs of a cluster that is gone: %v", err)
 	}
@@ -59,7 +59,7 @@ func TestDetachInserts(t *testing.T) {
 	if second.code != 0 || !strings.Contains(second.errors, "insert the discovery image into the virtual drive of cp-0\n") {
 		t.Errorf("once the images are served it ends with %d:\n%s", second.code, second.errors)
 	}
-	if again, err := serve.LoadKey(base.MediaKeyFile("redfish")); err != nil || !bytes.Equal(key, again) {
+	if again, err := serve.LoadKey(app.MediaKeyFile("redfish")); err != nil || !bytes.Equal(key, again) {
 		t.Errorf("the key of a cluster that is there is another one: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -33,10 +33,10 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		silent, keyboard := io.Pipe()
 		problems := &prompted{asked: func() { stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}) }}
-		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(words)...)),
+		a := app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(words)...)),
 			streams.Streams{In: silent, Out: io.Discard, Err: problems, InTTY: true, ErrTTY: true}, streams.Env{"OAICTL_SERVICE_URL": "http://fake"})
 		a.Clock = &frozen{now: noon()}
-		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+		a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 		ended := make(chan int, 1)
 		go func() { ended <- execute(ctx, a) }()
 		select {

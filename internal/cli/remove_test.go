@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
@@ -96,9 +96,9 @@ func (s *shrinking) run(t *testing.T, input string, line string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: input != "", ErrTTY: input != ""}
-	a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb", "HOME": t.TempDir()})
+	a := app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb", "HOME": t.TempDir()})
 	a.Clock = s.clock
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return s, nil }
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return s, nil }
 	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }

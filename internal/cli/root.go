@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/agent"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/change"
 	"github.com/oaictl/oaictl/internal/cli/create"
 	"github.com/oaictl/oaictl/internal/cli/download"
@@ -36,8 +36,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-func rootCommand(a *base.App) *cobra.Command {
-	if a.Identity.Name == base.MediaName {
+func rootCommand(a *app.App) *cobra.Command {
+	if a.Identity.Name == app.MediaName {
 		return agent.NewMediaCommand(a)
 	}
 	root := &cobra.Command{
@@ -47,9 +47,9 @@ func rootCommand(a *base.App) *cobra.Command {
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, given []string) error {
 			if !asksVersion(command) {
-				return base.UnknownSubcommand(command, given)
+				return app.UnknownSubcommand(command, given)
 			}
-			_, err := fmt.Fprintln(command.OutOrStdout(), base.ReadBuildInfo())
+			_, err := fmt.Fprintln(command.OutOrStdout(), app.ReadBuildInfo())
 			return err
 		},
 		SilenceErrors:     true,
@@ -60,7 +60,7 @@ func rootCommand(a *base.App) *cobra.Command {
 				return nil
 			}
 			if command.HasAvailableSubCommands() && len(given) > 0 {
-				return base.UnknownSubcommand(command, given) // its flags may mean something else
+				return app.UnknownSubcommand(command, given) // its flags may mean something else
 			}
 			return a.Prepare(command)
 		},
@@ -81,8 +81,8 @@ func rootCommand(a *base.App) *cobra.Command {
 		&cobra.Command{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},
 		&cobra.Command{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
 	)
-	base.Describe(root)
-	base.FileOnce(root)
+	app.Describe(root)
+	app.FileOnce(root)
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
@@ -99,9 +99,9 @@ type commandGroup struct {
 	commands []*cobra.Command
 }
 
-func commands(a *base.App) []commandGroup {
-	creating := base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
-	upgrading := base.Group("upgrade", "Bring an installed cluster to another version of OpenShift", upgrade.NewCluster(a))
+func commands(a *app.App) []commandGroup {
+	creating := app.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
+	upgrading := app.Group("upgrade", "Bring an installed cluster to another version of OpenShift", upgrade.NewCluster(a))
 	images := iso.NewCommand(a)
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
@@ -118,15 +118,15 @@ func commands(a *base.App) []commandGroup {
 // Main runs the command line argv, program's name first, and returns the exit code. It
 // changes nothing but what it is given, so that tests can run it in process.
 func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
-	return execute(ctx, base.New(base.Identify(argv), io, streams.EnvOf(environ)))
+	return execute(ctx, app.New(app.Identify(argv), io, streams.EnvOf(environ)))
 }
 
-func execute(ctx context.Context, a *base.App) int {
-	a.IO.In = base.UntilDone(ctx, a.IO.In)
+func execute(ctx context.Context, a *app.App) int {
+	a.IO.In = app.UntilDone(ctx, a.IO.In)
 	root := rootCommand(a)
 	root.SetArgs(a.Identity.Args)
 	root.SetIn(a.IO.In)
-	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra does not report that it could not be written
+	help := &app.Sink{Path: "standard output", W: a.IO.Out} // cobra does not report that it could not be written
 	root.SetOut(help)
 	root.SetErr(a.IO.Err)
 	command, err := root.ExecuteContextC(ctx)
@@ -138,17 +138,17 @@ func execute(ctx context.Context, a *base.App) int {
 }
 
 // exit prints the error once. An interrupt outranks the error that it caused.
-func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) int {
+func exit(ctx context.Context, a *app.App, command *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
-	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
+	if by := app.InterruptOf(ctx); by != nil && app.CodeOf(err) != by.Code {
 		err = &model.Fault{Code: by.Code, Err: by, Next: model.Literal(a.CommandLine())}
 	}
-	code := base.CodeOf(err)
+	code := app.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
 	next := a.Hint(nextOf(err))
-	if base.Is[*base.UsageError](err) {
+	if app.Is[*app.UsageError](err) {
 		fmt.Fprintf(a.IO.Err, "Usage: %s\n", useLine(command))
 		next = command.CommandPath() + " --help"
 	}
@@ -177,9 +177,9 @@ func nextOf(err error) model.Advice {
 
 func useLine(command *cobra.Command) string {
 	switch {
-	case !base.OnlyHolds(command):
+	case !app.OnlyHolds(command):
 	case command.HasParent():
-		return command.CommandPath() + " " + strings.Join(base.SubcommandNames(command), "|")
+		return command.CommandPath() + " " + strings.Join(app.SubcommandNames(command), "|")
 	default:
 		return command.CommandPath() + " COMMAND"
 	}
@@ -193,25 +193,25 @@ func shownError(err error) string {
 		error
 		MultiLine()
 	}
-	if base.Is[*model.Fault](err) && !base.Is[*spec.Problems](err) && !base.Is[listed](err) {
-		return escape.Word(base.PlainError(err))
+	if app.Is[*model.Fault](err) && !app.Is[*spec.Problems](err) && !app.Is[listed](err) {
+		return escape.Word(app.PlainError(err))
 	}
-	return escape.Lines(base.PlainError(err))
+	return escape.Lines(app.PlainError(err))
 }
 
 // Tree is the tree of commands for what writes it down. It is not for running.
 func Tree() *cobra.Command {
-	return rootCommand(base.New(base.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
+	return rootCommand(app.New(app.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
 }
 
-func versionCommand(a *base.App) *cobra.Command {
+func versionCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version of oaictl",
-		Args:        base.NoArguments,
-		Annotations: map[string]string{base.NoConfig: "true"},
+		Args:        app.NoArguments,
+		Annotations: map[string]string{app.NoConfig: "true"},
 		RunE: func(*cobra.Command, []string) error {
-			info := base.ReadBuildInfo()
+			info := app.ReadBuildInfo()
 			return a.Print(printer.Result{
 				Data:  info,
 				Names: []string{info.Version},
@@ -222,15 +222,15 @@ func versionCommand(a *base.App) *cobra.Command {
 }
 
 // helpCommand is `help [COMMAND|TOPIC]`.
-func helpCommand(a *base.App) *cobra.Command {
+func helpCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "help [COMMAND|TOPIC]",
 		Short:       "Help about a command or a topic",
-		Annotations: map[string]string{base.NoConfig: "true"},
+		Annotations: map[string]string{app.NoConfig: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
 			target, rest, err := command.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return base.Usagef("no help about %q", strings.Join(args, " "))
+				return app.Usagef("no help about %q", strings.Join(args, " "))
 			}
 			target.InitDefaultHelpFlag()
 			return target.Help()

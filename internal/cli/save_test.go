@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -157,7 +157,7 @@ func TestHelpThatCannotBeWritten(t *testing.T) {
 	for _, line := range []string{"help environment", "create cluster --help", "version"} {
 		var problems strings.Builder
 		io := streams.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: &problems}
-		code := execute(t.Context(), base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{}))
+		code := execute(t.Context(), app.New(app.Identify(append([]string{"oaictl"}, strings.Fields(line)...)), io, streams.Env{}))
 		if code != 1 || !strings.Contains(problems.String(), "no space left on device") {
 			t.Errorf("%s: %d, %s", line, code, problems.String())
 		}

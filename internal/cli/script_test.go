@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -21,7 +21,7 @@ var updateScripts = flag.Bool("update", false, "write what the scripts expect ag
 // TestMain lets scripts run this very package as the commands that users have.
 func TestMain(m *testing.M) {
 	run := func() {
-		ctx, stop := base.WithSignals(context.Background(), os.Exit)
+		ctx, stop := app.WithSignals(context.Background(), os.Exit)
 		defer stop()
 		os.Exit(Main(ctx, os.Args, streams.OS(), os.Environ()))
 	}

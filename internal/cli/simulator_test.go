@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -51,7 +51,7 @@ func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func()
 	t.Helper()
 	out, problems = &spoken{}, &spoken{}
 	ctx, stop := context.WithCancelCause(t.Context())
-	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
+	a := app.New(app.Identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
 	ended := make(chan int, 1)
 	go func() { ended <- execute(ctx, a) }()
 	end = sync.OnceValue(func() int {
@@ -120,7 +120,7 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	defer taken.Close()
 	var out, problems strings.Builder
 	arguments := []string{"oaictl", "simulator", "serve", "--listen", taken.Addr().String(), "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.key"}
-	a := base.New(base.Identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
+	a := app.New(app.Identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
 	if code := execute(t.Context(), a); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
 		t.Errorf("code %d, said %q and %q", code, out.String(), problems.String())
 	}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -49,7 +49,7 @@ func crowded() *fake {
 // TestTablesFitAScreen holds every list to 80 columns, as long as a name is no longer than a person gives.
 func TestTablesFitAScreen(t *testing.T) {
 	var lines []string
-	root := rootCommand(base.New(base.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
+	root := rootCommand(app.New(app.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
 	group, _, err := root.Find([]string{"get"})
 	if err != nil {
 		t.Fatal(err)

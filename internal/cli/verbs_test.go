@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -347,7 +347,7 @@ func (s *stuckImage) OpenISO(context.Context, string, int64) (io.ReadCloser, int
 }
 
 func TestAge(t *testing.T) {
-	a := base.New(base.Identify(nil), streams.Streams{OutTTY: true}, nil)
+	a := app.New(app.Identify(nil), streams.Streams{OutTTY: true}, nil)
 	a.Clock = &frozen{now: noon()}
 	at := noon().Add(-3 * time.Minute)
 	if got := a.When(&at); got != "3m ago" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -23,9 +23,9 @@ func waitFor(t *testing.T, every string, looks ...model.Cluster) (took time.Dura
 	}
 	var problems strings.Builder
 	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
-	a := base.New(base.Identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a := app.New(app.Identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
 	a.Clock = &frozen{now: noon()}
-	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	a.Connect = func(context.Context, app.ClientConfig) (install.Backend, error) { return service, nil }
 	code = execute(t.Context(), a)
 	return a.Clock.Now().Sub(noon()), code, problems.String()
 }

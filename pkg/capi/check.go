@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/others"
+	"github.com/oaictl/oaictl/pkg/capi/internal/conflicts"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Obstacle is something that must not be there beside the providers, and what to do about it.
-type Obstacle = others.Found
+type Obstacle = conflicts.Found
 
 // Report is what a look at a management cluster has found.
 type Report struct {
@@ -75,7 +75,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 	if err != nil {
 		return nil, unreachable(connection, err)
 	}
-	search := others.Search{
+	search := conflicts.Search{
 		Client: reader, Now: clock.Real().Now(), Infrastructure: slices.Contains(options.Providers, Infrastructure),
 		Assisted: slices.Contains(options.Providers, Bootstrap) || slices.Contains(options.Providers, ControlPlane),
 	}
@@ -89,7 +89,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 			return nil, err
 		}
 		for _, kind := range kinds {
-			search.Kinds = append(search.Kinds, others.Kind(kind))
+			search.Kinds = append(search.Kinds, conflicts.Kind(kind))
 		}
 	}
 	needed := slices.Clone(coreKinds)
@@ -97,7 +97,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 		needed = append(needed, hubKinds...)
 	}
 	for _, name := range needed {
-		search.Kinds = append(search.Kinds, others.Kind{Definition: name})
+		search.Kinds = append(search.Kinds, conflicts.Kind{Definition: name})
 	}
 	result, err := search.Find(ctx)
 	if err != nil {

@@ -24,17 +24,17 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // woken is a Cluster with an installation in which something has changed.
 type woken struct {
-	cluster installation.Key
+	cluster clusterloop.Key
 	scopes  []model.Scope
 }
 
@@ -49,7 +49,7 @@ func newWakes() *wakes { return &wakes{} }
 const wakesKept = 1024
 
 // wake is called by the loops of installations, which begin once all controllers listen.
-func (w *wakes) wake(cluster installation.Key, scopes []model.Scope) {
+func (w *wakes) wake(cluster clusterloop.Key, scopes []model.Scope) {
 	for _, listener := range w.listeners {
 		listener <- event.TypedGenericEvent[woken]{Object: woken{cluster, scopes}}
 	}
@@ -76,7 +76,7 @@ func (c *controllerManager) controller(name string, of client.Object) *builder.B
 
 // events records the events of a controller.
 func (c *controllerManager) events(controller string) events.EventRecorder {
-	return words.Recorder{EventRecorder: c.GetEventRecorder(controller)}
+	return messages.Recorder{EventRecorder: c.GetEventRecorder(controller)}
 }
 
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {
@@ -133,10 +133,10 @@ func (c *controllerManager) controlPlaneOf(ctx context.Context, o client.Object)
 	if name == "" {
 		return nil
 	}
-	return c.controlPlaneFor(ctx, installation.Key{Namespace: o.GetNamespace(), Name: name})
+	return c.controlPlaneFor(ctx, clusterloop.Key{Namespace: o.GetNamespace(), Name: name})
 }
 
-func (c *controllerManager) controlPlaneFor(ctx context.Context, key installation.Key) []reconcile.Request {
+func (c *controllerManager) controlPlaneFor(ctx context.Context, key clusterloop.Key) []reconcile.Request {
 	cluster := &clusterv1.Cluster{}
 	if c.GetClient().Get(ctx, key, cluster) != nil || cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
 		return nil // there is no control plane of this kind to wake
@@ -184,7 +184,7 @@ func configOf(machine *clusterv1.Machine) []reconcile.Request {
 	return request(machine.Namespace, ref.Name)
 }
 
-func (c *controllerManager) configsOf(ctx context.Context, cluster installation.Key) []reconcile.Request {
+func (c *controllerManager) configsOf(ctx context.Context, cluster clusterloop.Key) []reconcile.Request {
 	list := &clusterv1.MachineList{}
 	if c.GetClient().List(ctx, list, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}) != nil {
 		return nil // the cache is closed
@@ -227,7 +227,7 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 	}
 	wiring := agent.Wiring{
 		WatchFilter: c.options.WatchFilter, Later: c.later,
-		Woken: func(requests func(context.Context, installation.Key, []model.Scope) []reconcile.Request) source.Source {
+		Woken: func(requests func(context.Context, clusterloop.Key, []model.Scope) []reconcile.Request) source.Source {
 			return c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) })
 		},
 	}

@@ -36,10 +36,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/inplaceupdate"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
@@ -130,8 +130,8 @@ type controllerManager struct {
 	manager.Manager
 	options       *Options
 	connection    *rest.Config
-	source        *desired.Source
-	installations *installation.Set
+	source        *clusterspec.Source
+	installations *clusterloop.Set
 	wakes         *wakes
 	workloads     *controlplane.Workloads
 	media         *media.Server // nil where machines read the service's own
@@ -225,7 +225,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	}
 	connector := workload.Connector{Allow: options.AllowEndpoints}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{Connector: connector}}
-	c.source = &desired.Source{
+	c.source = &clusterspec.Source{
 		Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools,
 		Connector: connector, Clock: options.Clock,
 	}
@@ -236,14 +236,14 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		c.source.Keys = &ownership.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
 	}
 	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release, connector: connector}
-	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
+	c.source.Release = func(ctx context.Context, of *clusterspec.Cluster, wanted *spec.Cluster) (string, error) {
 		service, err := c.installations.Service(of.Namespace)
 		if err != nil {
 			return "", err
 		}
 		return c.releases.imageOf(ctx, service, of, wanted)
 	}
-	c.installations = installation.New(installation.Config{
+	c.installations = clusterloop.New(clusterloop.Config{
 		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
 		Forget: c.forget, Log: options.Log.WithName("installation"),
 	})
@@ -257,7 +257,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 }
 
 // forget drops what is known of a Cluster, whichever providers run.
-func (c *controllerManager) forget(cluster installation.Key) {
+func (c *controllerManager) forget(cluster clusterloop.Key) {
 	c.workloads.Forget(cluster)
 	if c.source.Keys != nil {
 		c.source.Keys.Forget(cluster)
@@ -273,7 +273,7 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 }
 
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
-func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
+func (c *controllerManager) nodes(cluster clusterloop.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
 	return node.New(node.Config{Clock: c.options.Clock, Connection: c.source.Connector.Config, Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
@@ -286,7 +286,7 @@ func (c *controllerManager) updateInPlace() error {
 	if c.options.Webhooks == nil {
 		return nil
 	}
-	extension := &inplace.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error) {
+	extension := &inplaceupdate.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error) {
 		data, err := c.source.Kubeconfig(ctx, cluster)
 		if err != nil {
 			return nil, err

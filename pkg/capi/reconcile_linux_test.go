@@ -26,9 +26,9 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -51,7 +51,7 @@ func BenchmarkReconcile(b *testing.B) {
 type stillCluster struct {
 	install.Backend
 
-	set      *installation.Set
+	set      *clusterloop.Set
 	configs  reconcile.Reconciler
 	planes   reconcile.Reconciler
 	observed model.Observed
@@ -104,7 +104,7 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-var lab = installation.Key{Namespace: "ns", Name: "lab"}
+var lab = clusterloop.Key{Namespace: "ns", Name: "lab"}
 
 func newStill(b *testing.B, workers int) *stillCluster {
 	b.Helper()
@@ -118,10 +118,10 @@ func newStill(b *testing.B, workers int) *stillCluster {
 	}}}
 	objects := s.objects(workers)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).Build()
-	source := &desired.Source{Client: c, Live: c, Hub: true}
-	s.set = installation.New(installation.Config{
+	source := &clusterspec.Source{Client: c, Live: c, Hub: true}
+	s.set = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return s, nil }, Desire: source.Desire, Mark: source.Mark, Clock: clock.Real(),
-		Wake: func(installation.Key, []model.Scope) {},
+		Wake: func(clusterloop.Key, []model.Scope) {},
 	})
 	recorder := events.NewFakeRecorder(1000)
 	s.configs = &bootstrap.Reconciler{Client: c, Live: c, Installations: s.set, Recorder: recorder, Clock: clock.Real(), Status: status.New(clock.Real())}

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/release"
 	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -62,7 +62,7 @@ const (
 )
 
 // imageOf is the release image of a cluster, "" where the service has one for its version.
-func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desired.Cluster, wanted *spec.Cluster) (string, error) {
+func (r *releases) imageOf(ctx context.Context, service install.Backend, c *clusterspec.Cluster, wanted *spec.Cluster) (string, error) {
 	err := service.CheckRelease(ctx, wanted)
 	fault, is := errors.AsType[*model.Fault](err)
 	if err == nil || !is || fault.Code != model.CodeInput {
@@ -90,7 +90,7 @@ func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desi
 }
 
 // tagOf is the release image of a version as it is published.
-func tagOf(c *desired.Cluster, arch string) string {
+func tagOf(c *clusterspec.Cluster, arch string) string {
 	version := strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v")
 	override := c.ControlPlane.Annotations[controlplanev1.ReleaseImageRepositoryOverrideAnnotation]
 	if _, pre, is := strings.Cut(version, "-"); is && strings.HasPrefix(pre, "okd-scos") {
@@ -136,7 +136,7 @@ func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.Openshif
 }
 
 // digestOf is a release image by its digest, as its registry or a mirror has it.
-func (r *releases) digestOf(ctx context.Context, c *desired.Cluster, image string, wanted *spec.Cluster) (string, error) {
+func (r *releases) digestOf(ctx context.Context, c *clusterspec.Cluster, image string, wanted *spec.Cluster) (string, error) {
 	options, err := r.optionsOf(ctx, c.ControlPlane, wanted)
 	if err != nil {
 		return "", err

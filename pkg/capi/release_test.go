@@ -28,7 +28,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/release"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -56,7 +56,7 @@ func (o *offers) CheckRelease(context.Context, *spec.Cluster) error { return o.e
 // TestReleaseImagesThatCannotBeRead: why there is no release is reported, by the service and by the registry, and tried
 // again after a while; what was read is kept.
 func TestReleaseImagesThatCannotBeRead(t *testing.T) {
-	c := &desired.Cluster{
+	c := &clusterspec.Cluster{
 		Cluster:      &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
 		ControlPlane: &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
 	}
@@ -112,7 +112,7 @@ func TestReleasesAreReadInBoundedTime(t *testing.T) {
 	}}
 	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
 	plane.Spec.DistributionVersion = "4.20.3"
-	c := &desired.Cluster{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}, ControlPlane: plane}
+	c := &clusterspec.Cluster{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}, ControlPlane: plane}
 	service := &offers{err: &model.Fault{Code: model.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
 	_, err := r.imageOf(t.Context(), service, c, &spec.Cluster{})
 	_, payloadErr := r.payloadOf(t.Context(), plane, &spec.Cluster{}, repositoryOCP+"@sha256:abc")
@@ -135,7 +135,7 @@ func TestTagsOfReleases(t *testing.T) {
 		if of.override != "" {
 			plane.Annotations = map[string]string{controlplanev1.ReleaseImageRepositoryOverrideAnnotation: of.override}
 		}
-		if got := tagOf(&desired.Cluster{ControlPlane: plane}, of.arch); got != want {
+		if got := tagOf(&clusterspec.Cluster{ControlPlane: plane}, of.arch); got != want {
 			t.Errorf("%+v is %s, and should be %s", of, got, want)
 		}
 	}
@@ -165,8 +165,8 @@ func TestPayloadsAreReadWithWhatTheControlPlaneNames(t *testing.T) {
 }
 
 // released is a cluster whose release image is in a repository that its control plane names, and a service without it.
-func released(repository string) (*desired.Cluster, *spec.Cluster, *offers) {
-	c := &desired.Cluster{
+func released(repository string) (*clusterspec.Cluster, *spec.Cluster, *offers) {
+	c := &clusterspec.Cluster{
 		Cluster:      &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
 		ControlPlane: &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
 	}

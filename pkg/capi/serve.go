@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/access"
 	"github.com/oaictl/oaictl/pkg/capi/internal/certificates"
+	"github.com/oaictl/oaictl/pkg/capi/internal/metricsauth"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -151,7 +151,7 @@ func (s Serving) complete(ctx context.Context, connection *rest.Config, options 
 		tlsOptions = append(tlsOptions, s.TLS)
 	}
 	if isAddress(s.MetricsAddress) {
-		options.Metrics = &server.Options{BindAddress: s.MetricsAddress, SecureServing: true, FilterProvider: access.Filter(options.Clock), TLSOpts: tlsOptions}
+		options.Metrics = &server.Options{BindAddress: s.MetricsAddress, SecureServing: true, FilterProvider: metricsauth.Filter(options.Clock), TLSOpts: tlsOptions}
 	}
 	if s.WebhookPort == 0 {
 		return nil, nil

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // describedAs returns the layout's image with another igninfo.json of the same length.
-func describedAs(tb testing.TB, base *iso.Base, text string) *extent.Image {
+func describedAs(tb testing.TB, base *iso.Base, text string) *overlay.Image {
 	tb.Helper()
 	volume, err := iso9660.Read(base.Image(), base.Image().Size())
 	if err != nil {

@@ -2,13 +2,13 @@
 // kernel arguments; as an ISO, as a minimal ISO, or as files to boot from the network. It also reports what is inside
 // of an image that any tool made.
 //
-// A [Base] is an image that was read once. What is made of it is an [extent.Image]: the few bytes
+// A [Base] is an image that was read once. What is made of it is an [overlay.Image]: the few bytes
 // that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt or copied, so
 // the base boots in every way that it did before, and making one image takes milliseconds.
 //
 //	base, err := iso.Open("rhcos-live.iso")
 //	image, result, err := base.Customize(iso.Customization{Ignition: config})
-//	method, err := image.WriteFile(ctx, "node-0.iso", extent.WriteOptions{})
+//	method, err := image.WriteFile(ctx, "node-0.iso", overlay.WriteOptions{})
 package iso
 
 import (
@@ -26,11 +26,11 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // IsNotLive reports whether an error is of what is no live image at all, and not of a damaged one.
@@ -50,7 +50,7 @@ const maxDescription = 64 << 10
 type Base struct {
 	name     string // in errors: the path, or the name that OpenReader got
 	identity string
-	image    *extent.Image
+	image    *overlay.Image
 	volume   *iso9660.Volume
 	area     area        // of the Ignition config
 	kargs    *kargs.Area // nil where the image has no areas for kernel arguments
@@ -59,8 +59,8 @@ type Base struct {
 	packer   embed.Packer
 	checker  ignition.Checker
 
-	contents func() (contents, error)      // what the Ignition area holds, read once
-	kernel   func() (*extent.Image, error) // as a network boot needs it, unpacked once
+	contents func() (contents, error)       // what the Ignition area holds, read once
+	kernel   func() (*overlay.Image, error) // as a network boot needs it, unpacked once
 	minimal  minimal
 }
 
@@ -115,7 +115,7 @@ func openFile(path string, file *os.File) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := read(path, extent.New(file, size))
+	base, err := read(path, overlay.New(file, size))
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
 // OpenReader reads a live image of size bytes from r, which is needed for as long as what is made of
 // the base is used. name is what errors call it.
 func OpenReader(name string, r io.ReaderAt, size int64) (*Base, error) {
-	return read(name, extent.New(r, size))
+	return read(name, overlay.New(r, size))
 }
 
 // identityOf identifies a file without reading it.
@@ -163,7 +163,7 @@ func identityOf(path string, about fs.FileInfo) string {
 }
 
 // read takes in the structures of an image: some hundred KiB, however large it is.
-func read(name string, image *extent.Image) (*Base, error) {
+func read(name string, image *overlay.Image) (*Base, error) {
 	volume, err := iso9660.Read(image, image.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -198,11 +198,11 @@ func (b *Base) Name() string { return b.name }
 // Info says what the image is.
 func (b *Base) Info() Info { return b.info }
 
-// Identity names the content of the base, for [extent.Image.Tag].
+// Identity names the content of the base, for [overlay.Image.Tag].
 func (b *Base) Identity() string { return b.identity }
 
 // Image is the base itself, unchanged. It must not be changed; Clone makes a copy that may be.
-func (b *Base) Image() *extent.Image { return b.image }
+func (b *Base) Image() *overlay.Image { return b.image }
 
 // readKargs finds the areas of the kernel arguments. An image may well have none.
 func (b *Base) readKargs() error {

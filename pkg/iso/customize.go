@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // Existing says what is done with what the base already carries.
@@ -75,7 +75,7 @@ type Result struct {
 
 // Customize makes an image that reads from the base. It is an ErrCustomized where the base carries something and c does
 // not say what is done with that, and a TooLargeError where the config does not fit.
-func (b *Base) Customize(c Customization) (image *extent.Image, result Result, err error) {
+func (b *Base) Customize(c Customization) (image *overlay.Image, result Result, err error) {
 	defer b.named(&err)
 	held, err := b.held(c.Existing)
 	if err != nil {
@@ -187,7 +187,7 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 	return merged, nil
 }
 
-func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
+func (b *Base) editKargs(image *overlay.Image, wanted KargEdit, result *Result) error {
 	if wanted.IsZero() {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) e
 	if err != nil {
 		return err
 	}
-	overlay(image, patches)
+	applyPatches(image, patches)
 	result.Warnings = append(result.Warnings, warned...)
 	return nil
 }

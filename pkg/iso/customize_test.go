@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // wish is all that a layout takes.
@@ -65,11 +65,11 @@ func TestCustomizeEveryLayout(t *testing.T) {
 
 // changes are the runs of bytes in which an image differs from its base. What an extent takes from
 // the same place of the base is not read.
-func changes(t *testing.T, image, base *extent.Image) []extent.Extent {
+func changes(t *testing.T, image, base *overlay.Image) []overlay.Extent {
 	t.Helper()
-	var found []extent.Extent
+	var found []overlay.Extent
 	for _, e := range image.Extents() {
-		if e.Kind == extent.Base && e.SourceOffset == e.Offset {
+		if e.Kind == overlay.Base && e.SourceOffset == e.Offset {
 			continue
 		}
 		now, before := make([]byte, e.Length), make([]byte, e.Length)
@@ -79,7 +79,7 @@ func changes(t *testing.T, image, base *extent.Image) []extent.Extent {
 		}
 		for i := range now {
 			if now[i] != before[i] {
-				found = append(found, extent.Extent{Offset: e.Offset + int64(i), Length: 1})
+				found = append(found, overlay.Extent{Offset: e.Offset + int64(i), Length: 1})
 			}
 		}
 	}
@@ -87,12 +87,12 @@ func changes(t *testing.T, image, base *extent.Image) []extent.Extent {
 }
 
 // checkPlaces holds what changed to the areas: everything that boots is elsewhere.
-func checkPlaces(t *testing.T, base *iso.Base, image *extent.Image) {
+func checkPlaces(t *testing.T, base *iso.Base, image *overlay.Image) {
 	t.Helper()
 	const areas = 1 + 2 // Ignition, and the kernel arguments of at most two boot menus
 	changed := 0
 	for _, e := range image.Extents() {
-		if e.Kind != extent.Base {
+		if e.Kind != overlay.Base {
 			changed++
 		}
 	}

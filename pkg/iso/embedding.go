@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // sector is the unit of files' sizes and places on the medium, in bytes.
@@ -23,7 +23,7 @@ const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
 // made larger where they do not fit.
-func (b *Base) embed(image *extent.Image, members []embed.Member, noGrow bool, result *Result) error {
+func (b *Base) embed(image *overlay.Image, members []embed.Member, noGrow bool, result *Result) error {
 	archive, compression, err := b.pack(members, noGrow)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compre
 }
 
 // clear takes out what the area holds. A pristine one is left to the base, which saves an extent.
-func (b *Base) clear(image *extent.Image) error {
+func (b *Base) clear(image *overlay.Image) error {
 	held, err := b.contents()
 	if held.used > 0 {
 		image.Zero(b.area.offset, b.area.length)
@@ -77,7 +77,7 @@ func (b *Base) clear(image *extent.Image) error {
 }
 
 // grow moves the area behind all else and makes it larger. The old area stays where it was, empty.
-func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
+func (b *Base) grow(image *overlay.Image, archive []byte, result *Result) error {
 	if err := b.clear(image); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 }
 
 // move puts a file at the end of an image and makes the filesystem's records of it point there.
-func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length int64) (offset int64, err error) {
+func (b *Base) move(image *overlay.Image, f iso9660.File, content []byte, length int64) (offset int64, err error) {
 	offset, size := b.volume.RoomFor(length)
 	patches, err := b.volume.Relocate(f, offset, length, size)
 	if err != nil {
@@ -103,11 +103,11 @@ func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length 
 	}
 	image.Truncate(size)
 	image.Overlay(offset, content)
-	overlay(image, patches)
+	applyPatches(image, patches)
 	return offset, nil
 }
 
-func overlay(image *extent.Image, patches []iso9660.Patch) {
+func applyPatches(image *overlay.Image, patches []iso9660.Patch) {
 	for _, p := range patches {
 		image.Overlay(p.Offset, p.Data)
 	}

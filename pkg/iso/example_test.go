@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // One base, an image for each machine: nothing but what differs is kept in memory, and nothing of
@@ -38,7 +38,7 @@ func Example() {
 		for _, warning := range result.Warnings {
 			fmt.Println(warning)
 		}
-		if _, err := image.WriteFile(ctx, filepath.Join("out", host+".iso"), extent.WriteOptions{}); err != nil {
+		if _, err := image.WriteFile(ctx, filepath.Join("out", host+".iso"), overlay.WriteOptions{}); err != nil {
 			fmt.Println(err)
 			return
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 const config = `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/motd","mode":420,"contents":{"source":"data:,hello"}}]}}`
@@ -56,7 +56,7 @@ func openFile(tb testing.TB, path string) *iso.Base {
 }
 
 // reopen reads an image as a base of its own, as its recipient would.
-func reopen(tb testing.TB, image *extent.Image) *iso.Base {
+func reopen(tb testing.TB, image *overlay.Image) *iso.Base {
 	tb.Helper()
 	base, err := iso.OpenReader("customised", image, image.Size())
 	if err != nil {
@@ -65,7 +65,7 @@ func reopen(tb testing.TB, image *extent.Image) *iso.Base {
 	return base
 }
 
-func customize(tb testing.TB, base *iso.Base, c iso.Customization) (*extent.Image, iso.Result) {
+func customize(tb testing.TB, base *iso.Base, c iso.Customization) (*overlay.Image, iso.Result) {
 	tb.Helper()
 	image, result, err := base.Customize(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func customize(tb testing.TB, base *iso.Base, c iso.Customization) (*extent.Imag
 	return image, result
 }
 
-func content(tb testing.TB, image *extent.Image) []byte {
+func content(tb testing.TB, image *overlay.Image) []byte {
 	tb.Helper()
 	data, err := io.ReadAll(image.Reader())
 	if err != nil {

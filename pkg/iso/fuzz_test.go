@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // For any change to the bytes of an image, reading it and making others of it ends in an error at worst.
 func FuzzDamagedImage(f *testing.F) {
-	var images []*extent.Image
+	var images []*overlay.Image
 	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "s390x-2023-07"} {
 		images = append(images, open(f, layout(f, name)).Image())
 	}

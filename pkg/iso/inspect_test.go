@@ -20,10 +20,10 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 func inspect(tb testing.TB, base *iso.Base) *iso.Report {
@@ -220,7 +220,7 @@ func TestReportIsTheJSONThatIsPromised(t *testing.T) {
 }
 
 // change returns a copy of the layout's image with bytes changed at an offset within one of its files.
-func change(tb testing.TB, base *iso.Base, path string, at int64, data []byte) *extent.Image {
+func change(tb testing.TB, base *iso.Base, path string, at int64, data []byte) *overlay.Image {
 	tb.Helper()
 	volume, err := iso9660.Read(base.Image(), base.Image().Size())
 	if err != nil {
@@ -243,7 +243,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	legacy := old.Image().Clone()
 	legacy.Overlay(32744+8, []byte{0, 0x10})
 	for name, c := range map[string]struct {
-		image *extent.Image
+		image *overlay.Image
 		want  string
 	}{
 		"Ignition area": {change(t, base, "images/ignition.img", 0, []byte("\x1f\x8bnonsense")), "images/ignition.img: "},

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // rootfsArgument is the argument by which the live system of a minimal ISO finds its root filesystem.
@@ -24,7 +24,7 @@ const rootfsArgument = "coreos.live.rootfs_url"
 // minimal keeps the minimal image of a base once its digest was verified, which reads all of it.
 type minimal struct {
 	mu    sync.Mutex
-	image *extent.Image // nil until then
+	image *overlay.Image // nil until then
 }
 
 // Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from b: a few hundred
@@ -92,7 +92,7 @@ func checkRootfsURL(text string) error {
 }
 
 // builtMinimal returns the minimal image as it was built, verified.
-func (b *Base) builtMinimal(ctx context.Context) (*extent.Image, error) {
+func (b *Base) builtMinimal(ctx context.Context) (*overlay.Image, error) {
 	b.minimal.mu.Lock()
 	defer b.minimal.mu.Unlock()
 	if b.minimal.image != nil {
@@ -117,7 +117,7 @@ func (b *Base) builtMinimal(ctx context.Context) (*extent.Image, error) {
 }
 
 // assembleMinimal follows the recipe in miniso.dat.
-func (b *Base) assembleMinimal() (*extent.Image, *miniso.Recipe, error) {
+func (b *Base) assembleMinimal() (*overlay.Image, *miniso.Recipe, error) {
 	recipe, err := b.recipe()
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (b *Base) checkPristine() error {
 
 // retargeted changes the kernel arguments from finding the root filesystem on the medium to fetching
 // it, also as what a reset goes back to.
-func (b *Base) retargeted(built *extent.Image, rootfsURL string) (*extent.Image, error) {
+func (b *Base) retargeted(built *overlay.Image, rootfsURL string) (*overlay.Image, error) {
 	mini, err := read("as built", built)
 	if err != nil {
 		return nil, err
@@ -171,12 +171,12 @@ func (b *Base) retargeted(built *extent.Image, rootfsURL string) (*extent.Image,
 		return nil, err
 	}
 	image := built.Clone()
-	overlay(image, patches)
+	applyPatches(image, patches)
 	return image, mini.setDefaultKargs(image, args)
 }
 
 // setDefaultKargs rewrites kargs.json, at the end of the image where its place is too small.
-func (b *Base) setDefaultKargs(image *extent.Image, args string) error {
+func (b *Base) setDefaultKargs(image *overlay.Image, args string) error {
 	f, err := b.volume.Find(kargsPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the oldest images keep no defaults that a reset could go back to

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 const (
@@ -30,11 +30,11 @@ const (
 
 // Netboot is what a machine boots from the network.
 type Netboot struct {
-	Kernel *extent.Image
+	Kernel *overlay.Image
 	// Initrd is the base's initrd and behind it the machine's archive.
-	Initrd *extent.Image
+	Initrd *overlay.Image
 	// Rootfs is the same for all machines of a base; nil where the base is a minimal ISO.
-	Rootfs *extent.Image
+	Rootfs *overlay.Image
 	// Kargs are the kernel arguments in one line, without what says where the root filesystem is.
 	Kargs string
 	// AddrSize is s390x's initrd.addrsize: where the initrd goes and how large it is. Nil elsewhere.
@@ -119,7 +119,7 @@ func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-func (b *Base) file(path string) (*extent.Image, error) {
+func (b *Base) file(path string) (*overlay.Image, error) {
 	f, err := b.volume.Find(path)
 	if err != nil {
 		return nil, err
@@ -128,16 +128,16 @@ func (b *Base) file(path string) (*extent.Image, error) {
 }
 
 // slice is a file's content. A damaged image may have an empty file lie beyond its end.
-func (b *Base) slice(f iso9660.File) *extent.Image {
+func (b *Base) slice(f iso9660.File) *overlay.Image {
 	if f.Size == 0 {
-		return extent.Bytes(nil)
+		return overlay.Bytes(nil)
 	}
 	return b.image.Slice(f.Offset, f.Size)
 }
 
 // bootKernel returns the kernel as network boot wants it. On aarch64 the medium has it as a gzip
 // stream, which only GRUB unpacks.
-func (b *Base) bootKernel() (*extent.Image, error) {
+func (b *Base) bootKernel() (*overlay.Image, error) {
 	image, err := b.file(kernelPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b.file(kernelPathZ)
@@ -161,7 +161,7 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 	if len(unpacked) > maxKernel {
 		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, maxKernel)
 	}
-	return extent.Bytes(unpacked), nil
+	return overlay.Bytes(unpacked), nil
 }
 
 // describeZ adds the two files by which an LPAR finds the others. Numbers are big endian, 64 bits.

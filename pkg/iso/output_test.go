@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // embedded is the archive that was put into the image.
-func embedded(tb testing.TB, image *extent.Image, result iso.Result) []byte {
+func embedded(tb testing.TB, image *overlay.Image, result iso.Result) []byte {
 	tb.Helper()
 	for _, e := range image.Extents() {
-		if e.Kind == extent.Memory && e.Length == result.IgnitionBytes {
+		if e.Kind == overlay.Memory && e.Length == result.IgnitionBytes {
 			piece := make([]byte, e.Length)
 			if _, err := image.ReadAt(piece, e.Offset); err != nil {
 				tb.Fatal(err)

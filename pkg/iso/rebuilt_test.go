@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // moved returns an image with one of its files at another place, as when it was rebuilt.
-func moved(tb testing.TB, old *extent.Image, path string) *extent.Image {
+func moved(tb testing.TB, old *overlay.Image, path string) *overlay.Image {
 	tb.Helper()
 	volume, err := iso9660.Read(old, old.Size())
 	if err != nil {

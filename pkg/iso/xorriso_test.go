@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
@@ -105,7 +105,7 @@ func TestXorrisoReadsEveryOutput(t *testing.T) {
 					image, result := customize(t, from, iso.Customization{Ignition: config})
 					dir := t.TempDir()
 					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
-					if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
+					if _, err := image.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
 						t.Fatal(err)
 					}
 					out, err := exec.Command(xorriso, "-indev", path, "-report_system_area", "plain", "-osirrox", "on", "-extract", "/images/ignition.img", area).CombinedOutput()

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -30,7 +30,7 @@ const (
 )
 
 type agentOptions struct {
-	*base.App
+	*app.App
 	ClientConfig string
 	Failures     string
 	RegistryCA   string
@@ -45,9 +45,9 @@ type agentStep struct {
 }
 
 // NewCommand is `agent`.
-func NewCommand(a *base.App) *cobra.Command {
+func NewCommand(a *app.App) *cobra.Command {
 	o := &agentOptions{App: a}
-	command := base.Group("agent", "Carry out the steps of agent-based installation media")
+	command := app.Group("agent", "Carry out the steps of agent-based installation media")
 	for _, s := range agentSteps() {
 		command.AddCommand(o.command(s))
 	}
@@ -56,17 +56,17 @@ func NewCommand(a *base.App) *cobra.Command {
 }
 
 // NewMediaCommand is the whole tree of the client that the units know.
-func NewMediaCommand(a *base.App) *cobra.Command {
+func NewMediaCommand(a *app.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	root := &cobra.Command{
-		Use:   base.MediaName,
+		Use:   app.MediaName,
 		Short: "Carry out the steps of agent-based installation media",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) == 0 { // units that name no step are mistaken
-				return base.Usagef("no step is named")
+				return app.Usagef("no step is named")
 			}
-			return base.UnknownSubcommand(command, given)
+			return app.UnknownSubcommand(command, given)
 		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -75,11 +75,11 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(a.BadFlag)
 	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
-	base.HideHubFlags(root.PersistentFlags()) // no step speaks to a hub
+	app.HideHubFlags(root.PersistentFlags()) // no step speaks to a hub
 	for _, s := range agentSteps() {
-		if name := base.MediaStep(s.use); name != "" {
+		if name := app.MediaStep(s.use); name != "" {
 			command := o.command(s)
-			command.Use, command.Long = name, base.LongHelp("agent "+s.use)
+			command.Use, command.Long = name, app.LongHelp("agent "+s.use)
 			root.AddCommand(command)
 		}
 	}
@@ -88,7 +88,7 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 
 func (o *agentOptions) command(s agentStep) *cobra.Command {
 	command := &cobra.Command{
-		Use: s.use, Short: s.short, Args: base.NoArguments,
+		Use: s.use, Short: s.short, Args: app.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client(command.Context())
 			if err != nil {
@@ -122,10 +122,10 @@ func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
 func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
 	if err != nil {
-		return nil, base.Usagef("%w", err)
+		return nil, app.Usagef("%w", err)
 	}
 	if o.Timeout < 0 || o.PollInterval < 0 {
-		return nil, base.Usagef("a time is never negative")
+		return nil, app.Usagef("a time is never negative")
 	}
 	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
 	macs, err := readMACs(o.MACs)
@@ -138,7 +138,7 @@ func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 	}
 	client := &inmedia.Client{
 		Service: service, Clock: o.Clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.Say, Warn: o.Warn,
-		RegistryCA: o.RegistryCA, NoteOptional: o.Identity.Name == base.MediaName, MACs: machineMACs,
+		RegistryCA: o.RegistryCA, NoteOptional: o.Identity.Name == app.MediaName, MACs: machineMACs,
 	}
 	if len(macs) > 0 {
 		client.MACs = func() ([]string, error) { return macs, nil }
@@ -152,17 +152,17 @@ func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 // The token goes out as it is: services of media know no other way.
 func (o *agentOptions) service(ctx context.Context) (*rest.Plane, error) {
 	to := o.Globals.Connection
-	if to.Backend != base.BackendREST {
-		return nil, base.Usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
+	if to.Backend != app.BackendREST {
+		return nil, app.Usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
 	}
 	typed := slices.Contains(o.Globals.Given, "service-url")
-	if to.ServiceURL == "" || o.Identity.Name == base.MediaName && !typed {
+	if to.ServiceURL == "" || o.Identity.Name == app.MediaName && !typed {
 		if url := o.Env[mediaServiceVariable]; url != "" {
 			to.ServiceURL, o.Globals.MediaURL = url, url
 		}
 	}
 	if to.ServiceURL == "" {
-		return nil, base.Usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
+		return nil, app.Usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
 	}
 	if to.Insecure {
 		o.WarnInsecure(to.ServiceURL)
@@ -177,7 +177,7 @@ func (o *agentOptions) service(ctx context.Context) (*rest.Plane, error) {
 		}
 		return inmedia.NoToken()
 	}
-	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(ctx, raw)
+	return app.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(ctx, raw)
 }
 
 // readMACs gives MAC addresses the form in which hosts report theirs.
@@ -186,7 +186,7 @@ func readMACs(given []string) ([]string, error) {
 	for _, text := range given {
 		mac, err := net.ParseMAC(text)
 		if err != nil {
-			return nil, base.Usagef("--mac %q is no MAC address", text)
+			return nil, app.Usagef("--mac %q is no MAC address", text)
 		}
 		macs = append(macs, mac.String())
 	}
@@ -230,7 +230,7 @@ func (o *agentOptions) statusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show where things stand on the medium",
-		Args:  base.NoArguments,
+		Args:  app.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client(command.Context())
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -21,8 +21,8 @@ import (
 )
 
 type changeOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	Yes      bool
 	Orphan   bool
 	Dir      string // with the images of the machines
@@ -32,12 +32,12 @@ type changeOptions struct {
 }
 
 // newChange are the options of a verb that changes a whole cluster.
-func newChange(a *base.App) *changeOptions {
-	return &changeOptions{App: a, Target: base.Target{Whole: true}}
+func newChange(a *app.App) *changeOptions {
+	return &changeOptions{App: a, Target: app.Target{Whole: true}}
 }
 
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
-	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
+	if _, err := app.ProxyURL(o.BMCProxy); err != nil {
 		return err
 	}
 	return o.Target.Read(command, given, kinds...)
@@ -49,17 +49,17 @@ func (o *changeOptions) flags(command *cobra.Command) {
 	o.Declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
 	command.Flags().StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
-	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
+	app.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
 }
 
 // NewCancel is `cancel`.
-func NewCancel(a *base.App) *cobra.Command {
+func NewCancel(a *app.App) *cobra.Command {
 	return newEnding(a, "cancel [cluster] NAME|ID|-f FILE", "Stop an install; the machines stay as they are",
 		ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel})
 }
 
 // NewReset is `reset`.
-func NewReset(a *base.App) *cobra.Command {
+func NewReset(a *app.App) *cobra.Command {
 	return newEnding(a, "reset [cluster] NAME|ID|-f FILE", "Take a failed or cancelled install back to its beginning",
 		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) model.Advice {
 			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
@@ -74,7 +74,7 @@ type ending struct {
 	next       func(*install.Client, context.Context, *install.Found) model.Advice
 }
 
-func newEnding(a *base.App, use, short string, e ending) *cobra.Command {
+func newEnding(a *app.App, use, short string, e ending) *cobra.Command {
 	o := newChange(a)
 	command := &cobra.Command{
 		Use: use, Short: short,
@@ -90,11 +90,11 @@ func newEnding(a *base.App, use, short string, e ending) *cobra.Command {
 }
 
 func (o *changeOptions) end(ctx context.Context, e ending) error {
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
-	if o.Globals.Backend == base.BackendHub {
+	if o.Globals.Backend == app.BackendHub {
 		return e.onHub(service, ctx, seen.Ref.ID)
 	}
 	if err := o.confirm(fmt.Sprintf("%s the install of %s (%s)?", e.verb, seen.FullName(), seen.Ref.ID)); err != nil {
@@ -111,7 +111,7 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 // eject takes discovery images out of drives and puts the boot order back. asked says whether there was a drive to read
 // and a key to identify the image in it.
 func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked bool, err error) {
-	keyFile := base.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
+	keyFile := app.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
 	if seen.Spec == nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/statuses"
@@ -19,12 +19,12 @@ import (
 )
 
 // NewDelete is `delete`.
-func NewDelete(a *base.App) *cobra.Command {
-	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
+func NewDelete(a *app.App) *cobra.Command {
+	return app.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
 		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))
 }
 
-func newDeleteCluster(a *base.App) *cobra.Command {
+func newDeleteCluster(a *app.App) *cobra.Command {
 	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "cluster NAME|ID|-f FILE",
@@ -36,11 +36,11 @@ func newDeleteCluster(a *base.App) *cobra.Command {
 			}
 			switch {
 			case o.ReturnToPool && o.Orphan:
-				return base.Usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
-			case o.ReturnToPool && o.Globals.Backend != base.BackendHub:
-				return base.Usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", base.BackendHub)
-			case o.Orphan && o.Globals.Backend != base.BackendHub:
-				return base.Usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", base.BackendHub)
+				return app.Usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
+			case o.ReturnToPool && o.Globals.Backend != app.BackendHub:
+				return app.Usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", app.BackendHub)
+			case o.Orphan && o.Globals.Backend != app.BackendHub:
+				return app.Usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", app.BackendHub)
 			case o.Orphan:
 				return o.orphanCluster(command.Context())
 			}
@@ -78,7 +78,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
 	installing := statuses.Cluster(seen.Ref.Status).Running()
-	ofInstall := installing && o.Globals.Backend != base.BackendHub
+	ofInstall := installing && o.Globals.Backend != app.BackendHub
 	if text := o.fateOfNodes(seen); text != "" && (!ofInstall || !o.Yes) {
 		o.Say("%s", text)
 	}
@@ -121,7 +121,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []string) {
 	for _, env := range seen.OwnInfraEnvs() {
 		pool := seen.Pool(env)
-		if pool == 0 || o.Globals.Backend == base.BackendHub {
+		if pool == 0 || o.Globals.Backend == app.BackendHub {
 			gone = append(gone, env.Name)
 			continue
 		}
@@ -131,13 +131,13 @@ func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []strin
 	return gone, stay
 }
 
-func newDeleteInfraEnv(a *base.App) *cobra.Command {
+func newDeleteInfraEnv(a *app.App) *cobra.Command {
 	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "infraenv NAME|ID",
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
 		Short:   "Delete an InfraEnv that has no hosts",
-		Args:    base.OneArgument("the NAME or ID of an InfraEnv"),
+		Args:    app.OneArgument("the NAME or ID of an InfraEnv"),
 		RunE: func(command *cobra.Command, given []string) error {
 			o.Name = given[0]
 			return o.deleteInfraEnv(command.Context())
@@ -166,19 +166,19 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 }
 
-func newDeleteHost(a *base.App) *cobra.Command {
+func newDeleteHost(a *app.App) *cobra.Command {
 	o := newChange(a)
 	command := &cobra.Command{
 		Use:     "host NAME|ID",
 		Aliases: []string{"hosts"},
 		Short:   "Delete a host's record; power the machine off first, or it comes back",
-		Args:    base.OneArgument("the NAME or ID of a host"),
+		Args:    app.OneArgument("the NAME or ID of a host"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Target.Read(command, given, "host"); err != nil {
 				return err
 			}
-			if o.RemoveNode && o.Globals.Backend != base.BackendHub {
-				return base.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", base.BackendHub)
+			if o.RemoveNode && o.Globals.Backend != app.BackendHub {
+				return app.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", app.BackendHub)
 			}
 			return o.deleteHost(command.Context())
 		},
@@ -191,7 +191,7 @@ func newDeleteHost(a *base.App) *cobra.Command {
 }
 
 func (o *changeOptions) deleteHost(ctx context.Context) error {
-	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
+	service, host, err := app.DialFor(ctx, o.App, o.Target, o.FindHost)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 }
 
 func (o *changeOptions) orphanCluster(ctx context.Context) error {
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (o *changeOptions) orphanCluster(ctx context.Context) error {
 
 // deleteGone cleans up after a cluster that is gone: images in drives, objects on a hub.
 func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client, gone error) error {
-	if o.Globals.Backend != base.BackendHub {
+	if o.Globals.Backend != app.BackendHub {
 		return nothingDeleted(o.ejectOfGone(ctx, gone))
 	}
 	cluster, err := o.Load(ctx, o.File)
@@ -268,7 +268,7 @@ func (o *changeOptions) deletion() install.DeleteOptions {
 
 // clusterDeletion is deletion for a cluster; a hub releases its objects one by one.
 func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
-	if o.Globals.Backend == base.BackendHub {
+	if o.Globals.Backend == app.BackendHub {
 		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)
 	}
 	return o.deletion()
@@ -305,7 +305,7 @@ func (o *changeOptions) insteadOf(node string) string {
 }
 
 func (o *changeOptions) keeper() string {
-	if o.Globals.Backend == base.BackendHub {
+	if o.Globals.Backend == app.BackendHub {
 		return "hub"
 	}
 	return "service"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -19,7 +19,7 @@ import (
 )
 
 type checkOptions struct {
-	*base.App
+	*app.App
 	shared
 	check func(ctx context.Context, connection *rest.Config, options capi.Options) (*capi.Report, error)
 }
@@ -28,8 +28,8 @@ func newCheck(o *checkOptions) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "check",
 		Short: "Look whether the providers can be installed in a management cluster",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	o.shared.declare(command)
 	return command
@@ -53,7 +53,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := base.OneOf("--backend", o.Backend, base.BackendHub, base.BackendREST); err != nil {
+	if err := app.OneOf("--backend", o.Backend, app.BackendHub, app.BackendREST); err != nil {
 		return err
 	}
 	connection, err := o.Globals.Kube.Config()
@@ -61,7 +61,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 		return err
 	}
 	of := capi.Options{Providers: providers, Clock: o.Clock}
-	if o.Backend == base.BackendREST {
+	if o.Backend == app.BackendREST {
 		of.Service = (*installrest.Plane)(nil) // nothing is asked of it
 	}
 	report, err := o.check(ctx, connection, of)
@@ -79,7 +79,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	case len(report.Running) > 0:
 		fault.Err = errors.New("another project with the same kinds is there, and two would install the same hosts")
 		fault.Next = "do what is said above, as " + capi.Migration + " says; then {controller check}"
-	case o.Backend == base.BackendHub && len(missing) > 0:
+	case o.Backend == app.BackendHub && len(missing) > 0:
 		fault.Err = fmt.Errorf("it is no hub: these kinds of the assisted-service and of Hive are not there: %s", strings.Join(missing, ", "))
 		fault.Next = "install their operators first, or give the kubeconfig of a hub; " +
 			"providers for a service without a hub: {controller check --backend rest}"
@@ -122,7 +122,7 @@ func (o *checkOptions) text(r *capi.Report) string {
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&text, "not there yet: %s\n", strings.Join(r.Missing, ", "))
 	}
-	if len(r.Running) == 0 && (o.Backend != base.BackendHub || len(r.MissingHub()) == 0) {
+	if len(r.Running) == 0 && (o.Backend != app.BackendHub || len(r.MissingHub()) == 0) {
 		text.WriteString("Nothing is in the way of the providers.\n")
 	}
 	return text.String()

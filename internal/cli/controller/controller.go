@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // options are those of the providers as a process.
 type options struct {
-	*base.App
+	*app.App
 	shared
 	CredentialsDir  string
 	Namespace       string
@@ -57,7 +57,7 @@ type shared struct {
 }
 
 // NewCommand is `controller`, which runs by itself, and has commands below it.
-func NewCommand(a *base.App) *cobra.Command {
+func NewCommand(a *app.App) *cobra.Command {
 	command := newController(&options{App: a, serve: serve, namespaceFile: podNamespace})
 	command.AddCommand(newCheck(&checkOptions{App: a, check: capi.Check}), newManifests(a))
 	return command
@@ -74,8 +74,8 @@ func newController(o *options) *cobra.Command {
 		Use:         "controller",
 		Short:       "Run the Cluster API providers, until stopped",
 		Args:        cobra.ArbitraryArgs, // they are searched for among the commands below
-		RunE:        base.Run(o.run),
-		Annotations: map[string]string{base.RunsItself: "true"},
+		RunE:        app.Run(o.run),
+		Annotations: map[string]string{app.RunsItself: "true"},
 	}
 	o.shared.declare(command)
 	flags := command.Flags()
@@ -108,7 +108,7 @@ func newController(o *options) *cobra.Command {
 func (s *shared) declare(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringSliceVar(&s.Providers, "providers", providerNames(), "`LIST` of providers")
-	flags.StringVar(&s.Backend, "backend", base.BackendHub, "what installs clusters: `hub|rest`, this management cluster or a service by its REST API")
+	flags.StringVar(&s.Backend, "backend", app.BackendHub, "what installs clusters: `hub|rest`, this management cluster or a service by its REST API")
 }
 
 func providerNames() []string {
@@ -122,12 +122,12 @@ func providerNames() []string {
 // providers are those that are asked for, each once and in the order in which all are listed.
 func (s *shared) providers() ([]capi.Provider, error) {
 	for _, name := range s.Providers {
-		if err := base.OneOf("--providers", name, providerNames()...); err != nil {
+		if err := app.OneOf("--providers", name, providerNames()...); err != nil {
 			return nil, err
 		}
 	}
 	if len(s.Providers) == 0 {
-		return nil, base.Usagef("--providers names none: there are %s", strings.Join(providerNames(), ", "))
+		return nil, app.Usagef("--providers names none: there are %s", strings.Join(providerNames(), ", "))
 	}
 	return slices.DeleteFunc(capi.Providers(), func(p capi.Provider) bool { return !slices.Contains(s.Providers, string(p)) }), nil
 }
@@ -164,7 +164,7 @@ func (o *options) run(ctx context.Context) error {
 		Namespace: o.ownNamespace(), LeaderElect: o.LeaderElect, MetricsAddress: o.MetricsAddress, HealthAddress: o.HealthAddress,
 		WebhookPort: o.WebhookPort, WebhookCertDir: o.WebhookCertDir, WebhookSelfManaged: o.WebhookSelf, TLS: tls,
 	})
-	if base.InterruptOf(ctx) != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	if app.InterruptOf(ctx) != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		log.Info("stopped")
 		return nil // which is how it is meant to end
 	}
@@ -175,39 +175,39 @@ func (o *options) run(ctx context.Context) error {
 func (o *options) check() error {
 	switch {
 	case o.Concurrency < 1:
-		return base.Usagef("--concurrency has to be above zero")
+		return app.Usagef("--concurrency has to be above zero")
 	case o.SyncPeriod <= 0:
-		return base.Usagef("--sync-period has to be above zero")
+		return app.Usagef("--sync-period has to be above zero")
 	case o.QPS <= 0 || o.Burst < 1:
-		return base.Usagef("--qps and --burst have to be above zero")
+		return app.Usagef("--qps and --burst have to be above zero")
 	case o.WebhookPort < 0 || o.WebhookPort > 65535:
-		return base.Usagef("--webhook-port %d is no port", o.WebhookPort)
+		return app.Usagef("--webhook-port %d is no port", o.WebhookPort)
 	case o.WebhookCertDir != "" && o.WebhookSelf:
-		return base.Usagef("--webhook-cert-dir and --webhook-self-managed exclude each other")
+		return app.Usagef("--webhook-cert-dir and --webhook-self-managed exclude each other")
 	case o.WebhookPort > 0 && o.WebhookCertDir == "" && !o.WebhookSelf:
-		return base.Usagef("webhooks need a certificate: give --webhook-cert-dir DIR, --webhook-self-managed or, where another process serves them, --webhook-port 0")
+		return app.Usagef("webhooks need a certificate: give --webhook-cert-dir DIR, --webhook-self-managed or, where another process serves them, --webhook-port 0")
 	case o.WebhookCertDir != "":
 		if info, err := os.Stat(o.WebhookCertDir); err != nil || !info.IsDir() {
-			return base.Usagef("--webhook-cert-dir %s is no folder that can be read", o.WebhookCertDir)
+			return app.Usagef("--webhook-cert-dir %s is no folder that can be read", o.WebhookCertDir)
 		}
 	}
-	if _, err := base.WebURL("--media-url", o.MediaURL); err != nil {
+	if _, err := app.WebURL("--media-url", o.MediaURL); err != nil {
 		return err
 	}
 	if (o.LeaderElect || o.WebhookPort > 0 && o.WebhookSelf) && o.ownNamespace() == "" {
-		return base.Usagef("--leader-elect and --webhook-self-managed need to know the namespace of this process: give --own-namespace")
+		return app.Usagef("--leader-elect and --webhook-self-managed need to know the namespace of this process: give --own-namespace")
 	}
 	return nil
 }
 
 // reach says what installs clusters.
 func (o *options) reach(of *capi.Options) error {
-	if err := base.OneOf("--backend", o.Backend, base.BackendHub, base.BackendREST); err != nil {
+	if err := app.OneOf("--backend", o.Backend, app.BackendHub, app.BackendREST); err != nil {
 		return err
 	}
-	if o.Backend == base.BackendHub {
+	if o.Backend == app.BackendHub {
 		if o.Globals.ServiceURL != "" {
-			return base.Usagef("--service-url goes with --backend %s", base.BackendREST)
+			return app.Usagef("--service-url goes with --backend %s", app.BackendREST)
 		}
 		return nil // the HTTP client that trusts the system is right
 	}
@@ -230,15 +230,15 @@ func (o *options) pools(of *capi.Options) error {
 	for _, text := range o.Pools {
 		namespace, id, both := strings.Cut(text, "=")
 		if _, err := uuid.Parse(id); !both || namespace == "" || err != nil {
-			return base.Usagef("--pool %q is not NAMESPACE=INFRAENV: INFRAENV is the id of an InfraEnv, since names are not unique in a service; oaictl get infraenvs shows the ids", text)
+			return app.Usagef("--pool %q is not NAMESPACE=INFRAENV: INFRAENV is the id of an InfraEnv, since names are not unique in a service; oaictl get infraenvs shows the ids", text)
 		}
 		if of.Pools == nil {
 			of.Pools = map[string][]string{}
 		}
 		of.Pools[namespace] = append(of.Pools[namespace], id)
 	}
-	if len(o.Pools) > 0 && o.Backend != base.BackendREST {
-		return base.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say where hosts come from", base.BackendREST)
+	if len(o.Pools) > 0 && o.Backend != app.BackendREST {
+		return app.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say where hosts come from", app.BackendREST)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (o *options) endpoints(of *capi.Options) error {
 	for _, text := range o.AllowEndpoints {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return base.Usagef("--allow-endpoint %q is no CIDR, such as 127.0.0.0/8", text)
+			return app.Usagef("--allow-endpoint %q is no CIDR, such as 127.0.0.0/8", text)
 		}
 		of.AllowEndpoints = append(of.AllowEndpoints, prefix.Masked())
 	}

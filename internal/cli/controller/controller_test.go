@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -43,7 +43,7 @@ func run(ctx context.Context, t *testing.T, env map[string]string, end error, ar
 	for name, value := range env {
 		variables[name] = value
 	}
-	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &problems}, variables)
+	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &problems}, variables)
 	a.Clock = clock.Real()
 	var got *started
 	o := &options{App: a, namespaceFile: "none", serve: func(_ context.Context, connection *rest.Config, options capi.Options, serving capi.Serving) error {
@@ -51,7 +51,7 @@ func run(ctx context.Context, t *testing.T, env map[string]string, end error, ar
 		return end
 	}}
 	root := &cobra.Command{Use: "oaictl", SilenceErrors: true, SilenceUsage: true, PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.Prepare(command) }}
-	a.Globals.Declare(root.PersistentFlags(), base.BackendREST)
+	a.Globals.Declare(root.PersistentFlags(), app.BackendREST)
 	root.AddCommand(newController(o))
 	root.SetArgs(append([]string{"controller"}, args...))
 	err := root.ExecuteContext(ctx)
@@ -110,12 +110,12 @@ func TestStops(t *testing.T) {
 func check(t *testing.T, report *capi.Report, format string, arguments ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &strings.Builder{}}, streams.Env{"KUBECONFIG": filepath.Join(t.TempDir(), "kubeconfig")})
+	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &strings.Builder{}}, streams.Env{"KUBECONFIG": filepath.Join(t.TempDir(), "kubeconfig")})
 	if err := os.WriteFile(a.Env["KUBECONFIG"], []byte(strings.ReplaceAll(kubeconfig, "\t", " ")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	root := &cobra.Command{Use: "oaictl", SilenceErrors: true, SilenceUsage: true, PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.Prepare(command) }}
-	a.Globals.Declare(root.PersistentFlags(), base.BackendREST)
+	a.Globals.Declare(root.PersistentFlags(), app.BackendREST)
 	root.AddCommand(newCheck(&checkOptions{App: a, check: func(context.Context, *rest.Config, capi.Options) (*capi.Report, error) { return report, nil }}))
 	root.SetArgs(append([]string{"check", "-o", format}, arguments...))
 	err := root.ExecuteContext(t.Context())

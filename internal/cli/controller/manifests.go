@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
@@ -25,7 +25,7 @@ const (
 )
 
 type manifestsOptions struct {
-	*base.App
+	*app.App
 	Providers   []string
 	OutputDir   string
 	Image       string
@@ -35,13 +35,13 @@ type manifestsOptions struct {
 	Namespaced  bool
 }
 
-func newManifests(a *base.App) *cobra.Command {
+func newManifests(a *app.App) *cobra.Command {
 	o := &manifestsOptions{App: a}
 	command := &cobra.Command{
 		Use:   "manifests",
 		Short: "Write what the providers are installed by, and templates of clusters",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringSliceVar(&o.Providers, "provider", components.Names(), "`LIST` of providers")
@@ -58,24 +58,24 @@ func newManifests(a *base.App) *cobra.Command {
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func (o *manifestsOptions) run(_ context.Context) error {
-	if err := base.OneOf("--layout", o.Layout, layoutRelease, layoutRepository, layoutApply, layoutKinds); err != nil {
+	if err := app.OneOf("--layout", o.Layout, layoutRelease, layoutRepository, layoutApply, layoutKinds); err != nil {
 		return err
 	}
 	for _, name := range o.Providers {
-		if err := base.OneOf("--provider", name, components.Names()...); err != nil {
+		if err := app.OneOf("--provider", name, components.Names()...); err != nil {
 			return err
 		}
 	}
-	switch version := base.ReadBuildInfo().Version; {
+	switch version := app.ReadBuildInfo().Version; {
 	case o.Release == "" && semantic.MatchString(version) && !strings.HasPrefix(version, "v0.0.0-"):
 		o.Release = version
 	case o.Release != "" && !semantic.MatchString(o.Release):
-		return base.Usagef("--release %q is no version of a release, such as v0.1.0", o.Release)
+		return app.Usagef("--release %q is no version of a release, such as v0.1.0", o.Release)
 	case strings.ContainsAny(o.Image, " \t\n{}$\"'"):
-		return base.Usagef("--image %q is no image", o.Image)
+		return app.Usagef("--image %q is no image", o.Image)
 	}
 	if o.Layout == layoutRepository && o.OutputDir == "" {
-		return base.Usagef("--layout %s needs --output-dir DIR", layoutRepository)
+		return app.Usagef("--layout %s needs --output-dir DIR", layoutRepository)
 	}
 	files, err := o.files()
 	if err != nil {
@@ -93,7 +93,7 @@ func (o *manifestsOptions) files() ([]components.File, error) {
 	if o.Layout == layoutRepository {
 		folder, err := filepath.Abs(o.OutputDir)
 		if err != nil {
-			return nil, base.FileFault("write", o.OutputDir, err)
+			return nil, app.FileFault("write", o.OutputDir, err)
 		}
 		return components.Repository(filepath.ToSlash(folder), of)
 	}
@@ -115,7 +115,7 @@ func (o *manifestsOptions) files() ([]components.File, error) {
 	for i := range files {
 		files[i].Content = components.Expand(files[i].Content, lookup)
 		if left := regexp.MustCompile(`\$\{([A-Z_]+)\}`).FindSubmatch(files[i].Content); left != nil {
-			return nil, base.Usagef("%s has the variable %s, which has no default: set it in the environment", files[i].Name, left[1])
+			return nil, app.Usagef("%s has the variable %s, which has no default: set it in the environment", files[i].Name, left[1])
 		}
 	}
 	return files, nil
@@ -142,10 +142,10 @@ func (o *manifestsOptions) write(files []components.File) error {
 	for _, f := range files {
 		path := filepath.Join(o.OutputDir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return base.FileFault("make", filepath.Dir(path), err)
+			return app.FileFault("make", filepath.Dir(path), err)
 		}
 		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
-			return base.FileFault("write", path, err)
+			return app.FileFault("write", path, err)
 		}
 		written = append(written, document.Download{File: path, Bytes: int64(len(f.Content))})
 	}

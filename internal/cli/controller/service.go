@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -42,14 +42,14 @@ func (o *options) service() (install.Backend, error) {
 	o.WarnPlain(connection)
 	return rest.New(rest.Config{
 		URL: connection.ServiceURL, HTTPClient: &http.Client{Transport: live}, CAFile: connection.CAFile, Auth: live, Clock: o.Clock, Trace: o.Tracer(nil),
-		UserAgent: "oaictl/" + base.ReadBuildInfo().Version,
+		UserAgent: "oaictl/" + app.ReadBuildInfo().Version,
 	})
 }
 
 // connection is how the service is reached, with the files that are there now.
-func (o *options) connection() (base.Connection, error) {
+func (o *options) connection() (app.Connection, error) {
 	c := o.Globals.Connection
-	c.Backend = base.BackendREST
+	c.Backend = app.BackendREST
 	if o.CredentialsDir == "" {
 		return c, nil
 	}
@@ -64,12 +64,12 @@ func (o *options) connection() (base.Connection, error) {
 		case err == nil && *file.to == "":
 			*file.to = path
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return c, base.Unreadable("read", path, err, "let this process read the files of --credentials-dir")
+			return c, app.Unreadable("read", path, err, "let this process read the files of --credentials-dir")
 		}
 	}
 	path := filepath.Join(o.CredentialsDir, fileClientID)
 	if _, err := os.Stat(path); err == nil && c.ClientID == "" {
-		id, err := base.ReadSecret("--client-id", path)
+		id, err := app.ReadSecret("--client-id", path)
 		if err != nil {
 			return c, err
 		}
@@ -80,7 +80,7 @@ func (o *options) connection() (base.Connection, error) {
 
 // live is the authorisation and the trust of the present files. It is safe for concurrent use.
 type live struct {
-	connection func() (base.Connection, error)
+	connection func() (app.Connection, error)
 	clock      clock.Clock
 
 	mu     sync.Mutex
@@ -149,15 +149,15 @@ func (l *live) read() error {
 const largestFile = 4 << 20
 
 // markOf is a digest of what the files of a connection hold.
-func markOf(c base.Connection) ([sha256.Size]byte, error) {
+func markOf(c app.Connection) ([sha256.Size]byte, error) {
 	sum := sha256.New()
 	for _, path := range []string{c.TokenFile, c.OfflineTokenFile, c.ClientSecretFile, c.CAFile} {
 		if path == "" {
 			continue
 		}
-		data, err := base.ReadBounded(path, largestFile)
+		data, err := app.ReadBounded(path, largestFile)
 		if err != nil {
-			return [sha256.Size]byte{}, base.Unreadable("read", path, err, "give a file that can be read")
+			return [sha256.Size]byte{}, app.Unreadable("read", path, err, "give a file that can be read")
 		}
 		sum.Write([]byte(path + "\x00"))
 		sum.Write(data)

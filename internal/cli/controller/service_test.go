@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -60,7 +60,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}, streams.Env{})
+	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}, streams.Env{})
 	a.Clock = clock
 	o := &options{App: a, CredentialsDir: dir}
 	o.Globals.ServiceURL = service.URL

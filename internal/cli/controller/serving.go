@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 )
 
 // The values of --log-format.
@@ -18,7 +18,7 @@ const (
 // log writes a line of what happens for each event. Secrets do not get there: the library has taken them
 // out of what it says.
 func (o *options) log() (logr.Logger, error) {
-	if err := base.OneOf("--log-format", o.LogFormat, formatJSON, formatText); err != nil {
+	if err := app.OneOf("--log-format", o.LogFormat, formatJSON, formatText); err != nil {
 		return logr.Logger{}, err
 	}
 	level := &slog.HandlerOptions{Level: slog.Level(-o.Globals.Verbose)} // logr's V(1) is one below Info
@@ -34,7 +34,7 @@ func (o *options) log() (logr.Logger, error) {
 // tls says how TLS is served.
 func (o *options) tls() (func(*tls.Config), error) {
 	versions := map[string]uint16{"VersionTLS12": tls.VersionTLS12, "VersionTLS13": tls.VersionTLS13}
-	if err := base.OneOf("--tls-min-version", o.TLSMinVersion, "VersionTLS12", "VersionTLS13"); err != nil {
+	if err := app.OneOf("--tls-min-version", o.TLSMinVersion, "VersionTLS12", "VersionTLS13"); err != nil {
 		return nil, err
 	}
 	known := map[string]uint16{}
@@ -45,7 +45,7 @@ func (o *options) tls() (func(*tls.Config), error) {
 	for _, name := range o.TLSCipherSuites {
 		id, is := known[name]
 		if !is {
-			return nil, base.Usagef("--tls-cipher-suites %q is no cipher suite that is safe to serve, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", name)
+			return nil, app.Usagef("--tls-cipher-suites %q is no cipher suite that is safe to serve, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", name)
 		}
 		suites = append(suites, id)
 	}

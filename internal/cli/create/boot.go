@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -51,7 +51,7 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	if len(desired.ToBoot().BootedByBMC()) == 0 {
 		return nil, nil
 	}
-	proxy, err := base.ProxyURL(o.boot.BMCProxy)
+	proxy, err := app.ProxyURL(o.boot.BMCProxy)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	}
 	h := &bootedMachines{forget: func() error { return nil }}
 	config := boot.Config{
-		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: base.MediaKeyFile(o.clusterDir(desired.Spec)),
+		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: app.MediaKeyFile(o.clusterDir(desired.Spec)),
 		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
-		Access: func(a serve.Access) { log.Printf("%s", base.AccessText(a)) },
+		Access: func(a serve.Access) { log.Printf("%s", app.AccessText(a)) },
 		Events: func(e model.Event) {
 			if h.report != nil {
 				h.report(e)
@@ -75,18 +75,18 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		if config.Listener, err = net.Listen("tcp", o.boot.MediaListen); err != nil {
 			return nil, &model.Fault{
 				Code: model.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-				Next: base.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
+				Next: app.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 			}
 		}
 		if config.Cache, h.forget, err = o.imageDir(); err != nil {
 			return nil, errors.Join(err, config.Listener.Close())
 		}
 	}
-	if base.IsURL(o.boot.Base) { // for a file it was reported before
+	if app.IsURL(o.boot.Base) { // for a file it was reported before
 		h.carried = func(names []string) { o.WarnCarried(names, o.boot.Base) }
 	}
 	if h.Machines, err = boot.Start(ctx, config); err != nil {
-		return nil, errors.Join(adviseRoute(base.SeveralArchs(err)), h.forget())
+		return nil, errors.Join(adviseRoute(app.SeveralArchs(err)), h.forget())
 	}
 	return h, nil
 }
@@ -116,11 +116,11 @@ func adviseRoute(err error) error {
 	case !is:
 		return err
 	case unclear.Proxied:
-		return base.Usagef("--media-url is needed with --bmc-proxy: %w", unclear)
+		return app.Usagef("--media-url is needed with --bmc-proxy: %w", unclear)
 	case len(unclear.Ways) == 0:
-		return base.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
+		return app.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
-	return base.Usagef("%w: say which with --media-url", unclear)
+	return app.Usagef("%w: say which with --media-url", unclear)
 }
 
 type bootOptions struct {
@@ -136,33 +136,33 @@ type bootOptions struct {
 func (o *bootOptions) declare(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that machines with a bmc boot (default: the service's)")
-	flags.StringVar(&o.MediaListen, "media-listen", base.MediaListen, "`ADDRESS` at which BMCs read their machines' images")
+	flags.StringVar(&o.MediaListen, "media-listen", app.MediaListen, "`ADDRESS` at which BMCs read their machines' images")
 	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` that BMCs are told for it (default: derived from the way to them)")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "permit to reboot machines that are on and have not registered")
-	base.DeclareBMCProxy(flags, &o.BMCProxy)
+	app.DeclareBMCProxy(flags, &o.BMCProxy)
 }
 
 func (o *bootOptions) check(detach bool) error {
-	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
+	if _, err := app.ProxyURL(o.BMCProxy); err != nil {
 		return err
 	}
 	if o.given("media-listen") {
-		if err := base.CheckListen("--media-listen", o.MediaListen); err != nil {
+		if err := app.CheckListen("--media-listen", o.MediaListen); err != nil {
 			return err
 		}
 	}
 	if o.Base != "" {
-		if err := base.CheckSource(o.Base, ""); err != nil {
+		if err := app.CheckSource(o.Base, ""); err != nil {
 			return err
 		}
 	}
 	if o.MediaURL != "" {
 		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-			return base.Usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
+			return app.Usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
 		}
 	}
 	if detach && o.given("media-listen") {
-		return base.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, and --media-url")
+		return app.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, and --media-url")
 	}
 	return nil
 }
@@ -173,20 +173,20 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 	if len(hosts) == 0 {
 		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
 			if o.given(flag) {
-				return base.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag, file)
+				return app.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag, file)
 			}
 		}
 		return nil
 	}
 	if detach && o.MediaURL == "" {
-		return base.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has left, from oaictl iso serve")
+		return app.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has left, from oaictl iso serve")
 	}
 	return nil
 }
 
 // checkBase opens a local base before anything is registered: no service can cure it.
 func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
-	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
+	if o.boot.Base == "" || app.IsURL(o.boot.Base) {
 		return nil
 	}
 	carried, err := boot.CheckBase(ctx, cluster, o.boot.Base, o.adviseBase)
@@ -199,7 +199,7 @@ func (o *runOptions) adviseBase(problem *boot.BaseError) model.Advice {
 	if problem.Unreached {
 		return model.Advicef("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
-	return base.ImageAdvice(problem)
+	return app.ImageAdvice(problem)
 }
 
 func (o *runOptions) warnReading(result install.Result, desired *model.Desired, machines *bootedMachines, failed error) {
@@ -243,7 +243,7 @@ func (o *runOptions) listenFor(machines *bootedMachines) string {
 	}
 	served, err := url.Parse(machines.URL())
 	if err != nil {
-		return base.MediaListen
+		return app.MediaListen
 	}
 	port := served.Port()
 	switch {

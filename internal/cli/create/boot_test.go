@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -45,7 +45,7 @@ func TestMediaURL(t *testing.T) {
 		"behind a proxy":         {bootOptions{BMCProxy: "http://proxy:3128"}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "--media-url is needed with --bmc-proxy"},
 	} {
 		got, err := c.options.mediaURL(t.Context(), netip.MustParseAddrPort(c.listen), hosts, routes(c.routes...))
-		var usage *base.UsageError
+		var usage *app.UsageError
 		switch {
 		case err != nil && (!errors.As(err, &usage) || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, not %q", name, err, c.want)
@@ -85,12 +85,12 @@ func TestBootFlags(t *testing.T) {
 		if err == nil {
 			err = o.checkHosts("f.yaml", c.hosts, c.detach)
 		}
-		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || base.CodeOf(err) != model.CodeUsage) {
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || app.CodeOf(err) != model.CodeUsage) {
 			t.Errorf("%q: %v, not %q", text, err, c.want)
 		}
 	}
 	var o bootOptions
-	if err := o.checkHosts("f.yaml", host, true); base.CodeOf(err) != model.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
+	if err := o.checkHosts("f.yaml", host, true); app.CodeOf(err) != model.CodeUsage || !strings.Contains(err.Error(), "--detach needs --media-url") {
 		t.Errorf("--detach without a media server: %v", err)
 	}
 }

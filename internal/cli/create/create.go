@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -30,14 +30,14 @@ type createOptions struct {
 }
 
 // NewCluster is `create cluster`.
-func NewCluster(a *base.App) *cobra.Command {
+func NewCluster(a *app.App) *cobra.Command {
 	o := &createOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Install the cluster that a file describes, or go on where things stand",
-		Args:    base.NoArguments,
-		RunE:    base.Run(o.run),
+		Args:    app.NoArguments,
+		RunE:    app.Run(o.run),
 	}
 	flags := command.Flags()
 	o.runOptions.declare(flags)
@@ -51,7 +51,7 @@ func (o *createOptions) check() error {
 		return err
 	}
 	if o.Simulate && o.Detach {
-		return base.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
+		return app.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
 	}
 	return o.simulation.check(&o.runOptions)
 }
@@ -81,8 +81,8 @@ func (o *createOptions) run(ctx context.Context) error {
 type addNodeOptions struct {
 	runOptions
 	AcceptControlPlane bool
-	ToCluster          base.ToCluster
-	Approval           base.Approval
+	ToCluster          app.ToCluster
+	Approval           app.Approval
 	Until              string
 	host               hostFlags
 }
@@ -94,14 +94,14 @@ const (
 )
 
 // NewAddNode is `add-node`.
-func NewAddNode(a *base.App) *cobra.Command {
+func NewAddNode(a *app.App) *cobra.Command {
 	o := &addNodeOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "add-node -f FILE | --cluster NAME --name HOST --mac MAC",
 		Aliases: []string{"add-nodes"},
 		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
-		Args:    base.NoArguments,
-		RunE:    base.Run(o.run),
+		Args:    app.NoArguments,
+		RunE:    app.Run(o.run),
 	}
 	o.declare(command.Flags())
 	o.host.declare(command.Flags())
@@ -128,9 +128,9 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 func (o *addNodeOptions) checkHosts(command string) error {
 	switch given := o.host.given(); {
 	case len(given) > 0 && o.File != "":
-		return base.Usagef("-f and %s exclude each other: the file says which hosts are added", strings.Join(given, ", "))
+		return app.Usagef("-f and %s exclude each other: the file says which hosts are added", strings.Join(given, ", "))
 	case len(given) > 0 && o.host.Cluster == "":
-		return base.Usagef("%s goes with --cluster NAME, or give -f FILE", strings.Join(given, ", "))
+		return app.Usagef("%s goes with --cluster NAME, or give -f FILE", strings.Join(given, ", "))
 	case len(given) == 0 || o.File != "":
 		if err := o.check(command); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (o *addNodeOptions) checkHosts(command string) error {
 		}
 	}
 	if o.Until != untilReady && o.Until != untilAdded {
-		return base.Usagef("--until %q is not one of %s, %s", o.Until, untilReady, untilAdded)
+		return app.Usagef("--until %q is not one of %s, %s", o.Until, untilReady, untilAdded)
 	}
 	return nil
 }
@@ -155,8 +155,8 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	if err := o.Approval.Into(&desired.Options); err != nil {
 		return err
 	}
-	if named, known := base.NamesOf(cluster); known {
-		if err := base.CheckAllowed(&desired.Options, named); err != nil {
+	if named, known := app.NamesOf(cluster); known {
+		if err := app.CheckAllowed(&desired.Options, named); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 
 // runOptions are of the commands that work on a cluster until it is as a file says.
 type runOptions struct {
-	*base.App
+	*app.App
 	File         string
 	Dir          string
 	Detach       bool
@@ -186,7 +186,7 @@ type runOptions struct {
 	PollInterval time.Duration
 	Reimage      bool
 	Adopt        string
-	foreign      base.Foreign
+	foreign      app.Foreign
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
@@ -212,7 +212,7 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 
 func (o *runOptions) check(name string) error {
 	if o.File == "" {
-		return base.Usagef("%s needs -f FILE", name)
+		return app.Usagef("%s needs -f FILE", name)
 	}
 	return o.checkRun()
 }
@@ -221,18 +221,18 @@ func (o *runOptions) check(name string) error {
 func (o *runOptions) checkRun() error {
 	switch {
 	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
-		return base.Usagef("a time is never negative")
+		return app.Usagef("a time is never negative")
 	case o.Detach && o.DryRun:
-		return base.Usagef("--detach and --dry-run exclude each other")
-	case o.boot.given("output") && o.Globals.Progress == base.ProgressJSON:
-		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
+		return app.Usagef("--detach and --dry-run exclude each other")
+	case o.boot.given("output") && o.Globals.Progress == app.ProgressJSON:
+		return app.Usagef("-o and --progress json exclude each other: the last event carries the result")
 	}
 	return o.boot.check(o.Detach)
 }
 
 func (o *runOptions) dial(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
 	o.clusterClock = o.Clock
-	service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
+	service, err := o.DialWith(ctx, app.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
 	return service, func() {}, err
 }
 
@@ -261,7 +261,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, servi
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	log.Printf("%s, %s", base.ReadBuildInfo(), o.CommandLine())
+	log.Printf("%s, %s", app.ReadBuildInfo(), o.CommandLine())
 
 	to, stop, err := service(ctx, log)
 	if err != nil {
@@ -285,7 +285,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, servi
 // openLog fails where a folder takes no files, and so no kubeconfig either. A log alone
 // that cannot be written ends no install.
 func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
-	dir, err := base.Folder(o.clusterDir(cluster))
+	dir, err := app.Folder(o.clusterDir(cluster))
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +294,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 	}
 	log, err := runlog.Open(ctx, dir, o.Clock.Now, secretsOf(cluster)...)
 	if err != nil {
-		if err := base.TakesFiles(dir); err != nil {
+		if err := app.TakesFiles(dir); err != nil {
 			return nil, err
 		}
 		failed(err)
@@ -324,7 +324,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 			o.told = append(o.told, e.Message)
 		}
 	}
-	defer o.TellSilence(func(s base.Silence) {
+	defer o.TellSilence(func(s app.Silence) {
 		e := model.Event{
 			V: 1, Type: model.EventWarning, Cluster: desired.Spec.Metadata.Name, Time: o.clusterClock.Now(),
 			Key: keySilent, Severity: model.SeverityWarning, Reason: reasonSilent, Message: s.Text,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -79,7 +79,7 @@ func (h *hostFlags) given() []string {
 }
 
 // nodes are what the flags say, checked as a file is. Problems are reported by the flags.
-func (h *hostFlags) nodes(ctx context.Context, a *base.App, shared base.Foreign) (*spec.Cluster, error) {
+func (h *hostFlags) nodes(ctx context.Context, a *app.App, shared app.Foreign) (*spec.Cluster, error) {
 	host := spec.Host{
 		Name: shared.Name, Role: spec.Role(h.Role), Arch: spec.Arch(h.Arch), Hostname: h.Hostname, Labels: h.Labels, MachineConfigPool: h.Pool, ProviderID: h.ProviderID,
 		Match: spec.Match{MAC: h.MAC, Serial: h.Serial, UUID: h.UUID},
@@ -87,14 +87,14 @@ func (h *hostFlags) nodes(ctx context.Context, a *base.App, shared base.Foreign)
 	if h.Disk != "" {
 		hints, err := spec.ParseDisk(h.Disk)
 		if err != nil {
-			return nil, base.Usagef("--disk %q: %v", h.Disk, err)
+			return nil, app.Usagef("--disk %q: %v", h.Disk, err)
 		}
 		host.Disk.Hints = hints
 	}
 	for _, text := range h.Taints {
 		taint, err := spec.ParseTaint(text)
 		if err != nil {
-			return nil, base.Usagef("--taint %q: %v", text, err)
+			return nil, app.Usagef("--taint %q: %v", text, err)
 		}
 		host.Taints = append(host.Taints, taint)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
@@ -28,18 +28,18 @@ import (
 type planOptions struct {
 	runOptions
 	simulation
-	ToCluster     base.ToCluster
+	ToCluster     app.ToCluster
 	ResendSecrets bool
 }
 
 // NewPlan is `plan`.
-func NewPlan(a *base.App) *cobra.Command {
+func NewPlan(a *app.App) *cobra.Command {
 	o := &planOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster or add-node would do, and do nothing",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, or with hosts that are added to one (kind Nodes), - for standard input")
@@ -51,7 +51,7 @@ func NewPlan(a *base.App) *cobra.Command {
 	flags.BoolVar(&o.boot.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
 	flags.StringVar(&o.boot.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
 	o.foreign.Declare(flags)
-	base.DeclareBMCProxy(flags, &o.boot.BMCProxy)
+	app.DeclareBMCProxy(flags, &o.boot.BMCProxy)
 	o.boot.flags = flags
 	o.simulation.declare(flags, "plan with a simulated service and simulated machines: a cluster that nothing has been done about yet")
 	return command
@@ -59,7 +59,7 @@ func NewPlan(a *base.App) *cobra.Command {
 
 func (o *planOptions) run(ctx context.Context) error {
 	if o.File == "" {
-		return base.Usagef("plan needs -f FILE")
+		return app.Usagef("plan needs -f FILE")
 	}
 	if err := o.boot.check(false); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Simulate && cluster.Existing() != "" {
-		return base.Usagef("plan --simulate takes a file of kind Cluster: a simulated service has no cluster to which hosts could be added")
+		return app.Usagef("plan --simulate takes a file of kind Cluster: a simulated service has no cluster to which hosts could be added")
 	}
 	if cluster, err = o.known(ctx, cluster); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *model.W
 		return nil
 	}
 	// A name or a missing host means any address, as with net.Listen.
-	at, err := netip.ParseAddrPort(cmp.Or(o.boot.MediaListen, base.MediaListen))
+	at, err := netip.ParseAddrPort(cmp.Or(o.boot.MediaListen, app.MediaListen))
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
@@ -167,12 +167,12 @@ func planText(desired *model.Desired, plan model.Plan, then []model.Step, wide b
 		says = verdict + ", " + says
 	}
 	escape.Fprintf(&text, "%s: %s\n", name, says)
-	base.Section(&text, "To do", plan.Actions, func(a model.Action) string { return actionText(a, wide) })
-	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
-	base.Section(&text, "In the way", plan.Blockers, func(b model.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
-	base.Section(&text, "Then", then, stepText)
-	base.Section(&text, "To know", plan.Warnings, func(w model.Warning) string {
+	app.Section(&text, "To do", plan.Actions, func(a model.Action) string { return actionText(a, wide) })
+	app.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
+	app.Section(&text, "In the way", plan.Blockers, func(b model.Blocker) string { return blockerText(desired.Spec, b) })
+	app.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
+	app.Section(&text, "Then", then, stepText)
+	app.Section(&text, "To know", plan.Warnings, func(w model.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
 		if w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
@@ -235,11 +235,11 @@ func actionText(a model.Action, wide bool) string {
 		pad := strings.Repeat(" ", longest-len(c.Field))
 		switch {
 		case c.From == "":
-			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, base.Shortened(c.To, wide))
+			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, app.Shortened(c.To, wide))
 		case c.To == "":
-			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, base.Shortened(c.From, wide))
+			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, app.Shortened(c.From, wide))
 		default:
-			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, base.Shortened(c.From, wide), base.Shortened(c.To, wide))
+			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, app.Shortened(c.From, wide), app.Shortened(c.To, wide))
 		}
 	}
 	return text.String()
@@ -288,7 +288,7 @@ func (p location) complete(next model.Advice) model.Advice {
 }
 
 // observingClient is a client that also reads a cluster's results and its machines' BMCs.
-func observingClient(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+func observingClient(a *app.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
 	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
 	if len(booted) > 0 {
 		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -21,7 +21,7 @@ import (
 
 type replaceOptions struct {
 	addNodeOptions
-	removing base.Removing
+	removing app.Removing
 	With     string
 	Backup   bool
 	Yes      bool
@@ -32,14 +32,14 @@ type replaceOptions struct {
 }
 
 // NewReplaceNode is `replace-node`.
-func NewReplaceNode(a *base.App) *cobra.Command {
-	o := &replaceOptions{addNodeOptions: addNodeOptions{runOptions: runOptions{App: a}}, removing: base.Removing{App: a}}
+func NewReplaceNode(a *app.App) *cobra.Command {
+	o := &replaceOptions{addNodeOptions: addNodeOptions{runOptions: runOptions{App: a}}, removing: app.Removing{App: a}}
 	command := &cobra.Command{
 		Use:   "replace-node NODE -f FILE | NODE --cluster NAME --name HOST --mac MAC",
 		Short: "Put another machine in the place of a control plane node",
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) != 1 {
-				return base.Usagef("replace-node takes one NODE, the old one; the new one is in the file, or is named by --name")
+				return app.Usagef("replace-node takes one NODE, the old one; the new one is in the file, or is named by --name")
 			}
 			o.old = given[0]
 			return o.run(command.Context())
@@ -78,7 +78,7 @@ func (o *replaceOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Detach {
-		return base.Usagef("replace-node waits for each of its steps, and cannot be detached; it may be stopped, and goes on where things stand")
+		return app.Usagef("replace-node waits for each of its steps, and cannot be detached; it may be stopped, and goes on where things stand")
 	}
 	o.removing.ToCluster = o.ToCluster
 	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout, o.boot.BMCProxy
@@ -173,11 +173,11 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	}
 	switch {
 	case with != "" && !has(with):
-		return nil, base.Usagef("--with %q is no host of the file", with)
+		return nil, app.Usagef("--with %q is no host of the file", with)
 	case with == "" && len(c.Spec.Hosts) == 1:
 		with = c.Spec.Hosts[0].Name
 	case with == "":
-		return nil, base.Usagef("the file has several hosts; --with NAME says which takes the place of %s", o.old)
+		return nil, app.Usagef("the file has several hosts; --with NAME says which takes the place of %s", o.old)
 	}
 	if c.Existing() == "" {
 		o.whole = c
@@ -188,7 +188,7 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	case "", spec.Auto:
 		host.Role, o.auto = spec.ControlPlane, true
 	default:
-		return nil, base.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is removed with remove-node, and another one added with add-node", with, host.Role)
+		return nil, app.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is removed with remove-node, and another one added with add-node", with, host.Role)
 	}
 	return join, nil
 }
@@ -255,7 +255,7 @@ func refusal(node string, all []model.Blocker) error {
 // text is all that will be done, in its order.
 func (o *replaceOptions) text(p *replacement) string {
 	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, and its member of etcd is well\n", p.with, p.leave.FullName())
-	leave := base.RemovalText(p.leave, o.Hinted(p.plan))
+	leave := app.RemovalText(p.leave, o.Hinted(p.plan))
 	if p.removed().Dead || p.isGone() {
 		return leave + "Then " + join
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -21,7 +21,7 @@ import (
 func (o *runOptions) report(result install.Result, log string, desired *model.Desired, machines *bootedMachines, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
-	if o.Globals.Progress != base.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
+	if o.Globals.Progress != app.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
 		if err := o.Print(resultOf(doc)); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -76,7 +76,7 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *model.Observed, do
 		}
 	}
 	var text strings.Builder
-	base.Facts(&text, "  ", [][2]string{
+	app.Facts(&text, "  ", [][2]string{
 		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Install took", took},
 	})
 	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
@@ -100,12 +100,12 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
-		Cluster: cluster.Metadata.Name, State: string(model.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
+		Cluster: cluster.Metadata.Name, State: string(model.ClusterUnknown), ExitCode: int(app.CodeOf(failed)),
 		Message: result.Plan.Message, Log: log,
 	}
 	next := result.Plan.Next
 	if failed != nil {
-		doc.Message, next = base.PlainError(failed), model.NextOf(failed)
+		doc.Message, next = app.PlainError(failed), model.NextOf(failed)
 	}
 	if result.Observed != nil {
 		doc.State = string(model.HostAbsent)
@@ -136,7 +136,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 // after is what to type after a run that went well. A simulated cluster has ended with its run.
 func (o *runOptions) after(next model.Advice) string {
 	if o.Globals.Simulated {
-		return o.Hint(base.SimulateAdvice)
+		return o.Hint(app.SimulateAdvice)
 	}
 	return o.Hint(o.completeAdvice(next))
 }

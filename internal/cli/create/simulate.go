@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -47,7 +47,7 @@ type simulation struct {
 
 func (s *simulation) declare(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&s.Simulate, "simulate", false, what)
-	flags.Float64Var(&s.Speed, "speed", base.SimulateSpeed, "`N` times as fast as in life, with --simulate")
+	flags.Float64Var(&s.Speed, "speed", app.SimulateSpeed, "`N` times as fast as in life, with --simulate")
 	flags.Int64Var(&s.Seed, "seed", 1, "`N` that decides chance, with --simulate")
 	flags.StringVar(&s.Scenario, "scenario", "", "`FILE` with trouble to make, with --simulate")
 }
@@ -56,17 +56,17 @@ func (s *simulation) declare(flags *pflag.FlagSet, what string) {
 func (s *simulation) check(o *runOptions) error {
 	switch {
 	case s.Simulate && o.boot.given("service-url"):
-		return base.Usagef("--simulate and --service-url exclude each other")
-	case s.Simulate && o.Globals.Backend == base.BackendHub:
-		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
+		return app.Usagef("--simulate and --service-url exclude each other")
+	case s.Simulate && o.Globals.Backend == app.BackendHub:
+		return app.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case s.Simulate && o.boot.given("bmc-proxy"):
-		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
+		return app.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case s.Simulate && s.Speed <= 0:
-		return base.Usagef("--speed has to be above zero")
+		return app.Usagef("--speed has to be above zero")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
 		if !s.Simulate && o.boot.given(flag) {
-			return base.Usagef("--%s goes with --simulate", flag)
+			return app.Usagef("--%s goes with --simulate", flag)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *simulation) check(o *runOptions) error {
 // simulate starts a service that ends with the run.
 func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
 	o.Globals.Simulated = true
-	trouble, err := base.LoadScenario(s.Scenario)
+	trouble, err := app.LoadScenario(s.Scenario)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,10 +87,10 @@ func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.C
 	}
 	o.boot.BMCProxy = running.BMCProxy
 	if !o.boot.given("media-listen") {
-		o.boot.MediaListen = base.SimulatedMedia
+		o.boot.MediaListen = app.SimulatedMedia
 	}
-	to := base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
-	service, err := o.DialWith(ctx, base.ClientConfig{Connection: to, Clock: o.clusterClock, Trace: o.Tracer(log.Exchange)})
+	to := app.Connection{Backend: app.BackendREST, ServiceURL: running.URL}
+	service, err := o.DialWith(ctx, app.ClientConfig{Connection: to, Clock: o.clusterClock, Trace: o.Tracer(log.Exchange)})
 	return service, func() {
 		if err := running.Stop(); err != nil {
 			o.Warn("the simulator: %v", err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -18,8 +18,8 @@ import (
 )
 
 type waitOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	For         string
 	Timeout     time.Duration
 	UserTimeout time.Duration
@@ -27,7 +27,7 @@ type waitOptions struct {
 }
 
 // NewWait is `wait`.
-func NewWait(a *base.App) *cobra.Command {
+func NewWait(a *app.App) *cobra.Command {
 	o := &waitOptions{App: a}
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
@@ -47,7 +47,7 @@ func NewWait(a *base.App) *cobra.Command {
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
-		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
+		return until, "", app.Usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
 		return install.Condition{Name: word, Whole: true, Met: func(o *model.Observed) bool {
 			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
@@ -58,7 +58,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
 	if !found || err != nil || n < 1 {
-		return until, "", base.Usagef("--for %q is none of installed, ready, hosts=N", word)
+		return until, "", app.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
 	hosts := names.Counted(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
@@ -85,7 +85,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		}
 		failed = &ended
 	}
-	if o.Globals.Progress != base.ProgressJSON {
+	if o.Globals.Progress != app.ProgressJSON {
 		if err := o.Print(resultOf(o.result(seen, result, failed))); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -120,7 +120,7 @@ func (o *waitOptions) result(seen *install.Found, result install.Result, failed 
 	}
 	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = base.PlainError(failed), o.Hint(model.NextOf(failed))
+		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.NextOf(failed))
 	}
 	return doc
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -18,20 +18,20 @@ import (
 )
 
 type whyOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	BMCProxy  string
-	ToCluster base.ToCluster
+	ToCluster app.ToCluster
 }
 
 // NewWhy is `why`.
-func NewWhy(a *base.App) *cobra.Command {
+func NewWhy(a *app.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
 		Use:   "why [cluster|host|machine] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
 		RunE: o.Then(func(ctx context.Context) error {
-			if _, err := base.ProxyURL(o.BMCProxy); err != nil {
+			if _, err := app.ProxyURL(o.BMCProxy); err != nil {
 				return err
 			}
 			switch o.Kind {
@@ -45,14 +45,14 @@ func NewWhy(a *base.App) *cobra.Command {
 	}
 	o.Declare(command.Flags())
 	o.DeclareOfHost(command.Flags())
-	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
+	app.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
 	o.ToCluster.Dir = "."
 	o.ToCluster.Declare(command.Flags())
 	return command
 }
 
 func (o *whyOptions) cluster(ctx context.Context) error {
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,10 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 // host shows what concerns one host of what blocks its cluster.
 func (o *whyOptions) host(ctx context.Context) error {
 	if o.Name == "" {
-		return base.Usagef("why host needs a NAME or ID")
+		return app.Usagef("why host needs a NAME or ID")
 	}
-	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
-	if errors.Is(err, install.ErrNoHost) && o.OfHost() == (base.Target{}) {
+	service, host, err := app.DialFor(ctx, o.App, o.Target, o.FindHost)
+	if errors.Is(err, install.ErrNoHost) && o.OfHost() == (app.Target{}) {
 		return o.machineInstead(ctx, service, err)
 	}
 	if err != nil {
@@ -158,8 +158,8 @@ func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
 			}
 		}
 	}
-	base.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, "") })
-	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
+	app.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, "") })
+	app.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()

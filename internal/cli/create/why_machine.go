@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -16,7 +16,7 @@ import (
 )
 
 func (o *whyOptions) machine(ctx context.Context) error {
-	service, m, err := base.DialFor(ctx, o.App, o.Target, o.FindMachine)
+	service, m, err := app.DialFor(ctx, o.App, o.Target, o.FindMachine)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (o *whyOptions) machine(ctx context.Context) error {
 func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client, noHost error) error {
 	m, err := o.FindMachine(ctx, service, o.Target)
 	switch {
-	case errors.Is(err, base.ErrSeveralMachines):
+	case errors.Is(err, app.ErrSeveralMachines):
 		return err
 	case err != nil:
 		return noHost

@@ -11,33 +11,33 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewDownload is `download`.
-func NewDownload(a *base.App) *cobra.Command {
-	return base.Group("download", "Download images, credentials, Ignition or manifests",
+func NewDownload(a *app.App) *cobra.Command {
+	return app.Group("download", "Download images, credentials, Ignition or manifests",
 		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
 }
 
 type downloadOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	Dir string
 	To  string
 }
 
 func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
-		return "", base.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
+		return "", app.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
 	}
-	return base.Folder(append([]string{o.Dir, name}, parts...)...)
+	return app.Folder(append([]string{o.Dir, name}, parts...)...)
 }
 
-func newKubeconfig(a *base.App) *cobra.Command {
+func newKubeconfig(a *app.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	noIngress := false
 	command := &cobra.Command{
@@ -54,7 +54,7 @@ func newKubeconfig(a *base.App) *cobra.Command {
 }
 
 func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error {
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if o.To == "" {
 		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
-	return o.SaveOne(o.To, base.Content(content))
+	return o.SaveOne(o.To, app.Content(content))
 }
 
 // keepResult writes where create cluster does, which puts another cluster's aside.
@@ -91,7 +91,7 @@ func (o *downloadOptions) keepResult(ctx context.Context, service *install.Clien
 	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
 }
 
-func newIgnition(a *base.App) *cobra.Command {
+func newIgnition(a *app.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	host, discovery := "", ""
 	command := &cobra.Command{
@@ -100,7 +100,7 @@ func newIgnition(a *base.App) *cobra.Command {
 		RunE: func(command *cobra.Command, given []string) error {
 			switch {
 			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
-				return base.Usagef("--host, --discovery and a cluster exclude each other")
+				return app.Usagef("--host, --discovery and a cluster exclude each other")
 			case host != "":
 				return o.hostIgnition(command.Context(), host)
 			case discovery != "":
@@ -123,9 +123,9 @@ func newIgnition(a *base.App) *cobra.Command {
 
 func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
-		return base.Usagef("--to takes one file; a cluster has one for each role: use --dir")
+		return app.Usagef("--to takes one file; a cluster has one for each role: use --dir")
 	}
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), base.Content(text))
+	return o.SaveOne(cmp.Or(o.To, app.FileName(host.DisplayName())+".ign"), app.Content(text))
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
@@ -180,12 +180,12 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	if err != nil {
 		return err
 	}
-	return o.SaveOne(cmp.Or(o.To, base.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+	return o.SaveOne(cmp.Or(o.To, app.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
 		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
 	})
 }
 
-func newManifests(a *base.App) *cobra.Command {
+func newManifests(a *app.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	system := false
 	command := &cobra.Command{
@@ -201,7 +201,7 @@ func newManifests(a *base.App) *cobra.Command {
 }
 
 func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
-	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	service, seen, err := app.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -211,11 +211,11 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	}
 	files := []document.Download{}
 	for _, manifest := range list {
-		dir, err := o.clusterDir(seen.Ref.Name, "manifests", base.FileName(manifest.Folder))
+		dir, err := o.clusterDir(seen.Ref.Name, "manifests", app.FileName(manifest.Folder))
 		if err != nil {
 			return err
 		}
-		file, err := o.SaveTo(filepath.Join(dir, base.FileName(manifest.Name)), func(w io.Writer) error {
+		file, err := o.SaveTo(filepath.Join(dir, app.FileName(manifest.Name)), func(w io.Writer) error {
 			return service.DownloadManifest(ctx, seen.Ref.ID, manifest.Folder, manifest.Name, w)
 		})
 		if err != nil {
@@ -230,7 +230,7 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 }
 
 // NewLogs is `logs`.
-func NewLogs(a *base.App) *cobra.Command {
+func NewLogs(a *app.App) *cobra.Command {
 	o := &downloadOptions{App: a}
 	command := &cobra.Command{
 		Use:   "logs [cluster|host] NAME|ID|-f FILE",
@@ -256,7 +256,7 @@ func (o *downloadOptions) logs(ctx context.Context) error {
 		}
 		cluster, host, name = found.ClusterID, found.ID, document.OfHost(found, "").Name
 		if cluster == "" {
-			return base.NotFound("download logs of host", name, "it belongs to no cluster", "{get hosts}")
+			return app.NotFound("download logs of host", name, "it belongs to no cluster", "{get hosts}")
 		}
 	} else {
 		seen, err := o.FindCluster(ctx, service, o.Target)
@@ -265,5 +265,5 @@ func (o *downloadOptions) logs(ctx context.Context) error {
 		}
 		cluster, name = seen.Ref.ID, seen.Ref.Name
 	}
-	return o.SaveOne(cmp.Or(o.To, base.FileName(name)+"-logs.tar"), func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
+	return o.SaveOne(cmp.Or(o.To, app.FileName(name)+"-logs.tar"), func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 }

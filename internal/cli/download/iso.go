@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,14 +22,14 @@ type isoOptions struct {
 	URL      bool
 }
 
-func newISO(a *base.App) *cobra.Command {
+func newISO(a *app.App) *cobra.Command {
 	o := &isoOptions{downloadOptions: downloadOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "iso NAME|ID|-f FILE",
 		Short: "Download the discovery image that machines boot",
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.InfraEnv != "" && (len(given) > 0 || o.File != "") {
-				return base.Usagef("--infra-env and a cluster exclude each other")
+				return app.Usagef("--infra-env and a cluster exclude each other")
 			}
 			if o.InfraEnv == "" {
 				if err := o.Read(command, given, "cluster"); err != nil {
@@ -59,9 +59,9 @@ func (o *isoOptions) run(ctx context.Context) error {
 	}
 	switch {
 	case len(infraEnvs) == 0:
-		return base.NotFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "{get infraenvs}")
+		return app.NotFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "{get infraenvs}")
 	case o.To != "" && len(infraEnvs) > 1:
-		return base.Usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
+		return app.Usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
 	case o.URL:
 		return o.printURLs(ctx, service, infraEnvs)
 	}
@@ -69,11 +69,11 @@ func (o *isoOptions) run(ctx context.Context) error {
 	for _, env := range infraEnvs {
 		to := o.To
 		if to == "" {
-			dir, err := base.Folder(o.Dir)
+			dir, err := app.Folder(o.Dir)
 			if err != nil {
 				return err
 			}
-			to = filepath.Join(dir, base.FileName(env.Name)+".iso")
+			to = filepath.Join(dir, app.FileName(env.Name)+".iso")
 		}
 		file, err := o.SaveTo(to, func(w io.Writer) error {
 			return service.DownloadISO(ctx, env.ID, w, func(done int64, err error) {
@@ -123,5 +123,5 @@ func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, inf
 		}
 		items, urls = append(items, item), append(urls, url)
 	}
-	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func() string { return base.Lines(urls) }})
+	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func() string { return app.Lines(urls) }})
 }

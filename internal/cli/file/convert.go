@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
@@ -23,24 +23,24 @@ import (
 )
 
 type convertOptions struct {
-	*base.App
+	*app.App
 	File        string
 	From        string
 	To          string
 	Dir         string
 	Report      string
 	WithSecrets bool
-	foreign     base.Foreign
+	foreign     app.Foreign
 }
 
 // NewConvert is `convert`.
-func NewConvert(a *base.App) *cobra.Command {
+func NewConvert(a *app.App) *cobra.Command {
 	o := &convertOptions{App: a}
 	command := &cobra.Command{
 		Use:   "convert -f FILE|DIR",
 		Short: "Turn other formats into cluster.yaml, or cluster.yaml into them",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
@@ -65,25 +65,25 @@ func FormatsWritten() []string {
 
 func (o *convertOptions) check() error {
 	if o.File == "" {
-		return base.Usagef("convert needs -f FILE")
+		return app.Usagef("convert needs -f FILE")
 	}
 	if o.From != "" {
-		if err := base.OneOf("--from", o.From, FormatsRead()...); err != nil {
+		if err := app.OneOf("--from", o.From, FormatsRead()...); err != nil {
 			return err
 		}
 	}
-	if err := base.OneOf("--to", o.To, FormatsWritten()...); err != nil {
+	if err := app.OneOf("--to", o.To, FormatsWritten()...); err != nil {
 		return err
 	}
 	switch {
 	case o.From == string(convert.FormatCluster) && o.To == o.From:
-		return base.Usagef("--from cluster and --to cluster: there is nothing to convert")
+		return app.Usagef("--from cluster and --to cluster: there is nothing to convert")
 	case o.Dir == "" && (o.To == string(convert.FormatZTP) || o.To == string(convert.FormatAgent)):
-		return base.Usagef("--to %s is several files: give -o DIR", o.To)
-	case o.Report == base.StdoutName && o.Dir == "":
-		return base.Usagef("--report - and the result cannot both go to standard output: give -o DIR")
+		return app.Usagef("--to %s is several files: give -o DIR", o.To)
+	case o.Report == app.StdoutName && o.Dir == "":
+		return app.Usagef("--report - and the result cannot both go to standard output: give -o DIR")
 	case o.WithSecrets && o.To == string(convert.FormatCluster):
-		return base.Usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
+		return app.Usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (o *convertOptions) run(ctx context.Context) error {
 
 // unnamed advises where only the machines' names are missing: cluster.yaml can have them.
 func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err error) error {
-	failed, is := errors.AsType[*base.Unconvertible](err)
+	failed, is := errors.AsType[*app.Unconvertible](err)
 	if !is || how.AcceptUnknownHosts || o.File == "-" {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 }
 
-func (o *convertOptions) writeCluster(from *base.Source) error {
+func (o *convertOptions) writeCluster(from *app.Source) error {
 	c := from.Converted
 	if c == nil {
 		return &model.Fault{
@@ -145,7 +145,7 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 	}
 	if o.Dir == "" {
 		if _, err := o.IO.Out.Write(append(bytes.TrimRight(c.Document, "\n"), '\n')); err != nil {
-			return base.FileFault("write to", "standard output", err)
+			return app.FileFault("write to", "standard output", err)
 		}
 		if len(c.Files) > 0 {
 			o.Say("It refers to files that are not there yet; -o DIR writes them, too: %s", strings.Join(slices.Sorted(maps.Keys(c.Files)), ", "))
@@ -179,7 +179,7 @@ func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, erro
 	}
 	if o.Dir == "" { // which several files need
 		if _, err := o.IO.Out.Write(files[0].Content); err != nil {
-			return nil, base.FileFault("write to", "standard output", err)
+			return nil, app.FileFault("write to", "standard output", err)
 		}
 		return lost, nil
 	}
@@ -190,7 +190,7 @@ func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
 		return &model.Fault{Code: model.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
 	}
-	if o.Report == base.StdoutName {
+	if o.Report == app.StdoutName {
 		return nil
 	}
 	return o.Saved(document.Each(files, func(f convert.File) document.Download {
@@ -217,7 +217,7 @@ func (o *convertOptions) report(account []reported) error {
 		}
 	}
 	if len(lost) > 0 {
-		o.Say("%s left behind:\n%s", names.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(base.LossText(lost), "\n")))
+		o.Say("%s left behind:\n%s", names.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(app.LossText(lost), "\n")))
 	}
 	if o.Report == "" {
 		return nil
@@ -226,6 +226,6 @@ func (o *convertOptions) report(account []reported) error {
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	_, err = o.SaveTo(o.Report, base.Content(append(text, '\n')))
+	_, err = o.SaveTo(o.Report, app.Content(append(text, '\n')))
 	return err
 }

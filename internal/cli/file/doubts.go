@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 // warnOfDoubts reports settings that a file may have and that are seldom meant.
-func warnOfDoubts(a *base.App, c *spec.Cluster) {
+func warnOfDoubts(a *app.App, c *spec.Cluster) {
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		text, _, static := c.StaticNetwork(host)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
@@ -18,7 +18,7 @@ import (
 )
 
 type explainOptions struct {
-	*base.App
+	*app.App
 	Kind string // "field" or one of the catalogue's
 	Name string // "" for a list of the kind
 	Of   string // the kind of file that a field is of, "" for whichever has it
@@ -27,7 +27,7 @@ type explainOptions struct {
 const kindField = "field"
 
 // NewExplain is `explain`.
-func NewExplain(a *base.App) *cobra.Command {
+func NewExplain(a *app.App) *cobra.Command {
 	o := &explainOptions{App: a}
 	command := &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
@@ -41,11 +41,11 @@ func NewExplain(a *base.App) *cobra.Command {
 			if kind := strings.TrimSuffix(strings.ToLower(given[0]), "s"); slices.Contains(catalogue.Kinds(), catalogue.Kind(kind)) {
 				o.Kind, o.Name = kind, strings.Join(given[1:], " ")
 			} else if len(given) > 1 {
-				return base.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
+				return app.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
 			}
 			switch {
 			case o.Of != "" && o.Kind != kindField:
-				return base.Usagef("--kind goes with a field, and not with a %s of the service", o.Kind)
+				return app.Usagef("--kind goes with a field, and not with a %s of the service", o.Kind)
 			case o.Kind == kindField:
 				return o.field()
 			case o.Name == "":
@@ -60,7 +60,7 @@ func NewExplain(a *base.App) *cobra.Command {
 
 func somethingToExplain(_ *cobra.Command, given []string) error {
 	if len(given) == 0 {
-		return base.Usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
+		return app.Usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/fill"
 	"github.com/oaictl/oaictl/internal/names"
@@ -25,7 +25,7 @@ import (
 const pullSecretPage = "https://console.redhat.com/openshift/install/pull-secret"
 
 type initOptions struct {
-	*base.App
+	*app.App
 	Output string
 
 	Name, BaseDomain, Version    string
@@ -38,13 +38,13 @@ type initOptions struct {
 }
 
 // NewInit is `init`.
-func NewInit(a *base.App) *cobra.Command {
+func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{App: a}
 	command := &cobra.Command{
 		Use:   "init",
 		Short: "Write a cluster.yaml with comments, from a few answers or flags",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.Output, "output", "o", "cluster.yaml", "`FILE` to write, - for standard output; a file that is there is not overwritten")
@@ -82,13 +82,13 @@ func (o *initOptions) run(ctx context.Context) error {
 	}
 	// The paths in the file are relative to it, so that it is checked under its own name.
 	name := o.Output
-	if name == base.StdoutName {
+	if name == app.StdoutName {
 		name = "cluster.yaml"
 	}
 	if err := o.CheckText(ctx, name, text); err != nil {
 		return err
 	}
-	if o.Output == base.StdoutName {
+	if o.Output == app.StdoutName {
 		_, err := o.IO.Out.Write(text)
 		return err
 	}
@@ -104,7 +104,7 @@ func (o *initOptions) run(ctx context.Context) error {
 
 // free refuses early if the file is there already, so that no question is asked for nothing.
 func (o *initOptions) free() error {
-	if o.Output == base.StdoutName {
+	if o.Output == app.StdoutName {
 		return nil
 	}
 	_, err := os.Lstat(o.Output)
@@ -119,7 +119,7 @@ func (o *initOptions) free() error {
 
 func notNew(path string, err error) error {
 	if !errors.Is(err, fs.ErrExist) {
-		return base.NotWritten(path, err)
+		return app.NotWritten(path, err)
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "write", On: path, Permanent: true, Err: errors.New("it is there already, and is not overwritten"),
@@ -135,7 +135,7 @@ func writeNew(path string, text []byte) error {
 	}
 	_, err = file.Write(text)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return base.NotWritten(path, err)
+		return app.NotWritten(path, err)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (o *initOptions) complete(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		return base.Usagef("init needs %s; without any of these flags, it asks at a terminal", names.Few(missing))
+		return app.Usagef("init needs %s; without any of these flags, it asks at a terminal", names.Few(missing))
 	}
 	return nil
 }
@@ -212,25 +212,25 @@ func (o *initOptions) check() error {
 	first, failed := netip.ParseAddr(cmp.Or(o.FirstAddress, "::"))
 	switch {
 	case err != nil:
-		return base.Usagef("--machine-network %q is not a network such as 192.168.127.0/24", o.MachineNetwork)
+		return app.Usagef("--machine-network %q is not a network such as 192.168.127.0/24", o.MachineNetwork)
 	case failed != nil:
-		return base.Usagef("--first-address %q is not an IP address", o.FirstAddress)
+		return app.Usagef("--first-address %q is not an IP address", o.FirstAddress)
 	case len(o.BMCs) != 0 && len(o.BMCs) != machines:
-		return base.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.Counted(len(o.BMCs), "time"), names.Counted(machines, "machine"))
+		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.Counted(len(o.BMCs), "time"), names.Counted(machines, "machine"))
 	case len(o.BMCs) > 0 && o.BMCCredentials == "":
-		return base.Usagef("--bmc goes with --bmc-credentials FILE, which holds user:password")
+		return app.Usagef("--bmc goes with --bmc-credentials FILE, which holds user:password")
 	case len(o.BMCs) == 0 && o.BMCCredentials != "":
-		return base.Usagef("--bmc-credentials goes with --bmc ADDRESS")
+		return app.Usagef("--bmc-credentials goes with --bmc ADDRESS")
 	case o.FirstAddress == "" && o.Gateway+o.DNS != "":
-		return base.Usagef("--gateway and --dns go with --first-address: without it, machines get them by DHCP")
+		return app.Usagef("--gateway and --dns go with --first-address: without it, machines get them by DHCP")
 	case o.FirstAddress != "" && (o.Gateway == "" || o.DNS == ""):
-		return base.Usagef("--first-address goes with --gateway and --dns")
+		return app.Usagef("--first-address goes with --gateway and --dns")
 	case len(o.ControlPlane) == 1 && o.API+o.Ingress != "":
-		return base.Usagef("a single node has no virtual addresses: leave --api-vip and --ingress-vip out")
+		return app.Usagef("a single node has no virtual addresses: leave --api-vip and --ingress-vip out")
 	}
 	for range machines {
 		if o.FirstAddress != "" && !first.IsValid() {
-			return base.Usagef("--first-address %s: there are not enough addresses after it", o.FirstAddress)
+			return app.Usagef("--first-address %s: there are not enough addresses after it", o.FirstAddress)
 		}
 		first = first.Next()
 	}
@@ -281,7 +281,7 @@ func (o *initOptions) document() ([]byte, error) {
 // besides is a path as the file has it: what a person types is relative to the current folder, and what the file says is
 // relative to the file.
 func (o *initOptions) besides(path string) string {
-	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || o.Output == base.StdoutName || filepath.Dir(o.Output) == "." {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || o.Output == app.StdoutName || filepath.Dir(o.Output) == "." {
 		return path
 	}
 	relative, err := filepath.Rel(filepath.Dir(o.Output), path)

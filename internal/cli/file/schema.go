@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -14,12 +14,12 @@ import (
 )
 
 // NewSchema is `schema`.
-func NewSchema(a *base.App) *cobra.Command {
+func NewSchema(a *app.App) *cobra.Command {
 	var given string
 	command := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of cluster.yaml",
-		Args:  base.NoArguments,
+		Args:  app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			kind, err := documentKind(given)
 			if err != nil {
@@ -54,5 +54,5 @@ func documentKind(given string) (string, error) {
 			return kind, nil
 		}
 	}
-	return "", base.Usagef("%q is no kind of file; it is one of %s", given, strings.Join(DocumentKinds(), ", "))
+	return "", app.Usagef("%q is no kind of file; it is one of %s", given, strings.Join(DocumentKinds(), ", "))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/names"
@@ -24,9 +24,9 @@ import (
 )
 
 type validateOptions struct {
-	*base.App
+	*app.App
 	File    string
-	foreign base.Foreign
+	foreign app.Foreign
 }
 
 type validation struct {
@@ -48,13 +48,13 @@ type problem struct {
 }
 
 // NewValidate is `validate`.
-func NewValidate(a *base.App) *cobra.Command {
+func NewValidate(a *app.App) *cobra.Command {
 	o := &validateOptions{App: a}
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check a cluster.yaml, all of it at once, without a service",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, or with nodes for one, - for standard input")
 	o.foreign.Declare(command.Flags())
@@ -63,7 +63,7 @@ func NewValidate(a *base.App) *cobra.Command {
 
 func (o *validateOptions) run(ctx context.Context) error {
 	if o.File == "" {
-		return base.Usagef("validate needs -f FILE")
+		return app.Usagef("validate needs -f FILE")
 	}
 	cluster, err := o.LoadAny(ctx, o.File, o.foreign)
 	if err == nil {
@@ -109,7 +109,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 func (o *validateOptions) checkBackend(c *spec.Cluster) error {
 	err := o.CheckBackend(c)
 	problems, is := errors.AsType[*spec.Problems](err)
-	if !is || o.Globals.Backend == base.BackendHub || slices.Contains(o.Globals.Given, "backend") {
+	if !is || o.Globals.Backend == app.BackendHub || slices.Contains(o.Globals.Given, "backend") {
 		return err
 	}
 	for _, p := range problems.List {
@@ -119,22 +119,22 @@ func (o *validateOptions) checkBackend(c *spec.Cluster) error {
 }
 
 type renderOptions struct {
-	*base.App
+	*app.App
 	File        string
 	To          string
 	ImageSet    string
 	WithSecrets bool
-	foreign     base.Foreign
+	foreign     app.Foreign
 }
 
 // NewRender is `render`.
-func NewRender(a *base.App) *cobra.Command {
+func NewRender(a *app.App) *cobra.Command {
 	o := &renderOptions{App: a}
 	command := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects that describe a cluster to a hub, for GitOps",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
@@ -147,7 +147,7 @@ func NewRender(a *base.App) *cobra.Command {
 
 func (o *renderOptions) run(ctx context.Context) error {
 	if o.File == "" {
-		return base.Usagef("render needs -f FILE")
+		return app.Usagef("render needs -f FILE")
 	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
@@ -172,13 +172,13 @@ func (o *renderOptions) run(ctx context.Context) error {
 }
 
 func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
-	dir, err := base.Folder(o.To)
+	dir, err := app.Folder(o.To)
 	if err != nil {
 		return err
 	}
 	before, err := os.ReadDir(dir)
 	if err != nil {
-		return base.FileFault("look into", dir, err)
+		return app.FileFault("look into", dir, err)
 	}
 	written := []document.Download{}
 	var names []string
@@ -218,5 +218,5 @@ func objectFile(object *unstructured.Unstructured) string {
 	if place < 0 {
 		place = len(applyOrder)
 	}
-	return fmt.Sprintf("%02d-%s-%s.yaml", 10*place, strings.ToLower(object.GetKind()), base.FileName(object.GetName()))
+	return fmt.Sprintf("%02d-%s-%s.yaml", 10*place, strings.ToLower(object.GetKind()), app.FileName(object.GetName()))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -19,8 +19,8 @@ import (
 )
 
 // NewDescribe is `describe`.
-func NewDescribe(a *base.App) *cobra.Command {
-	t := &base.Target{}
+func NewDescribe(a *app.App) *cobra.Command {
+	t := &app.Target{}
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",
 		Short: "Show all there is to know of a cluster or a host",
@@ -36,8 +36,8 @@ func NewDescribe(a *base.App) *cobra.Command {
 	return command
 }
 
-func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
-	service, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
+func describeCluster(ctx context.Context, a *app.App, t app.Target) error {
+	service, seen, err := app.DialFor(ctx, a, t, a.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func describedCluster(seen *install.Found) document.Cluster {
 	doc.Hosts = len(seen.Observed.Hosts)
 	doc.Detail = &document.ClusterDetail{
 		OpenShiftID: seen.Observed.Cluster.OpenShiftID,
-		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: app.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
 		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
@@ -63,25 +63,25 @@ func describedCluster(seen *install.Found) document.Cluster {
 	return doc
 }
 
-func clusterText(a *base.App, doc document.Cluster) string {
+func clusterText(a *app.App, doc document.Cluster) string {
 	var text strings.Builder
-	base.Facts(&text, "", [][2]string{
+	app.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
-		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", base.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
+		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", app.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
 		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
 	})
-	base.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
+	app.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
 		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
 	})
-	base.Section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
-		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, base.StageText(h))
+	app.Section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
+		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, app.StageText(h))
 	})
-	base.Section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
+	app.Section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
 		return strings.TrimRight(escape.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
 	})
-	base.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
-	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
-	base.Section(&text, "Objects of the hub", doc.Detail.Objects, objectText)
+	app.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
+	app.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	app.Section(&text, "Objects of the hub", doc.Detail.Objects, objectText)
 	return text.String()
 }
 
@@ -105,8 +105,8 @@ func validationText(v document.Validation) string {
 	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
 }
 
-func describeHost(ctx context.Context, a *base.App, t base.Target) error {
-	_, host, err := base.DialFor(ctx, a, t, a.FindHost)
+func describeHost(ctx context.Context, a *app.App, t app.Target) error {
+	_, host, err := app.DialFor(ctx, a, t, a.FindHost)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func written(h *model.Host) bool {
 	return h.State == model.HostInstalled || h.State == model.HostAdded || h.HasRebooted()
 }
 
-func hostText(a *base.App, doc document.Host, written bool) string {
+func hostText(a *app.App, doc document.Host, written bool) string {
 	var text strings.Builder
 	memory := ""
 	if doc.Memory > 0 {
@@ -129,21 +129,21 @@ func hostText(a *base.App, doc document.Host, written bool) string {
 	if doc.CPUs > 0 {
 		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
 	}
-	base.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", base.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
-		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
+	app.Facts(&text, "", [][2]string{
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", app.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
+		{"Stage", app.StageText(doc)}, {"Done", app.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
 		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
 	})
-	base.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
+	app.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
 		link := "up"
 		if !i.Up {
 			link = "down"
 		}
 		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, strings.Join(i.Addresses, ","))
 	})
-	base.Section(&text, "Disks", doc.Detail.Disks, func(d document.Disk) string { return diskText(d, written) })
-	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	app.Section(&text, "Disks", doc.Detail.Disks, func(d document.Disk) string { return diskText(d, written) })
+	app.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
 

@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 type eventsOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	Host       string
 	InfraEnv   string
 	Severities []string
@@ -23,7 +23,7 @@ type eventsOptions struct {
 	Every      time.Duration
 }
 
-func newGetEvents(a *base.App) *cobra.Command {
+func newGetEvents(a *app.App) *cobra.Command {
 	o := &eventsOptions{App: a}
 	command := &cobra.Command{
 		Use:     "events [CLUSTER|ID|-f FILE]",
@@ -31,17 +31,17 @@ func newGetEvents(a *base.App) *cobra.Command {
 		Short:   "List the service's own events, oldest first, or follow them",
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.Host+o.InfraEnv+o.File+o.Cluster == "" && len(given) == 0 {
-				return base.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
+				return app.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
 			}
 			if o.Host == "" && o.InfraEnv == "" {
 				if err := o.Read(command, given, "cluster"); err != nil {
 					return err
 				}
 			} else if len(given) > 0 || o.File+o.Cluster != "" {
-				return base.Usagef("--host, --infra-env and a cluster exclude each other")
+				return app.Usagef("--host, --infra-env and a cluster exclude each other")
 			}
 			for _, severity := range o.Severities {
-				if err := base.OneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {
+				if err := app.OneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {
 					return err
 				}
 			}
@@ -94,7 +94,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 				continue
 			}
 			if err := o.Globals.Format.PrintLine(o.IO.Out, o.result([]document.Event{item}, item), first); err != nil {
-				return base.Printed(err)
+				return app.Printed(err)
 			}
 			first = false
 		}
@@ -105,7 +105,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			return o.Print(o.result(all, document.List(all)))
 		}
 		if err := o.Clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
-			return base.Stopped(ctx, "watch", err)
+			return app.Stopped(ctx, "watch", err)
 		}
 	}
 }

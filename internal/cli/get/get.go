@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/names"
@@ -22,15 +22,15 @@ import (
 )
 
 // NewGet is `get`.
-func NewGet(a *base.App) *cobra.Command {
-	return base.Group("get", "List clusters, hosts, nodes, Machines, InfraEnvs, events or validations",
+func NewGet(a *app.App) *cobra.Command {
+	return app.Group("get", "List clusters, hosts, nodes, Machines, InfraEnvs, events or validations",
 		newGetClusters(a), newGetHosts(a), newGetNodes(a), newGetMachines(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
 }
 
 // getOptions are of the lists that can be watched.
 type getOptions struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	watchOptions
 	InfraEnv string
 	of       subject
@@ -45,7 +45,7 @@ func (o *getOptions) declare(flags *pflag.FlagSet) {
 // one reports whether a single cluster was asked for.
 func (o *getOptions) one() bool { return o.Name != "" || o.File != "" }
 
-func newGetClusters(a *base.App) *cobra.Command {
+func newGetClusters(a *app.App) *cobra.Command {
 	o := &getOptions{App: a}
 	command := &cobra.Command{
 		Use:     "clusters [NAME|ID|-f FILE]",
@@ -97,12 +97,12 @@ func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		return []string{
-			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
+			c.Name, c.BaseDomain, string(c.State), app.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
 		}
 	})}
 }
 
-func newGetHosts(a *base.App) *cobra.Command {
+func newGetHosts(a *app.App) *cobra.Command {
 	o := &getOptions{App: a}
 	command := &cobra.Command{
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
@@ -113,7 +113,7 @@ func newGetHosts(a *base.App) *cobra.Command {
 				return err
 			}
 			if o.InfraEnv != "" && o.one() {
-				return base.Usagef("--infra-env and a cluster exclude each other")
+				return app.Usagef("--infra-env and a cluster exclude each other")
 			}
 			return show(command.Context(), o, listing[document.Host]{
 				read:  o.hosts,
@@ -150,14 +150,14 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 		if failed != nil || seen == nil {
 			return nil, o.notHost(ctx, service, failed)
 		}
-		items := base.HostDocuments(seen)
+		items := app.HostDocuments(seen)
 		return items, o.nameMachines(ctx, service, items)
 	}
 	if err != nil {
 		return nil, err
 	}
 	items := document.Each(hosts, func(host model.Host) document.Host { return document.OfHost(host, "") })
-	base.ByName(items)
+	app.ByName(items)
 	if err := o.nameClusters(ctx, service, document.Each(items, func(h document.Host) string { return h.ClusterID })); err != nil {
 		return nil, err
 	}
@@ -196,19 +196,19 @@ func (o *getOptions) nameClusters(ctx context.Context, service *install.Client, 
 	return nil
 }
 
-func newGetInfraEnvs(a *base.App) *cobra.Command {
+func newGetInfraEnvs(a *app.App) *cobra.Command {
 	o := &getOptions{App: a}
 	command := &cobra.Command{
 		Use:     "infraenvs [NAME|ID]",
 		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
 		Short:   "List InfraEnvs and their discovery images",
-		Args:    base.OneArgumentAtMost,
+		Args:    app.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.Name = given[0]
 			}
 			if o.Name != "" && o.Cluster != "" {
-				return base.Usagef("--cluster and a name exclude each other")
+				return app.Usagef("--cluster and a name exclude each other")
 			}
 			return show(command.Context(), o, listing[document.InfraEnv]{
 				named: o.Name != "",
@@ -262,7 +262,7 @@ func (o *getOptions) infraEnvTable(items []document.InfraEnv) printer.Table {
 	})}
 }
 
-func newGetValidations(a *base.App) *cobra.Command {
+func newGetValidations(a *app.App) *cobra.Command {
 	o := &getOptions{App: a}
 	all := false
 	command := &cobra.Command{

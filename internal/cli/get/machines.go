@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/names"
@@ -19,13 +19,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-func newGetMachines(a *base.App) *cobra.Command {
+func newGetMachines(a *app.App) *cobra.Command {
 	o := &getOptions{App: a}
 	command := &cobra.Command{
 		Use:     "machines [CLUSTER|ID]",
 		Aliases: []string{"machine"},
 		Short:   "List the Machines of Cluster API, each with its host and what stands in its way",
-		Args:    base.OneArgumentAtMost,
+		Args:    app.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.Name = given[0]
@@ -45,7 +45,7 @@ func newGetMachines(a *base.App) *cobra.Command {
 }
 
 func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]document.Machine, error) {
-	all, err := base.Machines(ctx, service)
+	all, err := app.Machines(ctx, service)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 		}
 	}
 	if len(of) == 0 && len(all) > 0 {
-		return nil, base.NotFound("list Machines of", o.Name, fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
+		return nil, app.NotFound("list Machines of", o.Name, fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
 	}
 	return document.Each(of, document.OfMachine), nil
 }
@@ -103,10 +103,10 @@ func (o *getOptions) machineTable(items []document.Machine) printer.Table {
 // nameMachines says which Machine each host is, where the format shows it and there are Machines to be seen. A watch
 // leaves that out: it would ask for all of them with each look.
 func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, hosts []document.Host) error {
-	if o.Watch || o.Globals.Backend != base.BackendHub || o.Globals.Format.Is("table") || o.Globals.Format.Is("name") {
+	if o.Watch || o.Globals.Backend != app.BackendHub || o.Globals.Format.Is("table") || o.Globals.Format.Is("name") {
 		return nil
 	}
-	all, err := base.Machines(ctx, service)
+	all, err := app.Machines(ctx, service)
 	if errors.Is(err, hub.ErrNoClusterAPI) || model.CodeOf(err) == model.CodeAuth {
 		return nil
 	}

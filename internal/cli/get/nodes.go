@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -19,12 +19,12 @@ import (
 
 type nodesOptions struct {
 	*getOptions
-	ToCluster base.ToCluster
+	ToCluster app.ToCluster
 	client    *install.Client
 	warned    string // that the cluster cannot be seen, and why
 }
 
-func newGetNodes(a *base.App) *cobra.Command {
+func newGetNodes(a *app.App) *cobra.Command {
 	o := &nodesOptions{getOptions: &getOptions{App: a}}
 	command := &cobra.Command{
 		Use:     "nodes CLUSTER|ID|-f FILE",

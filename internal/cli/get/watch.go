@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -92,7 +92,7 @@ func (f *follower[T]) run(ctx context.Context, service *install.Client) error {
 		}
 		if f.silent.IsZero() {
 			if err := f.print(f.changed(items)); err != nil {
-				return base.Printed(err)
+				return app.Printed(err)
 			}
 			if empty := f.table(nil).Empty; first && !f.begun && empty != "" && !f.Globals.Format.Machine() {
 				f.Say("%s", empty)
@@ -100,7 +100,7 @@ func (f *follower[T]) run(ctx context.Context, service *install.Client) error {
 			f.before = items
 		}
 		if err := f.Clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
-			return base.Stopped(ctx, "watch", err)
+			return app.Stopped(ctx, "watch", err)
 		}
 	}
 }
@@ -171,14 +171,14 @@ type silence struct {
 
 // tolerate is nil where a watch goes on: while something is being deleted, and for a while
 // with a silent service. It warns once.
-func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
+func (o *silence) tolerate(ctx context.Context, a *app.App, err error) error {
 	fault, is := errors.AsType[*model.Fault](err)
 	switch {
 	case err == nil:
 		o.silent = time.Time{}
 		return nil
 	case ctx.Err() != nil:
-		return base.Stopped(ctx, "watch", err)
+		return app.Stopped(ctx, "watch", err)
 	case !is, fault.Permanent, fault.Code == model.CodeAuth:
 		return err
 	case errors.Is(err, install.ErrDeleting):

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -24,7 +24,7 @@ import (
 
 // Options are what it takes to read a live image.
 type Options struct {
-	*base.App
+	*app.App
 	SHA256 string
 }
 
@@ -57,7 +57,7 @@ func (i *Live) Lacks(what string) error {
 
 // FetchImage brings the image at a path or URL to this machine.
 func (o *Options) FetchImage(ctx context.Context, location string) (*fetch.File, error) {
-	if err := base.CheckSource(location, o.SHA256); err != nil {
+	if err := app.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
 	return o.fetchSource(ctx, o.source(location))
@@ -70,7 +70,7 @@ func (o *Options) source(location string) fetch.Source {
 // fetchSource uses a path as it is, and a URL through the cache.
 func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.File, error) {
 	dir, location := "", source.Location
-	if base.IsURL(location) { // a path needs no cache, and may be all that there is
+	if app.IsURL(location) { // a path needs no cache, and may be all that there is
 		var err error
 		if dir, err = o.ImageCacheDir(); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 		return nil, err
 	}
 	if o.Globals.Insecure && strings.HasPrefix(location, "https:") {
-		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", base.HostOf(location))
+		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", app.HostOf(location))
 	}
 	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
 	defer shown.End()
@@ -102,11 +102,11 @@ func fetchFault(location string, err error) error {
 	switch {
 	case iso.IsNotLive(err):
 		return SourceFault(location, err)
-	case base.Is[*net.OpError](err):
+	case app.Is[*net.OpError](err):
 		next = "see that the server answers and run the same command again, or give the path of an image"
-	case base.Is[*fetch.StatusError](err):
+	case app.Is[*fetch.StatusError](err):
 		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
-	case base.Is[*fetch.ChecksumError](err):
+	case app.Is[*fetch.ChecksumError](err):
 		next = "see that the digest is that of this image, or get the image anew"
 	default:
 		return MissingFault(location, err)
@@ -122,7 +122,7 @@ func SourceFault(location string, err error) error {
 	case !is || fault.Next != "":
 	case iso.IsNotLive(err):
 		fault.Next = "name a live image of CoreOS, by its path or URL"
-	case base.IsURL(location):
+	case app.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
 		fault.Next = model.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
@@ -133,7 +133,7 @@ func SourceFault(location string, err error) error {
 // MissingFault is bad input where a local image is missing or may not be read.
 func MissingFault(location string, err error) error {
 	wrong := func(cause error) bool { return errors.Is(err, cause) }
-	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
+	if app.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
 		return err
 	}
 	return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
@@ -141,7 +141,7 @@ func MissingFault(location string, err error) error {
 
 // OpenImage reads a live image.
 func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error) {
-	if err := base.CheckSource(location, o.SHA256); err != nil {
+	if err := app.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
 	return o.OpenSource(ctx, o.source(location))
@@ -162,7 +162,7 @@ func (o *Options) OpenSource(ctx context.Context, source fetch.Source) (*Live, e
 
 // Named calls a cached image by its URL in what is wrong with it.
 func Named(location, path string, err error) error {
-	if !base.IsURL(location) {
+	if !app.IsURL(location) {
 		return err
 	}
 	return &cachedError{url: fetch.Redact(location), path: path, err: err}
@@ -184,7 +184,7 @@ func (e *cachedError) Unwrap() error { return e.err }
 // machine that fails.
 func Fault(err error) error {
 	coded := ContentFault(err)
-	if err == nil || base.Is[*model.Fault](coded) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || app.Is[*model.Fault](coded) || app.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return coded
 	}
 	return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
@@ -193,11 +193,11 @@ func Fault(err error) error {
 // ContentFault gives an error about what goes into an image its exit code.
 func ContentFault(err error) error {
 	switch {
-	case err == nil, base.Is[*model.Fault](err):
+	case err == nil, app.Is[*model.Fault](err):
 		return err
 	case errors.Is(err, iso.ErrCustomized):
 		return &model.Fault{Code: model.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
-	case base.Is[*ignition.Invalid](err), base.Is[nmstate.Problems](err), base.Is[*iso.TooLargeError](err):
+	case app.Is[*ignition.Invalid](err), app.Is[nmstate.Problems](err), app.Is[*iso.TooLargeError](err):
 		return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
 	}
 	return err

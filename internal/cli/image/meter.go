@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -26,7 +26,7 @@ const (
 
 // Meter shows how far work on bytes has come, once it takes longer than a second.
 type Meter struct {
-	*base.App
+	*app.App
 	what string
 	live bool
 
@@ -38,8 +38,8 @@ type Meter struct {
 }
 
 // NewMeter begins to measure; what says in words what is done.
-func NewMeter(a *base.App, what string) *Meter {
-	live := a.Globals.Progress == base.ProgressTTY || a.Globals.Progress == base.ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
+func NewMeter(a *app.App, what string) *Meter {
+	live := a.Globals.Progress == app.ProgressTTY || a.Globals.Progress == app.ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
 	return &Meter{App: a, what: what, live: live, began: a.Clock.Now()}
 }
 
@@ -56,7 +56,7 @@ func (m *Meter) Show(done, total int64) {
 		return
 	}
 	m.last = now
-	if m.Globals.Progress != base.ProgressJSON {
+	if m.Globals.Progress != app.ProgressJSON {
 		m.line(meterText(m.what, done, total, m.live))
 		return
 	}
@@ -95,7 +95,7 @@ func (m *Meter) wait(ctx context.Context) (stop func()) {
 func (m *Meter) idle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || !m.last.IsZero() {
+	if m.Globals.Quiet || m.Globals.Progress == app.ProgressJSON || !m.last.IsZero() {
 		return
 	}
 	m.line(m.what + ": nothing has come yet")
@@ -104,7 +104,7 @@ func (m *Meter) idle() {
 func (m *Meter) again(err error, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || m.troubled {
+	if m.Globals.Quiet || m.Globals.Progress == app.ProgressJSON || m.troubled {
 		return
 	}
 	m.troubled, m.last = true, m.Clock.Now()
@@ -129,7 +129,7 @@ func (m *Meter) fit(line string) string {
 func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.live && !m.last.IsZero() && m.Globals.Progress != base.ProgressJSON {
+	if m.live && !m.last.IsZero() && m.Globals.Progress != app.ProgressJSON {
 		fmt.Fprint(m.IO.Err, "\r\x1b[K")
 	}
 	m.last = time.Time{}

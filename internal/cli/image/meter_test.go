@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 )
@@ -15,19 +15,19 @@ func TestMeter(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		terminal bool
-		globals  base.Globals
+		globals  app.Globals
 		want     string
 	}{
-		{"plain", false, base.Globals{Progress: base.ProgressAuto}, "writing x: 25% of 4 kB\nwriting x: 75% of 4 kB\n"},
-		{"terminal", true, base.Globals{Progress: base.ProgressAuto}, "\r\x1b[Kwriting x: [██████░░░░░░░░░░░░░░░░░░] 25% of 4 kB" +
+		{"plain", false, app.Globals{Progress: app.ProgressAuto}, "writing x: 25% of 4 kB\nwriting x: 75% of 4 kB\n"},
+		{"terminal", true, app.Globals{Progress: app.ProgressAuto}, "\r\x1b[Kwriting x: [██████░░░░░░░░░░░░░░░░░░] 25% of 4 kB" +
 			"\r\x1b[Kwriting x: [████████████░░░░░░░░░░░░] 50% of 4 kB\r\x1b[Kwriting x: [██████████████████░░░░░░] 75% of 4 kB\r\x1b[K"},
-		{"quiet", true, base.Globals{Progress: base.ProgressAuto, Quiet: true}, ""},
-		{"json", false, base.Globals{Progress: base.ProgressJSON}, `"percent":75`},
+		{"quiet", true, app.Globals{Progress: app.ProgressAuto, Quiet: true}, ""},
+		{"json", false, app.Globals{Progress: app.ProgressJSON}, `"percent":75`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var problems strings.Builder
 			synctest.Test(t, func(t *testing.T) {
-				a := &base.App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
+				a := &app.App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
 				m := NewMeter(a, "writing x")
 				m.Show(0, 4000) // within the first second nothing is printed
 				time.Sleep(time.Second)

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // streamStep is how many bytes are written between two looks at ctx.
@@ -39,8 +39,8 @@ func (o *Output) Declare(flags *pflag.FlagSet) {
 }
 
 // WriteImage writes a file whole or not at all, or a stream; for a stream it returns nothing.
-func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
-	if to.Path == base.StdoutName {
+func WriteImage(ctx context.Context, a *app.App, image *overlay.Image, to Output) ([]document.Download, error) {
+	if to.Path == app.StdoutName {
 		shown := NewMeter(a, "writing to standard output")
 		defer shown.End()
 		return nil, streamImage(ctx, image, "standard output", a.IO.Out, shown)
@@ -53,26 +53,26 @@ func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output
 	return writeFile(ctx, a, image, to)
 }
 
-func writeFile(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
+func writeFile(ctx context.Context, a *app.App, image *overlay.Image, to Output) ([]document.Download, error) {
 	shown := NewMeter(a, "writing "+to.Path)
 	defer shown.End()
-	if _, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show}); err != nil {
+	if _, err := image.WriteFile(ctx, to.Path, overlay.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show}); err != nil {
 		return nil, outputFault(ctx, to.Path, err)
 	}
 	return []document.Download{{File: to.Path, Bytes: image.Size()}}, nil
 }
 
 // CheckOutput refuses an output that cannot be, before anything is read.
-func CheckOutput(a *base.App, flag string, to Output) error {
+func CheckOutput(a *app.App, flag string, to Output) error {
 	switch {
 	case to.Path == "":
-		return base.Usagef("it is not said where the image goes: give %s OUT, - for standard output", flag)
-	case to.Path == base.StdoutName && a.IO.OutTTY:
-		return base.Usagef("standard output is a terminal; redirect it, or give %s a file", flag)
-	case to.Path == base.StdoutName && to.Sync:
-		return base.Usagef("--fsync is for a file, not for standard output")
+		return app.Usagef("it is not said where the image goes: give %s OUT, - for standard output", flag)
+	case to.Path == app.StdoutName && a.IO.OutTTY:
+		return app.Usagef("standard output is a terminal; redirect it, or give %s a file", flag)
+	case to.Path == app.StdoutName && to.Sync:
+		return app.Usagef("--fsync is for a file, not for standard output")
 	}
-	if to.Path == base.StdoutName {
+	if to.Path == app.StdoutName {
 		return nil
 	}
 	return checkPath(to.Path, to.Force)
@@ -83,7 +83,7 @@ func checkPath(path string, force bool) error {
 	info, err := os.Stat(path) // whether it can be made is found when it is
 	if err != nil {
 		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
-			return base.NotWritten(path, errLinkNowhere)
+			return app.NotWritten(path, errLinkNowhere)
 		}
 		return nil
 	}
@@ -93,7 +93,7 @@ func checkPath(path string, force bool) error {
 func checkThere(path string, mode fs.FileMode, force bool) error {
 	switch {
 	case mode.IsDir():
-		return base.NotWritten(path, base.ErrIsFolder)
+		return app.NotWritten(path, app.ErrIsFolder)
 	case force:
 		return nil
 	case mode.IsRegular():
@@ -120,7 +120,7 @@ func outputFault(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case errors.Is(err, extent.ErrSameFile):
+	case errors.Is(err, overlay.ErrSameFile):
 		return &model.Fault{
 			Code: model.CodeUsage, Op: "write", On: path, Permanent: true, Next: "name another file",
 			Err: errors.New("it is the image that is read from, which is never changed"),
@@ -128,14 +128,14 @@ func outputFault(ctx context.Context, path string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return existsFault(path)
 	}
-	fault := &model.Fault{Code: model.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.WriteAdvice(err)}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: app.WriteAdvice(err)}
 	if cause, is := errors.AsType[syscall.Errno](err); is {
 		fault.Err = cause // the path stands before it
 	}
 	return fault
 }
 
-func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
+func writeDevice(ctx context.Context, image *overlay.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
@@ -147,7 +147,7 @@ func writeDevice(ctx context.Context, image *extent.Image, path string, shown *M
 	return failed
 }
 
-func streamImage(ctx context.Context, image *extent.Image, name string, w io.Writer, shown *Meter) error {
+func streamImage(ctx context.Context, image *overlay.Image, name string, w io.Writer, shown *Meter) error {
 	for done := int64(0); done < image.Size(); {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -168,12 +168,12 @@ func streamImage(ctx context.Context, image *extent.Image, name string, w io.Wri
 // File is a file of a folder of results.
 type File struct {
 	Name    string
-	Image   *extent.Image
+	Image   *overlay.Image
 	Content []byte // where there is no image
 }
 
 // WriteFiles writes all files into a folder or, where one fails, none that is new.
-func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
+func WriteFiles(ctx context.Context, a *app.App, dir string, force bool, files []File) (written []document.Download, err error) {
 	if !force {
 		for _, f := range files {
 			if _, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil {
@@ -181,12 +181,12 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 			}
 		}
 	}
-	if dir, err = base.Folder(dir); err != nil {
+	if dir, err = app.Folder(dir); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
 		if f.Image == nil {
-			f.Image = extent.Bytes(f.Content)
+			f.Image = overlay.Bytes(f.Content)
 		}
 		file, err := writeFile(ctx, a, f.Image, Output{Path: filepath.Join(dir, f.Name), Force: force})
 		if err != nil {
@@ -224,7 +224,7 @@ func FolderURL(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", base.Usagef("--url is not the http or https URL of a folder")
+		return "", app.Usagef("--url is not the http or https URL of a folder")
 	}
 	return strings.TrimRight(text, "/"), nil
 }
@@ -249,7 +249,7 @@ func NetbootFiles(n *iso.Netboot, where, rootfs string) ([]File, error) {
 	}
 	// There is no iPXE that could fill in its own address.
 	if where == "" {
-		return nil, base.Usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
+		return nil, app.Usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
 	}
 	return append(files,
 		File{Name: addrSizeName, Content: n.AddrSize},

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -40,7 +40,7 @@ type customizeOptions struct {
 	Replace     bool
 }
 
-func newCustomize(a *base.App) *cobra.Command {
+func newCustomize(a *app.App) *cobra.Command {
 	o := &customizeOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "customize BASE -o OUT",
@@ -117,9 +117,9 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 func (o *customizeOptions) check(location string) error {
 	switch {
 	case o.Merge && o.Replace:
-		return base.Usagef("--merge and --replace exclude each other")
+		return app.Usagef("--merge and --replace exclude each other")
 	case len(o.MACs) > 0 && o.NMState == "":
-		return base.Usagef("--mac goes with --nmstate")
+		return app.Usagef("--mac goes with --nmstate")
 	}
 	if err := checkHostname(o.Hostname); err != nil {
 		return err
@@ -127,19 +127,19 @@ func (o *customizeOptions) check(location string) error {
 	if _, err := macFlags(o.MACs); err != nil {
 		return err
 	}
-	if location != base.StdoutName {
-		if err := base.CheckSource(location, o.SHA256); err != nil {
+	if location != app.StdoutName {
+		if err := app.CheckSource(location, o.SHA256); err != nil {
 			return err
 		}
 	}
 	stdin := 0
 	for _, path := range append([]string{o.NMState}, o.Ignition...) {
-		if path == base.StdoutName {
+		if path == app.StdoutName {
 			stdin++
 		}
 	}
-	if stdin > 1 || location == base.StdoutName || slices.Contains(o.Keyfiles, base.StdoutName) {
-		return base.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
+	if stdin > 1 || location == app.StdoutName || slices.Contains(o.Keyfiles, app.StdoutName) {
+		return app.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
 	}
 	return image.CheckOutput(o.App, "-o", o.Out)
 }
@@ -179,7 +179,7 @@ func replacement(text string, current []string) (iso.Replacement, error) {
 		old, fresh = old+"="+value, rest
 	}
 	if !found || old == "" || fresh == "" {
-		return iso.Replacement{}, base.Usagef("--replace-karg %q is not OLD=NEW, such as quiet=debug, or KEY=OLD=NEW", text)
+		return iso.Replacement{}, app.Usagef("--replace-karg %q is not OLD=NEW, such as quiet=debug, or KEY=OLD=NEW", text)
 	}
 	if key, _, keyed := strings.Cut(old, "="); keyed && !strings.Contains(fresh, "=") {
 		fresh = key + "=" + fresh
@@ -290,24 +290,24 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 func (o *customizeOptions) input(ctx context.Context, op, path string) ([]byte, error) {
 	var data []byte
 	var err error
-	if path == base.StdoutName {
+	if path == app.StdoutName {
 		data, err = io.ReadAll(io.LimitReader(o.IO.In, largestConfig+1))
 	} else {
-		data, err = base.ReadFile(ctx, path, largestConfig)
+		data, err = app.ReadFile(ctx, path, largestConfig)
 	}
 	if err == nil && len(data) > largestConfig {
 		err = fmt.Errorf("it has more than %s", bytesize.Text(largestConfig))
 	}
 	if err != nil {
 		return nil, &model.Fault{
-			Code: model.CodeInput, Op: op, On: inputName(path), Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read",
+			Code: model.CodeInput, Op: op, On: inputName(path), Permanent: true, Err: app.WithoutPath(err), Next: "name a file that can be read",
 		}
 	}
 	return data, nil
 }
 
 func inputName(path string) string {
-	if path == base.StdoutName {
+	if path == app.StdoutName {
 		return "standard input"
 	}
 	return path

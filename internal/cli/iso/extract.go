@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -25,7 +25,7 @@ func reading(ctx context.Context, o *image.Options, location string, use func(*i
 	return use(live)
 }
 
-func newExtractIgnition(a *base.App) *cobra.Command {
+func newExtractIgnition(a *app.App) *cobra.Command {
 	o := &image.Options{App: a}
 	return reader(o, "ignition IMAGE", "Print the Ignition config that an image carries", func(ctx context.Context, location string) error {
 		return reading(ctx, o, location, func(live *image.Live) error {
@@ -53,7 +53,7 @@ type kargsText struct {
 	Current string `json:"current"`
 }
 
-func newExtractKargs(a *base.App) *cobra.Command {
+func newExtractKargs(a *app.App) *cobra.Command {
 	o := &image.Options{App: a}
 	return reader(o, "kargs IMAGE", "Print the kernel arguments of an image", func(ctx context.Context, location string) error {
 		return reading(ctx, o, location, func(live *image.Live) error {
@@ -80,12 +80,12 @@ func (o *extractOptions) declare(command *cobra.Command, what string) {
 
 func (o *extractOptions) check(command *cobra.Command) error {
 	if o.Dir == "" {
-		return base.Usagef("%s needs -d DIR", base.VerbOf(command))
+		return app.Usagef("%s needs -d DIR", app.VerbOf(command))
 	}
 	return nil
 }
 
-func newExtractNetwork(a *base.App) *cobra.Command {
+func newExtractNetwork(a *app.App) *cobra.Command {
 	o := &extractOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "network IMAGE -d DIR",
@@ -122,7 +122,7 @@ func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
 	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
-func newExtractPXE(a *base.App) *cobra.Command {
+func newExtractPXE(a *app.App) *cobra.Command {
 	o := &extractOptions{Options: image.Options{App: a}}
 	location := ""
 	command := &cobra.Command{
@@ -170,7 +170,7 @@ type minimalOptions struct {
 	RootfsURL string
 }
 
-func newExtractMinimal(a *base.App) *cobra.Command {
+func newExtractMinimal(a *app.App) *cobra.Command {
 	o := &minimalOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "minimal IMAGE -o OUT --rootfs-url URL",
@@ -181,7 +181,7 @@ func newExtractMinimal(a *base.App) *cobra.Command {
 				o.Out.Path = ""
 			}
 			if o.RootfsURL == "" {
-				return base.Usagef("%s needs --rootfs-url, where the root filesystem is fetched from", base.VerbOf(command))
+				return app.Usagef("%s needs --rootfs-url, where the root filesystem is fetched from", app.VerbOf(command))
 			}
 			if err := checkRootfsURL(o.RootfsURL); err != nil {
 				return err

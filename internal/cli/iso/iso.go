@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -20,10 +20,10 @@ import (
 )
 
 // NewCommand is `iso`, without what serves images.
-func NewCommand(a *base.App) *cobra.Command {
-	return base.Group("iso", "Customise, read, check and serve live images",
+func NewCommand(a *app.App) *cobra.Command {
+	return app.Group("iso", "Customise, read, check and serve live images",
 		newCustomize(a), newShow(a), newVerify(a),
-		base.Group("extract", "Take something out of an image",
+		app.Group("extract", "Take something out of an image",
 			newExtractIgnition(a), newExtractKargs(a), newExtractNetwork(a),
 			newExtractPXE(a), newExtractMinimal(a)))
 }
@@ -41,7 +41,7 @@ func reader(o *image.Options, use, short string, run func(ctx context.Context, l
 func oneImage(name string) cobra.PositionalArgs {
 	return func(command *cobra.Command, given []string) error {
 		if len(given) != 1 {
-			return base.Usagef("%s needs one %s, a path or a URL, and has %d", base.VerbOf(command), name, len(given))
+			return app.Usagef("%s needs one %s, a path or a URL, and has %d", app.VerbOf(command), name, len(given))
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func oneImage(name string) cobra.PositionalArgs {
 
 func checkHostname(name string) error {
 	if name != "" && iso.CheckHostname(name) != nil {
-		return base.Usagef("--hostname %q is not a name of RFC 1123: letters, digits and dashes, with dots in between", name)
+		return app.Usagef("--hostname %q is not a name of RFC 1123: letters, digits and dashes, with dots in between", name)
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func checkHostname(name string) error {
 func checkRootfsURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "tftp"}, u.Scheme) {
-		return base.Usagef("--rootfs-url is not the http, https or tftp URL of a file")
+		return app.Usagef("--rootfs-url is not the http, https or tftp URL of a file")
 	}
 	return nil
 }
@@ -67,15 +67,15 @@ func macFlags(given []string) (map[string]string, error) {
 	for _, text := range given {
 		name, mac, ok := strings.Cut(text, "=")
 		if !ok || name == "" || mac == "" {
-			return nil, base.Usagef("--mac %q is not NAME=MAC", text)
+			return nil, app.Usagef("--mac %q is not NAME=MAC", text)
 		}
 		if _, twice := macs[name]; twice {
-			return nil, base.Usagef("--mac names %s twice", name)
+			return nil, app.Usagef("--mac names %s twice", name)
 		}
 		const ofGroup = 1
 		address, err := net.ParseMAC(mac)
 		if err != nil || len(address) != 6 || address[0]&ofGroup != 0 || slices.Max(address) == 0 {
-			return nil, base.Usagef("--mac %s: %q is not the MAC address of a device, such as 52:54:00:00:00:01", name, mac)
+			return nil, app.Usagef("--mac %s: %q is not the MAC address of a device, such as 52:54:00:00:00:01", name, mac)
 		}
 		macs[name] = mac
 	}
@@ -86,7 +86,7 @@ func knownMACs(document string, state *nmstate.State, macs map[string]string) er
 	physical := state.Physical()
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
 		if _, there := physical[name]; !there {
-			return base.Usagef("--mac %s: %s has no physical interface of that name%s", name, document, before("; it lacks ", lackedMACs(state, macs)))
+			return app.Usagef("--mac %s: %s has no physical interface of that name%s", name, document, before("; it lacks ", lackedMACs(state, macs)))
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -25,7 +25,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
-func newShow(a *base.App) *cobra.Command {
+func newShow(a *app.App) *cobra.Command {
 	o := &image.Options{App: a}
 	return reader(o, "show IMAGE", "Show what an image is, and all that was put into it", func(ctx context.Context, location string) error {
 		report, err := inspect(ctx, o, location)
@@ -69,14 +69,14 @@ func (m *meteredImage) close() error {
 func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, image.MissingFault(location, base.FileFault("open the image", path, err))
+		return nil, image.MissingFault(location, app.FileFault("open the image", path, err))
 	}
 	size, err := iso.SizeOf(file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	name := path
-	if base.IsURL(location) { // where it lies in the cache does not matter to the user
+	if app.IsURL(location) { // where it lies in the cache does not matter to the user
 		name = fetch.Redact(location)
 	}
 	shown := image.NewMeter(o.App, doing+" "+name)
@@ -204,7 +204,7 @@ type verified struct {
 	Damage  []iso.Damage `json:"damage"`
 }
 
-func newVerify(a *base.App) *cobra.Command {
+func newVerify(a *app.App) *cobra.Command {
 	o := &image.Options{App: a}
 	return reader(o, "verify IMAGE", "Check an image for damage", func(ctx context.Context, location string) error {
 		found, err := verify(ctx, o, location)
@@ -224,7 +224,7 @@ func verify(ctx context.Context, o *image.Options, location string) (verified, e
 	found := verified{Image: location, Damage: []iso.Damage{}}
 	live, err := metered(o, "checking", location, file.Path)
 	switch {
-	case base.Is[*fs.PathError](err), base.Is[*model.Fault](err):
+	case app.Is[*fs.PathError](err), app.Is[*model.Fault](err):
 		return verified{}, err
 	case iso.IsNotLive(err):
 		return verified{}, image.SourceFault(location, err)

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // NewCommand is `kubeconfig`.
-func NewCommand(a *base.App) *cobra.Command {
-	return base.Group("kubeconfig", "Merge a cluster's kubeconfig into ~/.kube/config, or refresh it", newMerge(a), newRefresh(a))
+func NewCommand(a *app.App) *cobra.Command {
+	return app.Group("kubeconfig", "Merge a cluster's kubeconfig into ~/.kube/config, or refresh it", newMerge(a), newRefresh(a))
 }
 
 // nearEnd is how long before its end a client certificate is worth being renewed.
@@ -29,8 +29,8 @@ const nearEnd = 30 * 24 * time.Hour
 
 // options are what both commands have.
 type options struct {
-	*base.App
-	base.Target
+	*app.App
+	app.Target
 	Dir  string
 	Into string
 }
@@ -43,11 +43,11 @@ func (o *options) declare(flags *pflag.FlagSet) {
 
 // read takes the cluster, which may be left out, and refuses what the backend has not.
 func (o *options) read(command *cobra.Command, given []string) error {
-	if o.Into == base.StdoutName {
-		return base.Usagef("--into takes a file; download kubeconfig NAME --to - prints what a cluster has")
+	if o.Into == app.StdoutName {
+		return app.Usagef("--into takes a file; download kubeconfig NAME --to - prints what a cluster has")
 	}
-	if slices.Contains(o.Globals.Given, "kubeconfig") && o.Globals.Backend == base.BackendREST {
-		return base.Usagef("--kubeconfig is the file by which a hub is reached; --into is the one to merge into")
+	if slices.Contains(o.Globals.Given, "kubeconfig") && o.Globals.Backend == app.BackendREST {
+		return app.Usagef("--kubeconfig is the file by which a hub is reached; --into is the one to merge into")
 	}
 	if err := o.Globals.CheckFlags(o.Globals.Backend); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err
 	for _, path := range paths {
 		file, err := kubeconfig.Read(path)
 		if err != nil {
-			return nil, 0, base.Unreadable("read kubeconfig", path, err, "mend it, or give another file with --into")
+			return nil, 0, app.Unreadable("read kubeconfig", path, err, "mend it, or give another file with --into")
 		}
 		files = append(files, file)
 	}
@@ -95,8 +95,8 @@ func notWritten(ctx context.Context, path string, err error) error {
 			Code: model.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
 			Next: model.Advicef("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
 		}
-	case base.Is[*fs.PathError](err), base.Is[*os.LinkError](err):
-		return base.NotWritten(path, err)
+	case app.Is[*fs.PathError](err), app.Is[*os.LinkError](err):
+		return app.NotWritten(path, err)
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "change kubeconfig", On: path, Permanent: true, Err: err,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -27,8 +27,8 @@ type mergeOptions struct {
 	Use       bool
 }
 
-func newMerge(a *base.App) *cobra.Command {
-	o := &mergeOptions{options: options{App: a, Target: base.Target{Whole: true}}}
+func newMerge(a *app.App) *cobra.Command {
+	o := &mergeOptions{options: options{App: a, Target: app.Target{Whole: true}}}
 	command := &cobra.Command{
 		Use:   "merge [NAME|ID|-f FILE]",
 		Short: "Put a cluster's kubeconfig among those that kubectl uses, beside what is there",
@@ -49,11 +49,11 @@ func newMerge(a *base.App) *cobra.Command {
 }
 
 func (o *mergeOptions) read(command *cobra.Command, given []string) error {
-	if o.From == base.StdoutName && o.File == base.StdoutName {
-		return base.Usagef("--from - and -f - cannot both read standard input")
+	if o.From == app.StdoutName && o.File == app.StdoutName {
+		return app.Usagef("--from - and -f - cannot both read standard input")
 	}
 	if strings.TrimSpace(o.As) == "" && slices.Contains(o.Globals.Given, "name") {
-		return base.Usagef("--name needs a NAME")
+		return app.Usagef("--name needs a NAME")
 	}
 	return o.options.read(command, given)
 }
@@ -183,7 +183,7 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 	}
 	if before != "" && before != now {
 		o.Say("The current context was %s.", before)
-		if o.Globals.Backend == base.BackendHub && o.Globals.Context == "" && o.Into == "" && o.Globals.Kubeconfig == "" {
+		if o.Globals.Backend == app.BackendHub && o.Globals.Context == "" && o.Into == "" && o.Globals.Kubeconfig == "" {
 			o.Say("The hub is reached with --context %s from now on.", names.Quoted(before))
 		}
 	}
@@ -213,7 +213,7 @@ func (o *mergeOptions) refreshing(found access) model.Advice {
 		return model.Command("kubeconfig refresh", names.Quoted(found.folder), "--dir", names.Quoted(o.Dir))
 	case found.folder != "":
 		return model.Command("kubeconfig refresh", names.Quoted(found.folder))
-	case found.path != "" && o.From != base.StdoutName:
+	case found.path != "" && o.From != app.StdoutName:
 		return model.Command("kubeconfig refresh", names.Quoted(found.name), "--cluster-kubeconfig", names.Quoted(found.path))
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -26,8 +26,8 @@ type refreshOptions struct {
 	DryRun            bool
 }
 
-func newRefresh(a *base.App) *cobra.Command {
-	o := &refreshOptions{options: options{App: a, Target: base.Target{Whole: true}}}
+func newRefresh(a *app.App) *cobra.Command {
+	o := &refreshOptions{options: options{App: a, Target: app.Target{Whole: true}}}
 	command := &cobra.Command{
 		Use:   "refresh [NAME|ID|-f FILE]",
 		Short: "Fetch a kubeconfig anew whose client certificate has ended, or ends within 30 days",
@@ -85,16 +85,16 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 // held is the kubeconfig that is to be refreshed.
 func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access, error) {
 	if o.ClusterKubeconfig != "" {
-		text, err := base.ReadFile(ctx, o.ClusterKubeconfig, kubeconfig.Largest)
+		text, err := app.ReadFile(ctx, o.ClusterKubeconfig, kubeconfig.Largest)
 		if err != nil {
-			return access{}, base.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
+			return access{}, app.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 		}
 		out, err := parsed(o.ClusterKubeconfig, text, meant)
 		if errors.Is(err, errAnothers) {
-			return access{}, base.NotFound("refresh", o.ClusterKubeconfig, err.Error(), "leave the name out, or give --cluster-kubeconfig that of the cluster")
+			return access{}, app.NotFound("refresh", o.ClusterKubeconfig, err.Error(), "leave the name out, or give --cluster-kubeconfig that of the cluster")
 		}
 		if err != nil {
-			return access{}, base.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
+			return access{}, app.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
 		}
 		return out, nil
 	}
@@ -129,7 +129,7 @@ func (o *refreshOptions) noneHeld(meant install.Target) error {
 		name = "NAME"
 	}
 	next := model.Command("download kubeconfig", names.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
-	return base.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
+	return app.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
 }
 
 // newer fetches what the service has, with when that ends. It is an error if that is of no more use than the kubeconfig
@@ -165,9 +165,9 @@ func sameByID(ctx context.Context, held access, has offered) error {
 			Next: model.Command("download kubeconfig", names.Quoted(has.name)),
 		}
 	}
-	text, err := base.ReadFile(ctx, held.path, kubeconfig.Largest)
+	text, err := app.ReadFile(ctx, held.path, kubeconfig.Largest)
 	if err != nil {
-		return base.Unreadable("read kubeconfig", held.path, err, "give --cluster-kubeconfig a file that can be read")
+		return app.Unreadable("read kubeconfig", held.path, err, "give --cluster-kubeconfig a file that can be read")
 	}
 	is, err := ask(ctx, held.path, text)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/names"
@@ -78,14 +78,14 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 	path := o.From
 	var text []byte
 	var err error
-	if path == base.StdoutName {
+	if path == app.StdoutName {
 		path = "standard input"
 		text, err = io.ReadAll(io.LimitReader(o.IO.In, kubeconfig.Largest+1))
 	} else {
-		text, err = base.ReadFile(ctx, path, kubeconfig.Largest)
+		text, err = app.ReadFile(ctx, path, kubeconfig.Largest)
 	}
 	if err != nil {
-		return access{}, base.Unreadable("read", path, err, "give --from a file that can be read")
+		return access{}, app.Unreadable("read", path, err, "give --from a file that can be read")
 	}
 	out, err := parsed(path, text, meant)
 	if err == nil {
@@ -138,10 +138,10 @@ func (o *options) kept(meant install.Target) (access, error) {
 	if folder == "" {
 		all, err := install.KeptClusters(o.Dir, model.KubeconfigFile)
 		if err != nil {
-			return access{}, base.FileFault("look for kubeconfigs in", o.Dir, err)
+			return access{}, app.FileFault("look for kubeconfigs in", o.Dir, err)
 		}
 		if len(all) > 1 {
-			return access{}, base.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.Few(all))
+			return access{}, app.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.Few(all))
 		}
 		if len(all) == 0 {
 			return access{}, fs.ErrNotExist
@@ -176,7 +176,7 @@ func (o *options) notKept(path, folder string, err error) error {
 	if o.Dir != "." {
 		next = model.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
 	}
-	return base.Unreadable("read kubeconfig", path, err, next)
+	return app.Unreadable("read kubeconfig", path, err, next)
 }
 
 // offered is what the service or the hub has.
@@ -224,7 +224,7 @@ func (o *options) fetch(ctx context.Context, meant install.Target) (offered, err
 
 // canAsk reports whether a service or a hub is named.
 func (o *options) canAsk() bool {
-	return o.Globals.Backend == base.BackendHub || o.Globals.ServiceURL != ""
+	return o.Globals.Backend == app.BackendHub || o.Globals.ServiceURL != ""
 }
 
 // nowhere is the fault that there is no kubeconfig, and no service to ask for one.
@@ -250,5 +250,5 @@ func onlyCluster(ctx context.Context, service *install.Client) (install.Target, 
 	if len(clusters) > 1 {
 		why = "the service has several: " + names.Few(document.Each(clusters, func(c model.Cluster) string { return c.Name }))
 	}
-	return install.Target{}, base.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
+	return install.Target{}, app.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
 }

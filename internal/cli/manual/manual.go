@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 )
 
 // Page is what there is to say about one command or help topic.
@@ -45,7 +45,7 @@ func Of(command *cobra.Command) *Page {
 	}
 	switch {
 	case page.Topic:
-	case base.OnlyHolds(command):
+	case app.OnlyHolds(command):
 		page.Synopsis = page.Path + " COMMAND"
 	default:
 		page.Synopsis = command.UseLine()

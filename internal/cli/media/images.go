@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/names"
@@ -32,14 +32,14 @@ type createImagesOptions struct {
 }
 
 // NewCreateImages is `create images`.
-func NewCreateImages(a *base.App) *cobra.Command {
+func NewCreateImages(a *app.App) *cobra.Command {
 	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{
 		Use:     "images -f FILE",
 		Aliases: []string{"image"},
 		Short:   "Write every host's own discovery image",
-		Args:    base.NoArguments,
-		RunE:    base.Run(o.run),
+		Args:    app.NoArguments,
+		RunE:    app.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -55,7 +55,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.URL != "" && !o.Netboot {
-		return base.Usagef("--url goes with --netboot")
+		return app.Usagef("--url goes with --netboot")
 	}
 	where, err := image.FolderURL(o.URL)
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	if err := o.openBases(ctx, media); err != nil {
 		return err
 	}
-	dir, err := base.Folder(o.Dir)
+	dir, err := app.Folder(o.Dir)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 			o.Say("%s: %s", host.Name, w)
 		}
 	}
-	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, app.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
 }
 
 func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
@@ -119,7 +119,7 @@ func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where strin
 	if err != nil {
 		return nil, image.ContentFault(err)
 	}
-	name, mine := base.FileName(host.Name), ""
+	name, mine := app.FileName(host.Name), ""
 	rootfs := image.ScriptFolder + "../" + rootfsOf(media, host.Name)
 	if where != "" {
 		mine, rootfs = where+"/"+name, where+"/"+rootfsOf(media, host.Name)
@@ -178,11 +178,11 @@ func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
 func (o *hostMediaOptions) check(name string) error {
 	switch {
 	case o.File == "":
-		return base.Usagef("%s needs -f FILE", name)
+		return app.Usagef("%s needs -f FILE", name)
 	case o.SHA256 != "" && o.Base == "":
-		return base.Usagef("--sha256 goes with --base")
+		return app.Usagef("--sha256 goes with --base")
 	case o.Base != "":
-		return base.CheckSource(o.Base, o.SHA256)
+		return app.CheckSource(o.Base, o.SHA256)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
 	}
 	images, err := boot.NewImages(ctx, config)
-	return images, base.SeveralArchs(o.notRegistered(err))
+	return images, app.SeveralArchs(o.notRegistered(err))
 }
 
 func (o *hostMediaOptions) notRegistered(err error) error {
@@ -239,7 +239,7 @@ func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) e
 	fault, is := errors.AsType[*model.Fault](err)
 	if problem, wrong := errors.AsType[*boot.BaseError](err); is && wrong {
 		advised := *fault
-		advised.Next = base.ImageAdvice(problem)
+		advised.Next = app.ImageAdvice(problem)
 		return &advised
 	}
 	return err

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -25,7 +25,7 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 		service := seenService{observed: &model.Observed{Cluster: &model.Cluster{State: state}}}
 		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
 		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
-		if model.NextOf(err).String() != want || base.CodeOf(err) != model.CodeNotFound {
+		if model.NextOf(err).String() != want || app.CodeOf(err) != model.CodeNotFound {
 			t.Errorf("%s: %v, next %q", state, err, model.NextOf(err))
 		}
 		if installed := strings.Contains(want, "add-node"); installed != strings.Contains(err.Error(), "the cluster is installed") {

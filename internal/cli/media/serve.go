@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -27,7 +27,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -42,18 +42,18 @@ type isoServeOptions struct {
 }
 
 // NewServe is `iso serve`.
-func NewServe(a *base.App) *cobra.Command {
+func NewServe(a *app.App) *cobra.Command {
 	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{
 		Use:   "serve -f FILE",
 		Short: "Serve every host's own discovery image, until stopped",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which the results of the cluster are, as DIR/CLUSTER")
-	flags.StringVar(&o.Listen, "listen", base.MediaListen, "`ADDRESS` to listen on")
+	flags.StringVar(&o.Listen, "listen", app.MediaListen, "`ADDRESS` to listen on")
 	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
 	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
 	flags.StringVar(&o.URL, "url", "", "`URL` at which machines reach it (default: derived from --listen)")
@@ -66,12 +66,12 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Expire < 0 {
-		return base.Usagef("--expire is a time, or 0")
+		return app.Usagef("--expire is a time, or 0")
 	}
-	if err := base.CheckListen("--listen", o.Listen); err != nil {
+	if err := app.CheckListen("--listen", o.Listen); err != nil {
 		return err
 	}
-	certificate, err := base.LoadCertificate(o.Cert, o.Key)
+	certificate, err := app.LoadCertificate(o.Cert, o.Key)
 	if err != nil {
 		return err
 	}
@@ -83,17 +83,17 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := base.Folder(o.Dir, cluster.Metadata.Name)
+	dir, err := app.Folder(o.Dir, cluster.Metadata.Name)
 	if err != nil {
 		return err
 	}
-	key, err := serve.LoadKey(base.MediaKeyFile(dir))
+	key, err := serve.LoadKey(app.MediaKeyFile(dir))
 	if err != nil {
 		return &model.Fault{Code: model.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: base.ListenAdvice(err, "--listen", "")}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: app.ListenAdvice(err, "--listen", "")}
 	}
 	o.URL = given
 	if o.URL == "" {
@@ -130,7 +130,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		}
 	}
 	if len(ways) != 1 {
-		return "", base.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d", at.Port())
+		return "", app.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d", at.Port())
 	}
 	for way := range ways {
 		return scheme + netip.AddrPortFrom(way, at.Port()).String(), nil
@@ -178,7 +178,7 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 	if ctx.Err() == nil && served != nil {
 		return &model.Fault{Code: model.CodeFailure, Op: "serve on", On: o.Listen, Err: served}
 	}
-	return base.Stopped(ctx, "iso serve", ctx.Err())
+	return app.Stopped(ctx, "iso serve", ctx.Err())
 }
 
 // prepare warns of a host whose image cannot be made; it is made when its machine asks.
@@ -273,9 +273,9 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 		return append(files, serve.File{Kind: serve.IPXE, Script: n.Script})
 	}
 	return append(files,
-		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
-		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
-		serve.File{Kind: serve.Prm, Image: extent.Bytes(image.ParameterFile(n, rootfs))},
+		serve.File{Kind: serve.AddrSize, Image: overlay.Bytes(n.AddrSize)},
+		serve.File{Kind: serve.Ins, Image: overlay.Bytes([]byte(n.Ins))},
+		serve.File{Kind: serve.Prm, Image: overlay.Bytes(image.ParameterFile(n, rootfs))},
 	)
 }
 
@@ -312,7 +312,7 @@ const mediaExpire = 24 * time.Hour
 const fetchStep = 10
 
 type fetchLog struct {
-	*base.App
+	*app.App
 	server *serve.Server
 
 	mu       sync.Mutex
@@ -321,12 +321,12 @@ type fetchLog struct {
 
 func (l *fetchLog) access(a serve.Access) {
 	if l.Globals.Verbose > 0 {
-		l.Say("%s", base.AccessText(a))
+		l.Say("%s", app.AccessText(a))
 		return
 	}
 	if a.Host == "" || a.Status >= 400 {
 		if a.Err != nil {
-			l.Say("%s", base.AccessText(a))
+			l.Say("%s", app.AccessText(a))
 		}
 		return
 	}

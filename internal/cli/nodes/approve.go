@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -23,10 +23,10 @@ import (
 )
 
 type approveOptions struct {
-	*base.App
-	base.Target
-	ToCluster base.ToCluster
-	Approval  base.Approval
+	*app.App
+	app.Target
+	ToCluster app.ToCluster
+	Approval  app.Approval
 	Requests  []string
 	Watch     bool
 
@@ -36,7 +36,7 @@ type approveOptions struct {
 }
 
 // NewApprove is `approve`.
-func NewApprove(a *base.App) *cobra.Command {
+func NewApprove(a *app.App) *cobra.Command {
 	o := &approveOptions{App: a, answered: map[string]bool{}}
 	command := &cobra.Command{
 		Use:     "approve NODE...",
@@ -44,10 +44,10 @@ func NewApprove(a *base.App) *cobra.Command {
 		Short:   "Approve certificate requests of nodes that are proven to be hosts just installed",
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return base.Usagef("approve needs the NAME of a node, or of its host")
+				return app.Usagef("approve needs the NAME of a node, or of its host")
 			}
 			if o.Cluster != "" && o.File != "" {
-				return base.Usagef("approve takes --cluster or -f FILE, not both")
+				return app.Usagef("approve takes --cluster or -f FILE, not both")
 			}
 			o.nodes = given
 			return o.run(command.Context())
@@ -74,7 +74,7 @@ func (o *approveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := base.CheckAllowed(&options, o.named(found.Observed)); err != nil {
+	if err := app.CheckAllowed(&options, o.named(found.Observed)); err != nil {
 		return err
 	}
 	desired := found.Desired()
@@ -90,7 +90,7 @@ func (o *approveOptions) run(ctx context.Context) error {
 			return err
 		}
 		if err := o.await(ctx, plane); err != nil {
-			return base.Stopped(ctx, "approve", err)
+			return app.Stopped(ctx, "approve", err)
 		}
 		again, err := client.Inspect(ctx, install.Target{Spec: found.Spec, Name: found.Ref.ID})
 		if err == nil {
@@ -239,7 +239,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		i := slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == name })
 		switch {
 		case i < 0:
-			return nil, base.NotFound("approve", name, "no kubelet has made a certificate request of that name", model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request of that name", model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case all[i].Reason == model.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
 		case all[i].Decision == model.RequestIgnore:

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -39,7 +39,7 @@ func TestRequestsMeant(t *testing.T) {
 	} {
 		t.Run(given, func(t *testing.T) {
 			var errors strings.Builder
-			o := &approveOptions{App: base.New(base.Identify(nil), streams.Streams{Err: &errors}, nil), nodes: []string{"w-1"}, ids: []string{"id-1"}}
+			o := &approveOptions{App: app.New(app.Identify(nil), streams.Streams{Err: &errors}, nil), nodes: []string{"w-1"}, ids: []string{"id-1"}}
 			if given != "" {
 				o.Requests = []string{given}
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -23,7 +23,7 @@ import (
 )
 
 type importOptions struct {
-	*base.App
+	*app.App
 	Kubeconfig    string
 	Dir           string
 	Name          string
@@ -34,18 +34,18 @@ type importOptions struct {
 }
 
 // NewImport is `import`.
-func NewImport(a *base.App) *cobra.Command {
-	return base.Group("import", "Make an installed cluster known to the service, so that hosts can be added to it", newImportCluster(a))
+func NewImport(a *app.App) *cobra.Command {
+	return app.Group("import", "Make an installed cluster known to the service, so that hosts can be added to it", newImportCluster(a))
 }
 
-func newImportCluster(a *base.App) *cobra.Command {
+func newImportCluster(a *app.App) *cobra.Command {
 	o := &importOptions{App: a}
 	command := &cobra.Command{
 		Use:     "cluster --cluster-kubeconfig FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Make a cluster that something else installed known to the service",
-		Args:    base.NoArguments,
-		RunE:    base.Run(o.run),
+		Args:    app.NoArguments,
+		RunE:    app.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.Kubeconfig, "cluster-kubeconfig", "", "`FILE` with the installed cluster's own kubeconfig, of its administrator")
@@ -61,15 +61,15 @@ func newImportCluster(a *base.App) *cobra.Command {
 func (o *importOptions) run(ctx context.Context) error {
 	switch {
 	case o.Kubeconfig == "":
-		return base.Usagef("import cluster needs --cluster-kubeconfig FILE")
+		return app.Usagef("import cluster needs --cluster-kubeconfig FILE")
 	case o.PullSecret != "" && o.ClusterSecret:
-		return base.Usagef("--pull-secret and --use-cluster-pull-secret exclude each other")
-	case o.Name != "" && o.Globals.Backend != base.BackendHub:
-		return base.Usagef("--name goes with --backend %s: a REST service calls the cluster by its domain", base.BackendHub)
+		return app.Usagef("--pull-secret and --use-cluster-pull-secret exclude each other")
+	case o.Name != "" && o.Globals.Backend != app.BackendHub:
+		return app.Usagef("--name goes with --backend %s: a REST service calls the cluster by its domain", app.BackendHub)
 	}
-	data, err := base.ReadFile(ctx, o.Kubeconfig, 4<<20)
+	data, err := app.ReadFile(ctx, o.Kubeconfig, 4<<20)
 	if err != nil {
-		return base.Unreadable("read", o.Kubeconfig, err, "give --cluster-kubeconfig a file that can be read")
+		return app.Unreadable("read", o.Kubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 	}
 	file, err := kubeconfig.Parse(o.Kubeconfig, data)
 	if err == nil {
@@ -105,9 +105,9 @@ func (o *importOptions) cluster(ctx context.Context, is node.Description, access
 	case o.ClusterSecret:
 		c.Spec.PullSecret = spec.SourceOf(is.PullSecret)
 	case o.PullSecret != "":
-		data, err := base.ReadFile(ctx, o.PullSecret, 1<<20)
+		data, err := app.ReadFile(ctx, o.PullSecret, 1<<20)
 		if err != nil {
-			return nil, base.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
+			return nil, app.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
 		}
 		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
 	default:
@@ -176,7 +176,7 @@ const clusterSecretFile = "pull-secret.json"
 // foretold is what a dry run has found that would be done.
 func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {
 	where, secret := cmp.Or(o.Globals.ServiceURL, "the service"), "the cluster's own pull secret"
-	if o.Globals.Backend == base.BackendHub {
+	if o.Globals.Backend == app.BackendHub {
 		where = "the hub"
 	}
 	if o.PullSecret != "" {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,7 +23,7 @@ func TestWhatFollowsAnImport(t *testing.T) {
 }
 
 func TestForetoldImport(t *testing.T) {
-	o := &importOptions{App: &base.App{Globals: base.Globals{}}, Dir: "results", ClusterSecret: true}
+	o := &importOptions{App: &app.App{Globals: app.Globals{}}, Dir: "results", ClusterSecret: true}
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 	c.Spec.BaseDomain = "example.com"
 	got := o.foretold(c, node.Description{ID: "one"})

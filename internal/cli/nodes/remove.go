@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -19,8 +19,8 @@ import (
 )
 
 type removeOptions struct {
-	base.Removing
-	base.Target
+	app.Removing
+	app.Target
 	Yes    bool
 	DryRun bool
 
@@ -28,8 +28,8 @@ type removeOptions struct {
 }
 
 // NewRemove is `remove-node`.
-func NewRemove(a *base.App) *cobra.Command {
-	o := &removeOptions{Removing: base.Removing{App: a}}
+func NewRemove(a *app.App) *cobra.Command {
+	o := &removeOptions{Removing: app.Removing{App: a}}
 	command := &cobra.Command{
 		Use:     "remove-node NODE...",
 		Aliases: []string{"remove-nodes"},
@@ -52,18 +52,18 @@ func NewRemove(a *base.App) *cobra.Command {
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`")
 	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
-	base.DeclareBMCProxy(flags, &o.BMCProxy)
+	app.DeclareBMCProxy(flags, &o.BMCProxy)
 	return command
 }
 
 func (o *removeOptions) check() error {
 	switch {
 	case len(o.nodes) == 0:
-		return base.Usagef("remove-node needs the NAME of a node, or of its host")
+		return app.Usagef("remove-node needs the NAME of a node, or of its host")
 	case o.Cluster != "" && o.File != "":
-		return base.Usagef("remove-node takes --cluster or -f FILE, not both")
+		return app.Usagef("remove-node takes --cluster or -f FILE, not both")
 	case o.Yes && o.Cluster == "" && o.File == "":
-		return base.Usagef("--yes goes with --cluster NAME or -f FILE: nobody is asked whether the cluster is the right one")
+		return app.Usagef("--yes goes with --cluster NAME or -f FILE: nobody is asked whether the cluster is the right one")
 	}
 	return o.Check()
 }
@@ -122,14 +122,14 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 		return nil, err
 	}
 	if host.ClusterID == "" {
-		return nil, base.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster", model.Command("delete host", host.ID))
+		return nil, app.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster", model.Command("delete host", host.ID))
 	}
 	return service.InspectHost(ctx, host, install.Target{})
 }
 
 // ofFile finds the cluster that a file describes, or that it adds hosts to.
 func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*install.Found, error) {
-	cluster, err := o.LoadAny(ctx, o.File, base.Foreign{AcceptUnknownHosts: true})
+	cluster, err := o.LoadAny(ctx, o.File, app.Foreign{AcceptUnknownHosts: true})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (o *removeOptions) gone(plan model.Plan) error {
 // that is made anew meanwhile is another.
 func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 	o.Agree(desired, plan)
-	o.Say("%s", escape.Text(strings.TrimSuffix(base.RemovalText(desired, o.Hinted(plan)), "\n")))
+	o.Say("%s", escape.Text(strings.TrimSuffix(app.RemovalText(desired, o.Hinted(plan)), "\n")))
 	nodes := document.Each(plan.Removals, func(r model.NodeRemoval) string { return r.Node })
 	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", names.Few(nodes), desired.FullName()))
 }
@@ -158,6 +158,6 @@ func (o *removeOptions) show(desired *model.Desired, observed *model.Observed, p
 	plan = o.Hinted(plan)
 	keys := document.Each(plan.Actions, func(a model.Action) string { return a.Key })
 	return o.Print(printer.Result{Data: document.OfPlan(plan, then), Names: keys, Text: func() string {
-		return base.RemovalText(desired, plan)
+		return app.RemovalText(desired, plan)
 	}})
 }

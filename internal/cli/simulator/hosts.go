@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -31,13 +31,13 @@ type hostsOptions struct {
 	SpokeKubeconfig string
 }
 
-func newHosts(a *base.App) *cobra.Command {
+func newHosts(a *app.App) *cobra.Command {
 	o := &hostsOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "hosts -f FILE | --infra-env NAME|ID --count N",
 		Short: "Play machines that boot the discovery image of any assisted-service",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
@@ -74,12 +74,12 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Globals.Insecure {
-		o.Warn("--insecure: the certificate of %s is not verified", base.HostOf(o.Globals.ServiceURL))
+		o.Warn("--insecure: the certificate of %s is not verified", app.HostOf(o.Globals.ServiceURL))
 	}
 	if err := o.tokens(ctx, &config); err != nil {
 		return err
 	}
-	if o.Globals.Backend == base.BackendHub {
+	if o.Globals.Backend == app.BackendHub {
 		kube, err := o.Globals.Kube.Config()
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		boot = o.bootByBMC
 	}
 	if err := boot(ctx, config); err != nil {
-		return base.Stopped(ctx, "simulator hosts", err)
+		return app.Stopped(ctx, "simulator hosts", err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (o *hostsOptions) machines(ctx context.Context) (*spec.Cluster, error) {
 		return file, err
 	}
 	if o.Boot != string(host.Day2) {
-		return nil, base.Usagef("%s is of kind Nodes, whose hosts boot once their cluster takes more: give --boot %s", o.File, host.Day2)
+		return nil, app.Usagef("%s is of kind Nodes, whose hosts boot once their cluster takes more: give --boot %s", o.File, host.Day2)
 	}
 	_, name, found := strings.Cut(file.Existing(), "/") // NAMESPACE/NAME of a hub
 	if !found {
@@ -124,7 +124,7 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	case err != nil:
 		return &model.Fault{Code: model.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
 	case config.BMCs == nil:
-		return base.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
+		return app.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
 	}
 	listener, err := net.Listen("tcp", o.BMCListen)
 	if err != nil {
@@ -149,20 +149,20 @@ func (o *hostsOptions) check() error {
 	byName := o.InfraEnv != "" || o.Count != 0
 	switch {
 	case o.Globals.ServiceURL == "":
-		return base.Usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
+		return app.Usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
 	case (o.File != "") == byName:
-		return base.Usagef("simulator hosts needs -f FILE, or --infra-env and --count")
+		return app.Usagef("simulator hosts needs -f FILE, or --infra-env and --count")
 	case o.BMCListen != "" && o.File == "":
-		return base.Usagef("--bmc-listen needs -f FILE, which says where the BMCs are")
+		return app.Usagef("--bmc-listen needs -f FILE, which says where the BMCs are")
 	case byName && (o.InfraEnv == "" || o.Count < 1):
-		return base.Usagef("--infra-env and --count go together, and there is at least one machine")
+		return app.Usagef("--infra-env and --count go together, and there is at least one machine")
 	}
-	return base.OneOf("--boot", o.Boot, string(host.Day1), string(host.Day2))
+	return app.OneOf("--boot", o.Boot, string(host.Day1), string(host.Day2))
 }
 
 // tokens are what InfraEnvs are listed with, and what the machines send.
 func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig) error {
-	credentials, err := base.Interruptible(ctx, o.Globals.Credentials)
+	credentials, err := app.Interruptible(ctx, o.Globals.Credentials)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig)
 		config.UserToken = value
 	}
 	if o.HostTokenFile != "" {
-		secret, err := base.Interruptible(ctx, func() (spec.Secret, error) { return base.ReadSecret("--host-token-file", o.HostTokenFile) })
+		secret, err := app.Interruptible(ctx, func() (spec.Secret, error) { return app.ReadSecret("--host-token-file", o.HostTokenFile) })
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
@@ -26,15 +26,15 @@ type hubOptions struct {
 	Auth     bool
 }
 
-func newHub(a *base.App) *cobra.Command {
+func newHub(a *app.App) *cobra.Command {
 	o := &hubOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "hub --kubeconfig FILE [-f FILE]",
 		Short: "Play the operators of a hub on an API server, and machines for it",
-		Args:  base.NoArguments,
+		Args:  app.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
-				return base.Usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")
+				return app.Usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")
 			}
 			return o.run(command.Context())
 		},
@@ -90,7 +90,7 @@ func (o *hubOptions) run(ctx context.Context) error {
 	})
 	if ctx.Err() != nil {
 		_ = running.Close()
-		return base.Stopped(ctx, "simulator hub", err)
+		return app.Stopped(ctx, "simulator hub", err)
 	}
 	return errors.Join(err, running.Close())
 }

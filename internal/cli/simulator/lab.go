@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator/management"
@@ -32,13 +32,13 @@ type labOptions struct {
 // labMedia is where the images of machines with a BMC are served in a lab.
 const labMedia = "127.0.0.1:8880"
 
-func newLab(a *base.App) *cobra.Command {
+func newLab(a *app.App) *cobra.Command {
 	o := &labOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "lab -f FILE",
 		Short: "Play a service or a hub, machines, and the cluster that is installed on them, in one command",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
@@ -55,7 +55,7 @@ func newLab(a *base.App) *cobra.Command {
 
 func (o *labOptions) run(ctx context.Context) error {
 	if o.File == "" {
-		return base.Usagef("simulator lab needs -f FILE, which names the machines")
+		return app.Usagef("simulator lab needs -f FILE, which names the machines")
 	}
 	config, err := o.config(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *labOptions) environment(lab *management.Lab) string {
 		if whole, err := filepath.Abs(kubeconfig); err == nil {
 			kubeconfig = whole
 		}
-		list = [][2]string{{"OAICTL_BACKEND", base.BackendHub}, {"KUBECONFIG", kubeconfig}}
+		list = [][2]string{{"OAICTL_BACKEND", app.BackendHub}, {"KUBECONFIG", kubeconfig}}
 	}
 	if proxy := lab.BMCProxy(); proxy != "" {
 		list = append(list, [2]string{"OAICTL_BMC_PROXY", proxy}, [2]string{"OAICTL_MEDIA_LISTEN", labMedia}, [2]string{"OAICTL_MEDIA_URL", "http://" + labMedia})
@@ -184,8 +184,8 @@ func (o *labOptions) plays(c *spec.Cluster, environment string) []string {
 
 // ended is an error, or that a person has stopped the command.
 func (o *labOptions) ended(ctx context.Context, err error) error {
-	if base.InterruptOf(ctx) != nil {
-		return base.Stopped(ctx, "simulator lab", err)
+	if app.InterruptOf(ctx) != nil {
+		return app.Stopped(ctx, "simulator lab", err)
 	}
 	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
 		return err

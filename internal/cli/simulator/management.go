@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator/management"
@@ -40,13 +40,13 @@ type managementOptions struct {
 // mostWorkloads is how many workload clusters are played at once, each on an API server of its own.
 const mostWorkloads = 2
 
-func newManagement(a *base.App) *cobra.Command {
+func newManagement(a *app.App) *cobra.Command {
 	o := &managementOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "management",
 		Short: "Run a management cluster of Cluster API, with machines and the clusters that are installed on them",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
@@ -70,9 +70,9 @@ func (o *managementOptions) run(ctx context.Context) error {
 	}
 	switch {
 	case o.Hosts < 0 || o.Workloads < 0:
-		return base.Usagef("--hosts and --workload-servers cannot be below zero")
+		return app.Usagef("--hosts and --workload-servers cannot be below zero")
 	case o.Workloads > mostWorkloads:
-		return base.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads, mostWorkloads)
+		return app.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads, mostWorkloads)
 	}
 	var cluster []byte
 	if o.Cluster != "" {
@@ -228,8 +228,8 @@ func providerManifests(folder string) (string, error) {
 
 // ended is an error, or that the user has stopped the command.
 func (o *managementOptions) ended(ctx context.Context, err error) error {
-	if base.InterruptOf(ctx) != nil {
-		return base.Stopped(ctx, "simulator management", err)
+	if app.InterruptOf(ctx) != nil {
+		return app.Stopped(ctx, "simulator management", err)
 	}
 	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
@@ -43,14 +43,14 @@ func flavours() map[string]int { return map[string]int{"sno": 0, "compact": 0, "
 func (o *managementOptions) clusterOf() ([]byte, error) {
 	workers, known := flavours()[o.Cluster]
 	if !known {
-		return nil, base.Usagef("--cluster %s: the templates that it takes are compact, ha, metal3 and sno", names.Quoted(o.Cluster))
+		return nil, app.Usagef("--cluster %s: the templates that it takes are compact, ha, metal3 and sno", names.Quoted(o.Cluster))
 	}
 	masters := 3
 	if o.Cluster == "sno" {
 		masters = 1
 	}
 	if o.Hosts < masters+workers || o.Workloads == 0 || o.Apart {
-		return nil, base.Usagef("--cluster %s needs %d machines (--hosts), a workload server and the providers", o.Cluster, masters+workers)
+		return nil, app.Usagef("--cluster %s needs %d machines (--hosts), a workload server and the providers", o.Cluster, masters+workers)
 	}
 	files, err := components.Files(components.Options{})
 	if err != nil {

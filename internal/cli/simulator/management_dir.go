@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/filelock"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -16,7 +16,7 @@ import (
 // occupy makes the folder of kubeconfigs, and keeps other runs out of it until leave is called, or this process is
 // gone: each writes files of the same names, and removes them in the end.
 func occupy(dir string) (leave func(), err error) {
-	if _, err := base.Folder(dir); err != nil {
+	if _, err := app.Folder(dir); err != nil {
 		return nil, err
 	}
 	folder, err := os.Open(dir)

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -50,8 +50,8 @@ func manage(ctx context.Context, out, problems io.Writer, flags ...string) error
 	return runs(ctx, newManagement, out, problems, flags...)
 }
 
-func runs(ctx context.Context, with func(*base.App) *cobra.Command, out, problems io.Writer, flags ...string) error {
-	a := base.New(base.Identify([]string{"oaictl"}), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{})
+func runs(ctx context.Context, with func(*app.App) *cobra.Command, out, problems io.Writer, flags ...string) error {
+	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{})
 	command := with(a)
 	command.SetArgs(flags)
 	command.SilenceErrors, command.SilenceUsage = true, true

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
@@ -26,13 +26,13 @@ import (
 )
 
 // NewCommand is `simulator`.
-func NewCommand(a *base.App) *cobra.Command {
-	return base.Group("simulator", "Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newLab(a), newServe(a), newHosts(a), newHub(a), newSpoke(a), newManagement(a))
+func NewCommand(a *app.App) *cobra.Command {
+	return app.Group("simulator", "Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newLab(a), newServe(a), newHosts(a), newHub(a), newSpoke(a), newManagement(a))
 }
 
 // simulatorOptions are what both halves have in common.
 type simulatorOptions struct {
-	*base.App
+	*app.App
 	Speed    float64
 	Seed     int64
 	Scenario string
@@ -47,9 +47,9 @@ func (o *simulatorOptions) declare(command *cobra.Command) {
 
 func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	if o.Speed <= 0 {
-		return nil, base.Usagef("--speed has to be above zero")
+		return nil, app.Usagef("--speed has to be above zero")
 	}
-	return base.LoadScenario(o.Scenario)
+	return app.LoadScenario(o.Scenario)
 }
 
 // note reports what happens, if the user asked for that with -v.
@@ -69,13 +69,13 @@ type serveOptions struct {
 	Release  string
 }
 
-func newServe(a *base.App) *cobra.Command {
+func newServe(a *app.App) *cobra.Command {
 	o := &serveOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Play an assisted-service, until stopped",
-		Args:  base.NoArguments,
-		RunE:  base.Run(o.run),
+		Args:  app.NoArguments,
+		RunE:  app.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
@@ -90,24 +90,24 @@ func newServe(a *base.App) *cobra.Command {
 
 func (o *serveOptions) run(ctx context.Context) error {
 	if (o.Cert == "") != (o.Key == "") {
-		return base.Usagef("--tls-cert and --tls-key go together")
+		return app.Usagef("--tls-cert and --tls-key go together")
 	}
 	mode, err := auth.ParseMode(o.Auth)
 	if err != nil {
-		return base.Usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
+		return app.Usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
 	}
 	if (mode != auth.None) != (o.TokenDir != "") {
-		return base.Usagef("--auth other than none and --token-dir go together: nobody could get in without a token")
+		return app.Usagef("--auth other than none and --token-dir go together: nobody could get in without a token")
 	}
 	release, err := versions.ParseServiceRelease(o.Release)
 	if err != nil {
-		return base.Usagef("--release %q is not one of %s", o.Release, strings.Join(versions.ServiceReleases(), ", "))
+		return app.Usagef("--release %q is not one of %s", o.Release, strings.Join(versions.ServiceReleases(), ", "))
 	}
 	trouble, err := o.trouble()
 	if err != nil {
 		return err
 	}
-	if _, err := base.LoadCertificate(o.Cert, o.Key); err != nil {
+	if _, err := app.LoadCertificate(o.Cert, o.Key); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", o.Listen)
@@ -149,8 +149,8 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 	<-ctx.Done()
 	cause := context.Cause(ctx)
 	_ = server.Close()
-	if base.InterruptOf(ctx) != nil || errors.Is(cause, context.Canceled) {
-		return base.Stopped(ctx, "simulator serve", cause)
+	if app.InterruptOf(ctx) != nil || errors.Is(cause, context.Canceled) {
+		return app.Stopped(ctx, "simulator serve", cause)
 	}
 	return &model.Fault{Code: model.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
 }
@@ -164,7 +164,7 @@ func (o *serveOptions) writeTokens(mode auth.Mode, callers *auth.Service, addres
 	if mode == auth.None {
 		return nil
 	}
-	dir, err := base.Folder(o.TokenDir)
+	dir, err := app.Folder(o.TokenDir)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (o *serveOptions) writeTokens(mode auth.Mode, callers *auth.Service, addres
 	for _, file := range files {
 		path := filepath.Join(dir, file.name)
 		if err := os.WriteFile(path, []byte(file.text+"\n"), 0o600); err != nil {
-			return base.FileFault("write", path, err)
+			return app.FileFault("write", path, err)
 		}
 		o.Say("%s: %s", path, file.what)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -26,15 +26,15 @@ type spokeOptions struct {
 	Off       []string
 }
 
-func newSpoke(a *base.App) *cobra.Command {
+func newSpoke(a *app.App) *cobra.Command {
 	o := &spokeOptions{simulatorOptions: simulatorOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "spoke --kubeconfig FILE -f FILE",
 		Short: "Play an installed cluster on an API server",
-		Args:  base.NoArguments,
+		Args:  app.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
-				return base.Usagef("simulator spoke needs --kubeconfig FILE: it takes the part of a cluster's operators, and never by a default")
+				return app.Usagef("simulator spoke needs --kubeconfig FILE: it takes the part of a cluster's operators, and never by a default")
 			}
 			return o.run(command.Context())
 		},
@@ -64,7 +64,7 @@ func (o *spokeOptions) run(ctx context.Context) error {
 	}
 	if err := played.SetUp(ctx); err != nil {
 		if ctx.Err() != nil {
-			return base.Stopped(ctx, "simulator spoke", err)
+			return app.Stopped(ctx, "simulator spoke", err)
 		}
 		return spokeFault(config.Kube, err)
 	}
@@ -73,13 +73,13 @@ func (o *spokeOptions) run(ctx context.Context) error {
 	}
 	fmt.Fprintln(o.IO.Out, played.Cluster().ID)
 	o.Say("%s", o.plays(config.Kube, played.Cluster()))
-	return base.Stopped(ctx, "simulator spoke", played.Run(ctx))
+	return app.Stopped(ctx, "simulator spoke", played.Run(ctx))
 }
 
 func (o *spokeOptions) config(ctx context.Context) (simulatedspoke.Config, error) {
 	config := simulatedspoke.Config{Clock: clock.Scaled(max(o.Speed, 0)), Logf: o.note}
 	if o.File == "" {
-		return config, base.Usagef("simulator spoke needs -f FILE, which says what was installed")
+		return config, app.Usagef("simulator spoke needs -f FILE, which says what was installed")
 	}
 	trouble, err := o.trouble()
 	if err != nil {
@@ -101,7 +101,7 @@ func (o *spokeOptions) config(ctx context.Context) (simulatedspoke.Config, error
 	for flag, list := range map[string][]string{"--without": o.Without, "--off": o.Off} {
 		for _, name := range list {
 			if file.Host(name) == nil {
-				return config, base.Usagef("%s %s: %s has no such host", flag, name, o.File)
+				return config, app.Usagef("%s %s: %s has no such host", flag, name, o.File)
 			}
 		}
 	}
@@ -125,11 +125,11 @@ func (o *spokeOptions) approvers() (simulatedspoke.Approvers, error) {
 			on.DayOne = true
 		case simulatedspoke.ApproverAgent:
 			if len(o.Without) == 0 {
-				return on, base.Usagef("--approver %s approves for hosts that are being added: name them with --without", name)
+				return on, app.Usagef("--approver %s approves for hosts that are being added: name them with --without", name)
 			}
 			on.Agents = o.Without
 		default:
-			return on, base.OneOf("--approver", name, approvers()...)
+			return on, app.OneOf("--approver", name, approvers()...)
 		}
 	}
 	return on, nil
@@ -166,7 +166,7 @@ func (o *hostsOptions) joins(ctx context.Context, config *simulator.BootConfig) 
 	if o.SpokeKubeconfig == "" {
 		return nil
 	}
-	file := base.Kube{Kubeconfig: o.SpokeKubeconfig}
+	file := app.Kube{Kubeconfig: o.SpokeKubeconfig}
 	kube, err := file.Config()
 	if err != nil {
 		if fault, is := errors.AsType[*model.Fault](err); is {

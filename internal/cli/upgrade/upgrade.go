@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
@@ -25,9 +25,9 @@ import (
 )
 
 type clusterOptions struct {
-	*base.App
-	base.Target
-	ToCluster base.ToCluster
+	*app.App
+	app.Target
+	ToCluster app.ToCluster
 	To        string
 	Detach    bool
 	Timeout   time.Duration
@@ -42,7 +42,7 @@ type clusterOptions struct {
 }
 
 // NewCluster is `upgrade cluster`.
-func NewCluster(a *base.App) *cobra.Command {
+func NewCluster(a *app.App) *cobra.Command {
 	o := &clusterOptions{App: a, warned: map[string]bool{}}
 	command := &cobra.Command{
 		Use:   "cluster NAME|ID|-f FILE [--to VERSION]",
@@ -62,10 +62,10 @@ func NewCluster(a *base.App) *cobra.Command {
 
 func (o *clusterOptions) run(ctx context.Context) error {
 	if o.Detach && o.To == "" {
-		return base.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
+		return app.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
 	}
 	o.To = strings.TrimPrefix(o.To, "v")
-	service, found, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	service, found, err := app.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,14 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	}
 	o.shown = o.Progress(ctx, o.Clock)
 	state, decision, failed := o.upgrade(ctx)
-	code := int(base.CodeOf(failed))
+	code := int(app.CodeOf(failed))
 	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
-		end.Severity, end.Message, end.Next = model.SeverityError, base.PlainError(failed), model.NextOf(failed)
+		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.NextOf(failed)
 	}
 	o.tell(end)
 	o.shown.Close()
-	if o.Globals.Progress == base.ProgressJSON || state == nil || failed != nil && !o.Globals.Format.Machine() {
+	if o.Globals.Progress == app.ProgressJSON || state == nil || failed != nil && !o.Globals.Format.Machine() {
 		return failed
 	}
 	return errors.Join(failed, o.report(document.OfUpgrade(found.FullName(), o.To, state, &decision)))
@@ -169,7 +169,7 @@ func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, dec
 		case ctx.Err() != nil, state == nil, isFinal(err):
 			return state, decision, o.unread(err)
 		default: // its API servers restart in an update, one after the other
-			o.warn(base.PlainError(err))
+			o.warn(app.PlainError(err))
 		}
 		if !o.Clock.Now().Before(deadline) {
 			return state, decision, o.late(&decision)
@@ -259,7 +259,7 @@ func (o *clusterOptions) report(u document.Upgrade) error {
 // text is how a cluster stands, with all that it can be updated to or that alone which was asked for.
 func text(u *document.Upgrade, all bool) string {
 	var text strings.Builder
-	base.Facts(&text, "", [][2]string{
+	app.Facts(&text, "", [][2]string{
 		{"Cluster", u.Cluster}, {"Version", u.Version}, {"Channel", cmp.Or(u.Channel, "none")}, {"Update", u.Message},
 	})
 	if !all {
@@ -277,10 +277,10 @@ func text(u *document.Upgrade, all bool) string {
 	if len(recommended) == 0 {
 		recommended = append(recommended, "none")
 	}
-	base.Section(&text, "Available updates", recommended, func(version string) string { return escape.Sprintf("  %s\n", version) })
-	base.Section(&text, "Updates that are not recommended for this cluster", risky, func(u document.Update) string {
+	app.Section(&text, "Available updates", recommended, func(version string) string { return escape.Sprintf("  %s\n", version) })
+	app.Section(&text, "Updates that are not recommended for this cluster", risky, func(u document.Update) string {
 		return escape.Sprintf("  %s  %s\n", u.Version, strings.Join(u.Risks, "; "))
 	})
-	base.Section(&text, "In the way", u.InTheWay, func(line string) string { return escape.Sprintf("  ! %s\n", line) })
+	app.Section(&text, "In the way", u.InTheWay, func(line string) string { return escape.Sprintf("  ! %s\n", line) })
 	return text.String()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -89,7 +89,7 @@ func (m *maker) Prepare(ctx context.Context, host string) error {
 }
 
 func (m *maker) promise(host string) error {
-	return m.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
+	return m.config.Server.Set(host, serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*overlay.Image, error) {
 		image, _, err := m.make(ctx, host) // the server names the host
 		return image, err
 	}})
@@ -97,7 +97,7 @@ func (m *maker) promise(host string) error {
 
 // ISO makes the image that a host boots: the full one, or the minimal one where
 // spec.boot.image says so.
-func (m *maker) ISO(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
+func (m *maker) ISO(ctx context.Context, host string) (*overlay.Image, iso.Result, error) {
 	image, result, err := m.make(ctx, host)
 	if err != nil {
 		return nil, iso.Result{}, fmt.Errorf("make the discovery image of %s: %w", host, err)
@@ -105,8 +105,8 @@ func (m *maker) ISO(ctx context.Context, host string) (*extent.Image, iso.Result
 	return image, result, nil
 }
 
-func (m *maker) make(ctx context.Context, host string) (*extent.Image, iso.Result, error) {
-	fail := func(err error) (*extent.Image, iso.Result, error) { return nil, iso.Result{}, err }
+func (m *maker) make(ctx context.Context, host string) (*overlay.Image, iso.Result, error) {
+	fail := func(err error) (*overlay.Image, iso.Result, error) { return nil, iso.Result{}, err }
 	base, err := m.open(ctx)
 	if err != nil {
 		return fail(err)

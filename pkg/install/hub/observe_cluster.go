@@ -18,7 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -66,7 +66,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 			cluster.OpenShiftID = cmp.Or(cluster.OpenShiftID, metadata.ClusterID)
 		}
 	}
-	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
+	cluster.State = serviceplane.Refined(cluster.State, cluster.Validations, observed.Hosts)
 	addSpecValidation(cluster, made, status.Conditions, observed)
 	setInstallTimes(cluster, cd, aci)
 	cluster.Unattended = p.unattendedSince(at, made, status.Conditions)

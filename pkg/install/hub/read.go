@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -156,7 +156,7 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) model.Inventory 
 	out := model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
-		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
+		BMC: serviceplane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]model.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]model.Disk, 0, len(wire.Disks)),
 	}
@@ -226,7 +226,7 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]model.StaticNetwork
 			networks = append(networks, one)
 		}
 	}
-	plane.SortNetworks(networks)
+	serviceplane.SortNetworks(networks)
 	return networks, nil
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -315,7 +315,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (model.Clust
 			}
 		}
 	}
-	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
+	return serviceplane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -340,7 +340,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
+	return serviceplane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the manifests in our ConfigMaps. A hub does not show the service's own manifests.

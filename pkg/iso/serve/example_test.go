@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -39,7 +39,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	err = server.Set("master-0", serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
+	err = server.Set("master-0", serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*overlay.Image, error) {
 		file, err := bases.Get(ctx, fetch.Source{Location: mirror.URL + "/rhcos-live.iso"}, nil)
 		if err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func Example() {
 		if err != nil {
 			return nil, err
 		}
-		image := extent.New(iso, file.Size)
+		image := overlay.New(iso, file.Size)
 		image.Overlay(20, []byte("taken"))
 		return image, nil
 	}})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -25,7 +25,7 @@ func TestFetched(t *testing.T) {
 		}
 	}
 	check("unknown", serve.Fetch{})
-	image := extent.Bytes(random(1000, 1))
+	image := overlay.Bytes(random(1000, 1))
 	set(t, s, "m-0", iso(image))
 	url := s.URL("m-0", serve.ISO)
 	check("set", serve.Fetch{Size: 1000})
@@ -48,7 +48,7 @@ func TestFetched(t *testing.T) {
 	}
 	s.Withdraw("m-0")
 	check("withdrawn", serve.Fetch{Requests: 5, Bytes: 400, Size: 1000, First: began, Last: began.Add(time.Minute)})
-	set(t, s, "m-0", iso(extent.Bytes(random(500, 2))))
+	set(t, s, "m-0", iso(overlay.Bytes(random(500, 2))))
 	check("new content", serve.Fetch{Size: 500})
 	ask(s, "GET", url)
 	check("all of it", serve.Fetch{Requests: 1, Bytes: 500, Size: 500, First: clk.Now(), Last: clk.Now()})
@@ -58,9 +58,9 @@ func TestFetchedFromTheNetwork(t *testing.T) {
 	clk := newClock()
 	s := newServer(t, serve.Config{Clock: clk})
 	set(t, s, "m-0",
-		serve.File{Kind: serve.Kernel, Image: extent.Bytes(random(100, 1))},
-		serve.File{Kind: serve.Initrd, Image: extent.Bytes(random(200, 2))},
-		serve.File{Kind: serve.Rootfs, Image: extent.Bytes(random(700, 3))},
+		serve.File{Kind: serve.Kernel, Image: overlay.Bytes(random(100, 1))},
+		serve.File{Kind: serve.Initrd, Image: overlay.Bytes(random(200, 2))},
+		serve.File{Kind: serve.Rootfs, Image: overlay.Bytes(random(700, 3))},
 		serve.File{Kind: serve.IPXE, Script: func(_, _, _ string) string { return "#!ipxe\n" }})
 	ask(s, "GET", s.URL("m-0", serve.IPXE))
 	ask(s, "GET", s.URL("m-0", serve.Kernel))
@@ -74,7 +74,7 @@ func TestFetchedFromTheNetwork(t *testing.T) {
 func TestUseKeepsFromExpiring(t *testing.T) {
 	clk := newClock()
 	s := newServer(t, serve.Config{Clock: clk, Expire: time.Hour})
-	set(t, s, "m-0", iso(extent.Bytes([]byte("image"))))
+	set(t, s, "m-0", iso(overlay.Bytes([]byte("image"))))
 	for range 5 {
 		clk.pass(59 * time.Minute)
 		if got := ask(s, "HEAD", s.URL("m-0", serve.ISO)); got.Code != 200 {
@@ -85,7 +85,7 @@ func TestUseKeepsFromExpiring(t *testing.T) {
 	if got := ask(s, "HEAD", s.URL("m-0", serve.ISO)); got.Code != 404 {
 		t.Errorf("status %d", got.Code)
 	}
-	set(t, s, "m-0", iso(extent.Bytes([]byte("image"))))
+	set(t, s, "m-0", iso(overlay.Bytes([]byte("image"))))
 	if got := ask(s, "HEAD", s.URL("m-0", serve.ISO)); got.Code != 200 {
 		t.Errorf("status %d", got.Code)
 	}
@@ -95,7 +95,7 @@ func TestAccessIsReported(t *testing.T) {
 	var got []serve.Access
 	clk := newClock()
 	s := newServer(t, serve.Config{Clock: clk, Access: func(a serve.Access) { got = append(got, a) }})
-	set(t, s, "m-0", iso(extent.Bytes(random(100, 1))))
+	set(t, s, "m-0", iso(overlay.Bytes(random(100, 1))))
 	ask(s, "GET", s.URL("m-0", serve.ISO), "Range", "bytes=0-9")
 	ask(s, "GET", "/i/secret.iso")
 	if len(got) != 2 {
@@ -116,7 +116,7 @@ func TestMetrics(t *testing.T) {
 	for name, hosts := range map[string]bool{"without hosts": false, "with hosts": true} {
 		clk := newClock()
 		s := newServer(t, serve.Config{Clock: clk, HostMetrics: hosts})
-		set(t, s, "m\"0\\", iso(extent.Bytes(random(100, 1))))
+		set(t, s, "m\"0\\", iso(overlay.Bytes(random(100, 1))))
 		url := s.URL("m\"0\\", serve.ISO)
 		ask(s, "GET", url, "Range", "bytes=0-9")
 		ask(s, "GET", url, "Range", "bytes=5-14")

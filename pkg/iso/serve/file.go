@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // Kind is what a file is to the machine that boots from it.
@@ -37,11 +37,11 @@ func (k Kind) known() bool {
 type File struct {
 	Kind Kind
 	// Image is the content. It must not be changed any more.
-	Image *extent.Image
+	Image *overlay.Image
 	// Open makes the content when it is first asked for, as where the base has to
 	// be downloaded; it is called again only after an error. The request that
 	// asked first does not end it.
-	Open func(ctx context.Context) (*extent.Image, error)
+	Open func(ctx context.Context) (*overlay.Image, error)
 	// Script makes an iPXE script from the URLs of the host's other files.
 	Script func(kernelURL, initrdURL, rootfsURL string) string
 	// Base names the base image for the ETag, which survives a restart.
@@ -66,7 +66,7 @@ func (f File) check() error {
 
 // content is what a response sends.
 type content struct {
-	image *extent.Image
+	image *overlay.Image
 	etag  string
 }
 
@@ -128,7 +128,7 @@ func (f *file) make(ctx context.Context) error {
 
 func textContent(text string) content {
 	sum := sha256.Sum256([]byte(text))
-	return content{extent.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
+	return content{overlay.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
 type class string

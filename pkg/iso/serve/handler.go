@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // Access is a request that is over.
@@ -87,7 +87,7 @@ func (a *answer) byMAC() {
 	s, query := a.server, a.r.URL.Query()
 	if !query.Has("mac") {
 		script := fmt.Sprintf(chainScript, s.reachedAt(a.r)+s.bootPath())
-		a.send(textContent(script), extent.Meta{ContentType: scriptType})
+		a.send(textContent(script), overlay.Meta{ContentType: scriptType})
 		return
 	}
 	a.file(s.lookupMAC(a.access.Client, query))
@@ -99,7 +99,7 @@ func (a *answer) file(e *entry, f *file) {
 		return
 	}
 	s, kind := a.server, f.Kind
-	meta := extent.Meta{ModTime: f.ModTime}
+	meta := overlay.Meta{ModTime: f.ModTime}
 	a.access.Kind = kind
 	if e.key.class == hostClass {
 		a.access.Host = e.key.name
@@ -145,13 +145,13 @@ func (a *answer) open(e *entry, f *file) (content, error) {
 	return f.open(ctx)
 }
 
-func (a *answer) send(c content, meta extent.Meta) {
+func (a *answer) send(c content, meta overlay.Meta) {
 	h := a.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-transform") // it holds secrets
 	meta.ETag = c.etag
 	meta.Failed = func(err error) { a.access.Err = err }
-	extent.Serve(a.w, a.r, c.image, meta)
+	overlay.Serve(a.w, a.r, c.image, meta)
 }
 
 // moveDeadline gives the client its time for the next chunk.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // stands is a clock that only the test moves.
@@ -28,7 +28,7 @@ func TestSharedOutlivesHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := extent.Bytes([]byte("image"))
+	image := overlay.Bytes([]byte("image"))
 	if err := s.SetRootfs("base", File{Image: image}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -16,10 +16,10 @@ func netboot(t *testing.T, c serve.Config) *serve.Server {
 	t.Helper()
 	s := newServer(t, c)
 	set(t, s, "m-0",
-		serve.File{Kind: serve.Kernel, Image: extent.Bytes([]byte("kernel"))},
-		serve.File{Kind: serve.Initrd, Image: extent.Bytes([]byte("initrd"))},
-		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(make([]byte, 16))},
-		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte("kernel 0x0\n"))},
+		serve.File{Kind: serve.Kernel, Image: overlay.Bytes([]byte("kernel"))},
+		serve.File{Kind: serve.Initrd, Image: overlay.Bytes([]byte("initrd"))},
+		serve.File{Kind: serve.AddrSize, Image: overlay.Bytes(make([]byte, 16))},
+		serve.File{Kind: serve.Ins, Image: overlay.Bytes([]byte("kernel 0x0\n"))},
 		serve.File{Kind: serve.IPXE, Script: func(kernel, initrd, rootfs string) string {
 			return fmt.Sprintf("#!ipxe\nkernel %s coreos.live.rootfs_url=%s\ninitrd %s\nboot\n", kernel, rootfs, initrd)
 		}})
@@ -71,7 +71,7 @@ func TestScriptsNameTheHostsFiles(t *testing.T) {
 
 func TestMACsAreChecked(t *testing.T) {
 	s := netboot(t, serve.Config{})
-	set(t, s, "m-1", iso(extent.Bytes([]byte("x"))))
+	set(t, s, "m-1", iso(overlay.Bytes([]byte("x"))))
 	for mac, want := range map[string]string{
 		"52:54:00:00:00:0a": "is that of m-0",
 		"52:54:00":          "not a MAC address",

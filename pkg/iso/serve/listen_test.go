@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -124,7 +124,7 @@ func TestHTTPS(t *testing.T) {
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()
 	r := run(t, serve.Config{TLS: &certified.TLS.Certificates[0]}, nil)
-	set(t, r.Server, "m-0", iso(extent.New(base(t, content), int64(len(content)))))
+	set(t, r.Server, "m-0", iso(overlay.New(base(t, content), int64(len(content)))))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certified.Certificate())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}
@@ -183,8 +183,8 @@ func begin(t *testing.T, r *running, host string) (net.Conn, *bufio.Reader) {
 }
 
 // big is an image that fills every buffer between a server and its client.
-func big() *extent.Image {
-	image := extent.Bytes(nil)
+func big() *overlay.Image {
+	image := overlay.Bytes(nil)
 	image.Truncate(64 << 20)
 	return image
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	live "github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -28,9 +28,9 @@ func TestWhatInsNamesIsServed(t *testing.T) {
 	set(t, s, "m-0",
 		serve.File{Kind: serve.Kernel, Image: n.Kernel},
 		serve.File{Kind: serve.Initrd, Image: n.Initrd},
-		serve.File{Kind: serve.Prm, Image: extent.Bytes([]byte(n.Kargs))},
-		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
-		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))})
+		serve.File{Kind: serve.Prm, Image: overlay.Bytes([]byte(n.Kargs))},
+		serve.File{Kind: serve.AddrSize, Image: overlay.Bytes(n.AddrSize)},
+		serve.File{Kind: serve.Ins, Image: overlay.Bytes([]byte(n.Ins))})
 	ins := s.URL("m-0", serve.Ins)
 	named := 0
 	for line := range strings.Lines(ask(s, "GET", ins).Body.String()) {

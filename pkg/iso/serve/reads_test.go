@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -26,7 +26,7 @@ func TestOnlyWhatIsSentIsRead(t *testing.T) {
 	const size = 1 << 20
 	source := &counted{ReaderAt: bytes.NewReader(random(size, 1))}
 	s := newServer(t, serve.Config{})
-	image := extent.New(source, size)
+	image := overlay.New(source, size)
 	image.Overlay(5000, []byte("ignition of m-0"))
 	set(t, s, "m-0", iso(image))
 	url := s.URL("m-0", serve.ISO)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -32,7 +32,7 @@ func benchURLs(b *testing.B) map[string]string {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { out.Close() })
-	image := extent.New(out, benchSize)
+	image := overlay.New(out, benchSize)
 	image.Overlay(benchSize/2, make([]byte, 20<<10))
 	media, err := serve.New(serve.Config{Key: key(1)})
 	if err != nil {
@@ -116,7 +116,7 @@ func BenchmarkMachines(b *testing.B) {
 	debug.FreeOSMemory()
 	before, most := resident(b), int64(0)
 	for i := range machines {
-		image := extent.New(f, size)
+		image := overlay.New(f, size)
 		image.Overlay(size/2, make([]byte, 20<<10))
 		if err := media.Set(fmt.Sprint("m-", i), serve.File{Kind: serve.ISO, Image: image}); err != nil {
 			b.Fatal(err)

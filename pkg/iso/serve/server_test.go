@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -83,13 +83,13 @@ func base(t *testing.T, content []byte) *os.File {
 }
 
 // patched is a machine's image: a base with its name somewhere in the middle.
-func patched(f *os.File, size int64, host string) *extent.Image {
-	image := extent.New(f, size)
+func patched(f *os.File, size int64, host string) *overlay.Image {
+	image := overlay.New(f, size)
 	image.Overlay(size/2, []byte("ignition of "+host))
 	return image
 }
 
-func iso(image *extent.Image) serve.File {
+func iso(image *overlay.Image) serve.File {
 	return serve.File{Kind: serve.ISO, Image: image, Base: "base"}
 }
 
@@ -149,7 +149,7 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	s := newServer(t, serve.Config{})
-	text := serve.File{Kind: serve.ISO, Image: extent.Bytes([]byte("x"))}
+	text := serve.File{Kind: serve.ISO, Image: overlay.Bytes([]byte("x"))}
 	for want, files := range map[string][]serve.File{
 		`no kind of file "iso9660"`: {{Kind: "iso9660", Image: text.Image}},
 		"needs one":                 {{Kind: serve.ISO}},
@@ -223,7 +223,7 @@ func TestOneHostsChangeIsNotAnothers(t *testing.T) {
 func TestNothingIsTold(t *testing.T) {
 	clk := newClock()
 	s := newServer(t, serve.Config{Clock: clk, Expire: time.Hour})
-	image := extent.Bytes([]byte("secret"))
+	image := overlay.Bytes([]byte("secret"))
 	set(t, s, "expired", iso(image))
 	clk.pass(2 * time.Hour)
 	set(t, s, "m-0", iso(image))
@@ -295,13 +295,13 @@ func TestContentMadeWhenAskedFor(t *testing.T) {
 	var calls int
 	release := make(chan struct{})
 	broken := errors.New("no route to the base")
-	set(t, s, "m-0", serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*extent.Image, error) {
+	set(t, s, "m-0", serve.File{Kind: serve.ISO, Open: func(ctx context.Context) (*overlay.Image, error) {
 		calls++
 		if calls == 1 {
 			return nil, broken
 		}
 		<-release
-		return extent.Bytes([]byte("image")), context.Cause(ctx)
+		return overlay.Bytes([]byte("image")), context.Cause(ctx)
 	}})
 	url := s.URL("m-0", serve.ISO)
 	if calls != 0 {
@@ -328,11 +328,11 @@ func TestContentMadeWhenAskedFor(t *testing.T) {
 func TestPreparedContentIsThereAtOnce(t *testing.T) {
 	s := newServer(t, serve.Config{OpenTimeout: time.Nanosecond})
 	fail := true
-	set(t, s, "m-0", serve.File{Kind: serve.ISO, Open: func(context.Context) (*extent.Image, error) {
+	set(t, s, "m-0", serve.File{Kind: serve.ISO, Open: func(context.Context) (*overlay.Image, error) {
 		if fail {
 			return nil, errors.New("no route to the base")
 		}
-		return extent.Bytes([]byte("image")), nil
+		return overlay.Bytes([]byte("image")), nil
 	}})
 	if err := s.Prepare(t.Context(), "m-0"); err == nil || err.Error() != "make the iso of m-0: no route to the base" {
 		t.Errorf("error %v", err)

@@ -23,10 +23,10 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 )
 
 // ClusterReconciler reconciles AgentClusters.
@@ -37,7 +37,7 @@ type ClusterReconciler struct {
 	Pool     Pool
 	Recorder events.EventRecorder
 	// Installations say which cluster of a service is proven to be that of a Cluster.
-	Installations *installation.Set
+	Installations *clusterloop.Set
 
 	watchFilter string
 }
@@ -198,7 +198,7 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 	if controlPlane != nil {
 		id, err = s.clusterID(ctx, controlPlane)
 		switch {
-		case err != nil && !installation.IsRefusal(err):
+		case err != nil && !clusterloop.IsRefusal(err):
 			return err
 		case err != nil:
 			s.object.Status.ClusterDeploymentRef = agentv1.ClusterDeploymentReference{} // hosts would count as those of this cluster by it
@@ -219,7 +219,7 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 // clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane records it,
 // over REST that of the record that is proven to be the cluster's.
 func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplanev1.OpenshiftAssistedControlPlane) (string, error) {
-	noted, err := desired.IDOf(controlPlane, s.Pool.Notes())
+	noted, err := clusterspec.IDOf(controlPlane, s.Pool.Notes())
 	if err != nil || s.Pool.Notes() {
 		return noted, err
 	}
@@ -227,7 +227,7 @@ func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplane
 	switch {
 	case view != nil && view.Observed.Cluster != nil:
 		return view.Observed.Cluster.ID, nil
-	case view != nil, errors.Is(err, installation.ErrNotYet):
+	case view != nil, errors.Is(err, clusterloop.ErrNotYet):
 		s.waits = s.waits || noted != "" // for what the control plane has seen already
 		return "", nil
 	}
@@ -331,5 +331,5 @@ func (s *clusterScope) save(ctx context.Context, before *agentv1.AgentCluster) e
 }
 
 func (s *clusterScope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -119,10 +119,10 @@ func TestFailedWritesAreTriedAgain(t *testing.T) {
 		})
 		r := &agent.MachineReconciler{
 			Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c, Clock: clock.Real()}, Recorder: events.NewFakeRecorder(100),
-			Installations: installation.New(installation.Config{
-				Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
-				Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
-					return nil, installation.ErrNotYet
+			Installations: clusterloop.New(clusterloop.Config{
+				Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(clusterloop.Key, []model.Scope) {},
+				Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
+					return nil, clusterloop.ErrNotYet
 				},
 			}),
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/capi/api"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -167,11 +167,11 @@ func hostOfPool(id, arch string) model.Host {
 }
 
 // installed is a service with an installed cluster of the name c, and what is desired of it: nothing.
-func installed(namespace string) (*service, func(context.Context, installation.Key, *model.Observed) (*model.Desired, error)) {
+func installed(namespace string) (*service, func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error)) {
 	s := &service{observed: &model.Observed{Cluster: &model.Cluster{
 		ClusterRef: model.ClusterRef{ID: namespace + "/c", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterAddingHosts,
 	}}}
-	return s, func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+	return s, func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 		one := 3
 		cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "c"}}
 		cluster.Spec.BaseDomain, cluster.Spec.Topology.ControlPlane = "example.com", &one

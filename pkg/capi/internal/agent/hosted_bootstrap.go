@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ignitionurl"
 )
 
 // bootstrapData is what the bootstrap data of a machine of a hosted cluster says: where its Ignition
@@ -51,7 +51,7 @@ func readBootstrap(data []byte) (bootstrapData, error) {
 	if len(merge) != 1 {
 		return out, fmt.Errorf("the bootstrap data has %d configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster", len(merge))
 	}
-	source, err := endpoint.Parse(merge[0].Source)
+	source, err := ignitionurl.Parse(merge[0].Source)
 	if err != nil {
 		return out, fmt.Errorf("the source of the config that the bootstrap data merges %w", err)
 	}

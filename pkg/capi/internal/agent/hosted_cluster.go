@@ -20,7 +20,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ignitionurl"
 )
 
 // labelAgentCluster is on the ClusterDeployment of a hosted cluster: the name of its AgentCluster, which
@@ -256,7 +256,7 @@ func ignitionEndpoint(from *agentv1.IgnitionEndpoint) (map[string]any, error) {
 	if from == nil || from.URL == "" {
 		return nil, nil
 	}
-	parsed, err := endpoint.Parse(from.URL)
+	parsed, err := ignitionurl.Parse(from.URL)
 	if err != nil {
 		return nil, err
 	}

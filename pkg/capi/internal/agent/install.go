@@ -12,8 +12,8 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -37,7 +37,7 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.view, s.acted = view, err
 	s.show()
-	if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+	if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 		return ctrl.Result{}, nil // a change of the objects wakes
 	}
 	return ctrl.Result{}, err
@@ -72,7 +72,7 @@ func (s *scope) seeCluster(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.Installations.View(ctx, s.key)
-	if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+	if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 		return nil
 	}
 	return err
@@ -89,12 +89,12 @@ func idOf(ref agentv1.ClusterDeploymentReference) string {
 func (s *scope) showPlan() {
 	switch {
 	case s.host.Installed && (s.view == nil || s.view.NoPlan != nil): // it runs, even if what is wanted of its cluster has errors
-	case errors.Is(s.acted, installation.ErrNotYet):
+	case errors.Is(s.acted, clusterloop.ErrNotYet):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
-	case installation.IsRefusal(s.acted):
+	case clusterloop.IsRefusal(s.acted):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonInvalid, s.acted.Error())
 	case s.acted != nil:
-		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, words.Error(s.acted))
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, messages.Error(s.acted))
 	}
 	if s.view == nil {
 		return
@@ -102,15 +102,15 @@ func (s *scope) showPlan() {
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope != model.NodeScope(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
-			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
+			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
 		}
 	}
-	blockers = append(blockers, words.LeftOut(&s.view.Plan, s.machine.Name)...)
+	blockers = append(blockers, messages.LeftOut(&s.view.Plan, s.machine.Name)...)
 	if len(blockers) > 0 && !s.host.Installed {
-		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", words.Lines(blockers))
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", messages.Lines(blockers))
 	}
 	if why := s.view.LeftOut(s.machine.Name); why != "" && s.host.Cluster == "" && !s.host.Installed {
-		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Text(why)+
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, messages.Text(why)+
 			"; once that is cured and the cluster is installed, the host joins, or delete Machine "+s.machine.Name+" to give it back to its pool")
 	}
 	s.showNode()
@@ -128,10 +128,10 @@ func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 
 // showNode reports which certificate request of the node waits for a person, and what else keeps the node.
 func (s *scope) showNode() {
-	pending, others := words.Node(&s.view.Plan, s.machine.Name)
+	pending, others := messages.Node(&s.view.Plan, s.machine.Name)
 	conditions.Set(s.object, pending)
 	if len(others) > 0 && s.host.Installed {
-		s.nodeTrouble(words.Lines(others))
+		s.nodeTrouble(messages.Lines(others))
 	}
 }
 

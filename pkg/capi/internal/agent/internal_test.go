@@ -25,7 +25,7 @@ import (
 	"github.com/oaictl/oaictl/internal/workload"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -125,7 +125,7 @@ func shown(plan model.Plan) *scope {
 		MachineReconciler: &MachineReconciler{Pool: &HubPool{}, Recorder: events.NewFakeRecorder(100)},
 		object:            &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "infra"}},
 		machine:           &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}},
-		view:              &installation.View{Look: install.Look{Plan: plan}},
+		view:              &clusterloop.View{Look: install.Look{Plan: plan}},
 		host: &pool.Host{
 			NamespacedName: types.NamespacedName{Namespace: "ns", Name: "agent"}, State: model.HostInstalled, Installed: true, Hostname: "host-1",
 			Addresses: []string{"192.0.2.1", "2001:db8::1"},
@@ -289,9 +289,9 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 
 // TestClientsOfClustersThatAreGoneAreDropped, and no others.
 func TestClientsOfClustersThatAreGoneAreDropped(t *testing.T) {
-	gone, there := installation.Key{Namespace: "ns", Name: "gone"}, installation.Key{Namespace: "ns", Name: "there"}
+	gone, there := clusterloop.Key{Namespace: "ns", Name: "gone"}, clusterloop.Key{Namespace: "ns", Name: "there"}
 	r := &MachineReconciler{}
-	get := func(of installation.Key) *workload.Client {
+	get := func(of clusterloop.Key) *workload.Client {
 		c, err := r.workloads.Get(of, []byte(`{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "https://a"}}]}`), workload.Options{})
 		if err != nil {
 			t.Fatal(err)

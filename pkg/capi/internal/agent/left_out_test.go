@@ -13,7 +13,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -77,16 +77,16 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 		}
 		return nil
 	}
-	m.Installations = installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
-		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+	m.Installations = clusterloop.New(clusterloop.Config{
+		Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real(), Wake: func(clusterloop.Key, []model.Scope) {},
+		Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 			return &model.Desired{Spec: wanted, Options: options}, nil
 		},
 	})
 	m.Pool = &agent.ServicePool{Service: m.Installations.Service, Pools: racks()}
 	says := func(leftOut bool) {
 		t.Helper()
-		m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
+		m.Installations.Changed(clusterloop.Key{Namespace: "ns", Name: "c"})
 		m.reconcile()
 		c := conditionOf(m.infra, agentv1.AgentValidatedCondition)
 		is := c.Status == metav1.ConditionFalse && c.Reason == bootstrapv1.HostLeftOutReason && strings.Contains(c.Message, "it has 4 GiB") && strings.Contains(c.Message, "delete Machine m")

@@ -25,10 +25,10 @@ import (
 	"github.com/oaictl/oaictl/internal/workload"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 )
 
 // MachineReconciler reconciles AgentMachines.
@@ -37,9 +37,9 @@ type MachineReconciler struct {
 	// Live reads what must not be out of date, past the cache.
 	Live          client.Reader
 	Pool          Pool
-	Installations *installation.Set
+	Installations *clusterloop.Set
 	// Source reads what clusters ask of hosts.
-	Source   *desired.Source
+	Source   *clusterspec.Source
 	Recorder events.EventRecorder
 	// Namespace is the one in which AgentMachines are reconciled; "" for all.
 	Namespace string
@@ -61,9 +61,9 @@ type scope struct {
 	machine *clusterv1.Machine
 	cluster *clusterv1.Cluster
 	infra   *agentv1.AgentCluster // nil where the cluster has other infrastructure
-	key     installation.Key
+	key     clusterloop.Key
 	host    *pool.Host // that is reserved; nil where there is none, or none any more
-	view    *installation.View
+	view    *clusterloop.View
 	acted   error  // why the last action for the machine failed
 	trouble string // of the node of a machine that is installed
 }
@@ -150,7 +150,7 @@ func (s *scope) find(ctx context.Context) error {
 	if err == nil {
 		s.machine = machine
 	}
-	s.key = installation.Key{Namespace: s.object.Namespace, Name: s.object.Labels[clusterv1.ClusterNameLabel]}
+	s.key = clusterloop.Key{Namespace: s.object.Namespace, Name: s.object.Labels[clusterv1.ClusterNameLabel]}
 	if s.machine != nil {
 		s.key.Name = s.machine.Spec.ClusterName
 	}
@@ -226,5 +226,5 @@ func isGone(object client.Object) bool {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
 }

@@ -45,8 +45,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -89,7 +89,7 @@ type setup struct {
 	managers    int    // how many managers run at once; 1 where it is 0
 	rest        bool   // hosts are a service's, and not a hub's
 	service     *service
-	desire      func(context.Context, installation.Key, *model.Observed) (*model.Desired, error)
+	desire      func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error)
 	watchFilter string
 	// Of a whole installation:
 	connect func(namespace string) (install.Backend, error) // nil: service
@@ -104,7 +104,7 @@ type site struct {
 	namespaces []string
 	agents     string
 	service    *service
-	sets       []*installation.Set
+	sets       []*clusterloop.Set
 	user       *rest.Config // the provider's
 	written    *writes      // by it
 	setup      setup
@@ -170,8 +170,8 @@ func open(t *testing.T, s setup) *site {
 		s.connect = func(string) (install.Backend, error) { return x.service, nil }
 	}
 	if s.desire == nil {
-		s.desire = func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
-			return nil, installation.ErrNotYet
+		s.desire = func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
+			return nil, clusterloop.ErrNotYet
 		}
 	}
 	x.user, x.written, x.setup, x.running = x.User(t, "provider-"+x.namespace, may.rules...), &writes{}, s, &sync.WaitGroup{}
@@ -273,9 +273,9 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	woken := make(chan event.TypedGenericEvent[wake], 1024)
-	set := installation.New(installation.Config{
+	set := clusterloop.New(clusterloop.Config{
 		Connect: s.connect, Desire: s.desire, Clock: s.clock,
-		Wake: func(cluster installation.Key, scopes []model.Scope) {
+		Wake: func(cluster clusterloop.Key, scopes []model.Scope) {
 			woken <- event.TypedGenericEvent[wake]{Object: wake{cluster, scopes}}
 		},
 	})
@@ -284,8 +284,8 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	if s.rest {
 		of = &agent.ServicePool{Service: set.Service, Pools: s.pools(x)}
 	}
-	objects := &desired.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest, Agents: s.agentsNamespace(x)}
-	listen := func(requests func(context.Context, installation.Key, []model.Scope) []reconcile.Request) source.Source {
+	objects := &clusterspec.Source{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Hub: !s.rest, Agents: s.agentsNamespace(x)}
+	listen := func(requests func(context.Context, clusterloop.Key, []model.Scope) []reconcile.Request) source.Source {
 		return source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w wake) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) }))
 	}
 	wiring := agent.Wiring{Woken: listen, Options: controller.Options{MaxConcurrentReconciles: 10, SkipNameValidation: ptr.To(true)}, WatchFilter: s.watchFilter}
@@ -310,7 +310,7 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 
 // wake is a change of an installation.
 type wake struct {
-	cluster installation.Key
+	cluster clusterloop.Key
 	scopes  []model.Scope
 }
 

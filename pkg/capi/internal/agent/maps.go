@@ -16,7 +16,7 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -75,7 +75,7 @@ func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) [
 }
 
 // OfInstallation are the AgentMachines whose hosts or nodes a change of an installation concerns.
-func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []model.Scope) []reconcile.Request {
+func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster clusterloop.Key, scopes []model.Scope) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, scope := range scopes {
 		if scope == model.ScopeState {
@@ -106,7 +106,7 @@ func (r *MachineReconciler) ofAgentCluster(ctx context.Context, infra client.Obj
 }
 
 // ofCluster are the AgentMachines of a Cluster.
-func (r *MachineReconciler) ofCluster(ctx context.Context, cluster installation.Key) []reconcile.Request {
+func (r *MachineReconciler) ofCluster(ctx context.Context, cluster clusterloop.Key) []reconcile.Request {
 	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name})
 	var concerned []types.NamespacedName
 	for i := range all.Items {

@@ -20,7 +20,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -58,10 +58,10 @@ func newMoved(t *testing.T, env string, objects ...client.Object) *moved {
 	m.client = fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, m.machine, m.infra).WithObjects(objects...).WithStatusSubresource(m.infra, m.machine).Build()
 	service, desire := installed("ns")
 	service.observed.Spoke = &model.Spoke{Nodes: []model.Node{{Name: "node", ProviderID: "agent://moved", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
-	set := installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
+	set := clusterloop.New(clusterloop.Config{
+		Connect: func(string) (install.Backend, error) { return service, nil }, Desire: desire, Clock: clock.Real(), Wake: func(clusterloop.Key, []model.Scope) {},
 	})
-	if _, err := set.View(t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil { // as the control plane does
+	if _, err := set.View(t.Context(), clusterloop.Key{Namespace: "ns", Name: "c"}); err != nil { // as the control plane does
 		t.Fatal(err)
 	}
 	m.service = service
@@ -109,8 +109,8 @@ func (m *moved) drain() {
 func (m *moved) is(state model.ClusterState) {
 	m.t.Helper()
 	m.service.observed.Cluster.State = state
-	m.Installations.Changed(installation.Key{Namespace: "ns", Name: "c"})
-	if _, err := m.Installations.View(m.t.Context(), installation.Key{Namespace: "ns", Name: "c"}); err != nil {
+	m.Installations.Changed(clusterloop.Key{Namespace: "ns", Name: "c"})
+	if _, err := m.Installations.View(m.t.Context(), clusterloop.Key{Namespace: "ns", Name: "c"}); err != nil {
 		m.t.Fatal(err)
 	}
 }

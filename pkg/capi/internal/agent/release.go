@@ -18,7 +18,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -89,7 +89,7 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 				"waiting for Cluster API to find the node %s, and to drain it; to give the host back undrained: kubectl -n %s annotate machine %s %s-",
 				s.seenNode().Name, s.machine.Namespace, s.machine.Name, agentv1.PreDrainHookAnnotation))
 			_, _, err := s.Installations.Act(ctx, s.key, model.NodeScope(s.machine.Name)) // it is found by the provider id
-			if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+			if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 				err = nil
 			}
 			return true, err

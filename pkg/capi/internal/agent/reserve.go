@@ -21,9 +21,9 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 )
 
 // Reasons of AgentReserved, beside those of the API.
@@ -196,7 +196,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	defer s.reserving.Unlock()
 	hosts, err := s.candidates(ctx)
 	if err != nil {
-		s.waitToReserve(reasonUnobserved, words.Error(err))
+		s.waitToReserve(reasonUnobserved, messages.Error(err))
 		return false, err
 	}
 	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {
@@ -204,11 +204,11 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	}
 	asked, err := s.demands(ctx)
 	switch {
-	case errors.Is(err, installation.ErrNotYet):
+	case errors.Is(err, clusterloop.ErrNotYet):
 		s.waitToReserve(reasonWaitingForControlPlane, "waiting for the control plane of Cluster "+s.cluster.Name+", which says what hosts have to be")
 		return false, nil // it wakes
 	case err != nil:
-		s.waitToReserve(reasonUnobserved, words.Error(err))
+		s.waitToReserve(reasonUnobserved, messages.Error(err))
 		return false, err
 	}
 	wishes, err := s.wishes(asked)

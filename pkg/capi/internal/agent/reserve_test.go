@@ -17,7 +17,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
@@ -235,7 +235,7 @@ func TestHostsOfOtherClustersAreNotTaken(t *testing.T) {
 	})
 	_, before := x.agent(t, "theirs")
 	controlPlane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
-		Namespace: own, Name: "c", Annotations: map[string]string{desired.AnnotationClusterID: other + "/lab"},
+		Namespace: own, Name: "c", Annotations: map[string]string{clusterspec.AnnotationClusterID: other + "/lab"},
 	}}
 	controlPlane.Spec.DistributionVersion, controlPlane.Spec.Config.BaseDomain = "4.20.1", "example.com"
 	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: agentv1.MachineTemplateKind, Name: "none"}

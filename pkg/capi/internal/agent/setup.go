@@ -25,7 +25,7 @@ import (
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -36,8 +36,8 @@ type Wiring struct {
 	// takes all.
 	WatchFilter string
 	// Woken is a source of requests for AgentMachines: those that a change of an installation is
-	// mapped to (see installation.Config.Wake). Nil for none.
-	Woken func(requests func(ctx context.Context, cluster installation.Key, scopes []model.Scope) []reconcile.Request) source.Source
+	// mapped to (see clusterloop.Config.Wake). Nil for none.
+	Woken func(requests func(ctx context.Context, cluster clusterloop.Key, scopes []model.Scope) []reconcile.Request) source.Source
 	// Later is a source of requests by the objects of a kind that may be installed later, with another
 	// provider. Nil for one that waits for the kind.
 	Later func(of client.Object, then handler.EventHandler, predicates ...predicate.Predicate) source.Source

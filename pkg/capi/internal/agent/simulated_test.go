@@ -23,7 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
@@ -77,7 +77,7 @@ func openPooled(t *testing.T) *pooled {
 		connect: func(namespace string) (install.Backend, error) {
 			return hubplane.New(hubplane.Config{Kube: p.Config, Namespace: namespace, Clock: p.time})
 		},
-		desire: func(ctx context.Context, key installation.Key, observed *model.Observed) (*model.Desired, error) {
+		desire: func(ctx context.Context, key clusterloop.Key, observed *model.Observed) (*model.Desired, error) {
 			list := &agentv1.AgentMachineList{}
 			if err := p.client.List(ctx, list, client.InNamespace(key.Namespace)); err != nil {
 				return nil, err
@@ -93,7 +93,7 @@ func openPooled(t *testing.T) *pooled {
 				}
 			}
 			if len(hosts) < 3 {
-				return nil, installation.ErrNotYet
+				return nil, clusterloop.ErrNotYet
 			}
 			desiring.Lock()
 			defer desiring.Unlock()
@@ -163,7 +163,7 @@ func (p *pooled) approve(ctx context.Context, t *testing.T) {
 
 // drive carries out what concerns the cluster as a whole, as the control plane's reconciler does, until the
 // test's end.
-func (p *pooled) drive(ctx context.Context, key installation.Key) {
+func (p *pooled) drive(ctx context.Context, key clusterloop.Key) {
 	for p.time.Sleep(ctx, 10*time.Second) == nil {
 		_, _, _ = p.sets[0].Act(ctx, key, model.ScopeCluster, model.InfraEnvScope("pool")) // it shows by how far it gets
 	}
@@ -178,7 +178,7 @@ func TestMachinesOfAPool(t *testing.T) {
 	defer stop()
 	p.addCluster(t, p.namespace, "c")
 	var driving sync.WaitGroup
-	driving.Go(func() { p.drive(ctx, installation.Key{Namespace: p.namespace, Name: "c"}) })
+	driving.Go(func() { p.drive(ctx, clusterloop.Key{Namespace: p.namespace, Name: "c"}) })
 	defer driving.Wait()
 	defer stop()
 	for i := range 3 {

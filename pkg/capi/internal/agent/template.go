@@ -20,7 +20,7 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -101,7 +101,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		}
 	}
 	set := func(status metav1.ConditionStatus, reason, message string) {
-		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: words.Message(message)})
+		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: messages.Message(message)})
 	}
 	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
 		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
@@ -118,7 +118,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	}
 	hosts, err := r.Pool.Hosts(ctx, template.Namespace, infra)
 	if err != nil {
-		set(metav1.ConditionFalse, reasonUnobserved, words.Error(err))
+		set(metav1.ConditionFalse, reasonUnobserved, messages.Error(err))
 		again.RequeueAfter = waitsInPool
 		return again, nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,16 +42,16 @@ func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
 	return w, nil
 }
 
-// demands is what the cluster asks of the machine's host. It is installation.ErrNotYet where that is not known yet.
-func (s *scope) demands(ctx context.Context) (desired.Demands, error) {
+// demands is what the cluster asks of the machine's host. It is clusterloop.ErrNotYet where that is not known yet.
+func (s *scope) demands(ctx context.Context) (clusterspec.Demands, error) {
 	if !isAssisted(s.cluster) {
-		return desired.Demands{}, nil
+		return clusterspec.Demands{}, nil
 	}
 	return s.Source.Demands(ctx, s.key, s.machine.Name)
 }
 
 // wishes are what the machine asks of its host, with what follows from its Machine and its cluster.
-func (s *scope) wishes(asked desired.Demands) (pool.Wishes, error) {
+func (s *scope) wishes(asked clusterspec.Demands) (pool.Wishes, error) {
 	w, err := wishesOf(&s.object.Spec)
 	if err != nil {
 		return w, err

@@ -16,8 +16,8 @@ import (
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -80,12 +80,12 @@ func TestHostsAreWhatTheClusterAsksFor(t *testing.T) {
 				all = append(all, toUnstructured(t, free))
 			}
 			c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(all...).WithStatusSubresource(infra).Build()
-			source := &desired.Source{Client: c, Live: c, Hub: true}
+			source := &clusterspec.Source{Client: c, Live: c, Hub: true}
 			r := &agent.MachineReconciler{
 				Client: c, Live: c, Pool: &agent.HubPool{Client: c, Live: c, Clock: clock.Real()},
 				Recorder: events.NewFakeRecorder(100), Source: source,
-				Installations: installation.New(installation.Config{
-					Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {}, Desire: source.Desire,
+				Installations: clusterloop.New(clusterloop.Config{
+					Connect: func(string) (install.Backend, error) { return &service{}, nil }, Clock: clock.Real(), Wake: func(clusterloop.Key, []model.Scope) {}, Desire: source.Desire,
 				}),
 			}
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(infra)}); err != nil {

@@ -14,11 +14,11 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -52,7 +52,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 // showDeletion says what keeps the config.
 func (s *scope) showDeletion(ctx context.Context, why error) error {
 	before := s.config.DeepCopy()
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, words.Error(why))
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(why))
 	_, _, err := s.Status.Write(ctx, s.Client, before, s.config, status.Words{News: []string{clusterv1.DeletingCondition}})
 	return err
 }
@@ -147,7 +147,7 @@ func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 		switch {
 		case view != nil && view.Observed.Cluster != nil:
 			return view.Observed.Cluster.ID, nil
-		case view != nil, installation.IsRefusal(err), errors.Is(err, installation.ErrNotYet):
+		case view != nil, clusterloop.IsRefusal(err), errors.Is(err, clusterloop.ErrNotYet):
 			return "", nil
 		}
 		return "", err
@@ -160,7 +160,7 @@ func (s *scope) registeredCluster(ctx context.Context) (string, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("read the control plane of Cluster %s: %w", s.cluster.Name, err)
 	}
-	id, err := desired.IDOf(plane, true)
+	id, err := clusterspec.IDOf(plane, true)
 	if err != nil {
 		return "", nil //nolint:nilerr // it names an InfraEnv of another namespace, where nothing was made for the config
 	}

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -20,7 +20,7 @@ func (s *scope) showHost(acted error) {
 	if s.way == machines.Pool {
 		return
 	}
-	pending, others := words.Node(&s.view.Plan, s.machine.Name)
+	pending, others := messages.Node(&s.view.Plan, s.machine.Name)
 	if pending.Status == metav1.ConditionTrue || conditions.Has(s.config, pending.Type) { // none of most installations
 		conditions.Set(s.config, pending)
 		s.news = append(s.news, pending.Type)
@@ -37,24 +37,24 @@ func (s *scope) showHost(acted error) {
 		s.showAbsent()
 		return
 	}
-	s.config.Status.AgentRef = words.Reference(s.host.ID, s.host.InfraEnvID)
+	s.config.Status.AgentRef = messages.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope != model.NodeScope(s.machine.Name) && (b.Scope.Host() == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
-			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
+			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
 		}
 	}
-	blockers = append(append(blockers, words.LeftOut(&s.view.Plan, s.machine.Name)...), others...)
+	blockers = append(append(blockers, messages.LeftOut(&s.view.Plan, s.machine.Name)...), others...)
 	switch {
 	case s.settlesIn() > 0:
-		message := words.Lines(append([]string{"the service is checking the host"}, blockers...))
+		message := messages.Lines(append([]string{"the service is checking the host"}, blockers...))
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
-		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, words.Lines(blockers))
+		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, messages.Lines(blockers))
 	case s.hasFailed():
 		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.InstallationFailedReason, s.failure())
 	case acted != nil:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, messages.Error(acted))
 		s.news = append(s.news, bootstrapv1.HostValidatedCondition)
 	case s.host.State == model.HostInstalled || s.host.State == model.HostAdded:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, s.progress())
@@ -71,7 +71,7 @@ func (s *scope) hasFailed() bool {
 
 // failure is why the host ended, and what to do, unless the whole cluster did: its control plane says so then.
 func (s *scope) failure() string {
-	why := words.Short(words.Text(cmp.Or(s.host.StatusInfo, s.progress())), longestReason)
+	why := messages.Short(messages.Text(cmp.Or(s.host.StatusInfo, s.progress())), longestReason)
 	if cluster := s.view.Observed.Cluster; cluster != nil && cluster.State.Stopped() {
 		return why
 	}
@@ -83,7 +83,7 @@ func (s *scope) failure() string {
 func (s *scope) showAbsent() {
 	switch why := s.view.LeftOut(s.machine.Name); {
 	case why != "":
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, words.Short(words.Text(why), longestReason)+
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, messages.Short(messages.Text(why), longestReason)+
 			"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
 	case s.wasLeftOut():
 	default:
@@ -100,7 +100,7 @@ func (s *scope) wasLeftOut() bool {
 }
 
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.
-func (s *scope) settlesIn() time.Duration { return installation.SettlesIn(s.host, s.view.Observed.At) }
+func (s *scope) settlesIn() time.Duration { return clusterloop.SettlesIn(s.host, s.view.Observed.At) }
 
 // isInstalledElsewhere reports whether the machine was installed by another service, or by one that has no record of it
 // any more: after a move. A machine that takes part in an installation, or that has an InfraEnv, is yet to register,
@@ -133,7 +133,7 @@ func (s *scope) showInfraEnv(acted error) {
 	if env == nil {
 		s.config.Status.InfraEnvRef = nil
 	} else {
-		s.config.Status.InfraEnvRef = words.Reference(env.ID, "")
+		s.config.Status.InfraEnvRef = messages.Reference(env.ID, "")
 	}
 	switch reason, message, passes := s.imageTrouble(env, acted); {
 	case reason == "":
@@ -152,15 +152,15 @@ func (s *scope) showInfraEnv(acted error) {
 func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message string, passes bool) {
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.InfraEnvScope(s.config.Name) {
-			return bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy), false
+			return bootstrapv1.InfraEnvFailedReason, messages.Sentence(b.Message, b.Remedy), false
 		}
 	}
 	switch {
 	case env == nil && acted != nil:
-		return bootstrapv1.InfraEnvFailedReason, words.Error(acted), false
+		return bootstrapv1.InfraEnvFailedReason, messages.Error(acted), false
 	case env == nil:
 		lines := append([]string{"the InfraEnv is not made yet"}, s.hindrances()...)
-		return bootstrapv1.WaitingForInfraEnvReason, words.Lines(lines), len(lines) == 1
+		return bootstrapv1.WaitingForInfraEnvReason, messages.Lines(lines), len(lines) == 1
 	case env.Image.State == model.ImageReady:
 		return "", "", true
 	case env.Image.State == model.ImageFailed:
@@ -174,7 +174,7 @@ func (s *scope) hindrances() []string {
 	var lines []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.ScopeCluster || b.Scope.Host() == s.machine.Name {
-			lines = append(lines, words.Sentence(b.Message, b.Remedy))
+			lines = append(lines, messages.Sentence(b.Message, b.Remedy))
 		}
 	}
 	return lines

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -237,7 +237,7 @@ func TestLiveISOKeepsTheRestOfAnImage(t *testing.T) {
 // reported.
 func TestMachinesAreDetachedWhateverIsWanted(t *testing.T) {
 	b := startLiveISO(t)
-	b.refuses, b.observes = &installation.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true
+	b.refuses, b.observes = &clusterloop.Refusal{Problems: []string{"the ConfigMap mirrors is not there"}}, true
 	b.service.observed.Cluster.State = model.ClusterInstalling
 	b.service.observed.Hosts = []model.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", State: model.HostInstalling, Progress: model.HostProgress{Stage: "Rebooting"}}}
 	b.mustReconcile()

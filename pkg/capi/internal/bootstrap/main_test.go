@@ -28,7 +28,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -125,7 +125,7 @@ type bench struct {
 	t          *testing.T
 	client     client.Client
 	service    *service
-	set        *installation.Set
+	set        *clusterloop.Set
 	wanted     *spec.Cluster
 	options    model.Options // of what is desired
 	refuses    error         // why nothing is desired
@@ -182,15 +182,15 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 		t.Fatal(err)
 	}
 	b.wanted = wanted
-	b.set = installation.New(installation.Config{
+	b.set = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return b.service, nil },
-		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+		Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 			if b.refuses != nil && !b.observes {
 				return nil, b.refuses
 			}
 			return &model.Desired{Spec: b.wanted, Options: b.options}, b.refuses
 		},
-		Clock: still{clock.Real()}, Wake: func(installation.Key, []model.Scope) {},
+		Clock: still{clock.Real()}, Wake: func(clusterloop.Key, []model.Scope) {},
 	})
 	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Live: b.client, Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
 	return b
@@ -260,7 +260,7 @@ func (b *bench) watched() client.Client {
 // reconcile reconciles the config until nothing more is written, and returns the last error.
 func (b *bench) reconcile() error {
 	b.t.Helper()
-	b.set.Changed(installation.Key{Namespace: "ns", Name: "lab"})
+	b.set.Changed(clusterloop.Key{Namespace: "ns", Name: "lab"})
 	for range 10 {
 		before := len(b.written)
 		_, err := b.reconciler.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})

@@ -22,11 +22,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -35,7 +35,7 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads Secrets: the cache has only some of them.
 	Live          client.Reader
-	Installations *installation.Set
+	Installations *clusterloop.Set
 	// OnHub says that the service is the management cluster's own.
 	OnHub    bool
 	Recorder events.EventRecorder
@@ -54,9 +54,9 @@ type scope struct {
 	config  *bootstrapv1.OpenshiftAssistedConfig
 	machine *clusterv1.Machine
 	cluster *clusterv1.Cluster
-	key     installation.Key
+	key     clusterloop.Key
 	way     machines.Way
-	view    *installation.View
+	view    *clusterloop.View
 	host    *model.Host
 	news    []string // conditions with messages about what a person has to solve
 }
@@ -127,7 +127,7 @@ func (s *scope) find(ctx context.Context) error {
 	if name == "" {
 		return nil
 	}
-	s.key = installation.Key{Namespace: s.config.Namespace, Name: name}
+	s.key = clusterloop.Key{Namespace: s.config.Namespace, Name: name}
 	cluster := &clusterv1.Cluster{}
 	switch err := s.Client.Get(ctx, s.key, cluster); {
 	case err == nil:
@@ -155,7 +155,7 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.view, _, err = s.Installations.Act(ctx, s.key, s.scopes()...)
 	planned := s.view != nil && s.view.NoPlan == nil
-	if !planned && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
+	if !planned && s.way == machines.Pool && errors.Is(err, clusterloop.ErrNotYet) {
 		return ctrl.Result{}, s.emptySecret(ctx) // a host is reserved for it only then
 	}
 	if s.view != nil {
@@ -208,15 +208,15 @@ func (s *scope) scopes() []model.Scope {
 // noView says why there is no installation to look at. What the service answers is tried again; what
 // only another object can cure wakes by itself.
 func (s *scope) noView(err error) error {
-	if installation.IsRefusal(err) {
+	if clusterloop.IsRefusal(err) {
 		s.failData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}
-	if errors.Is(err, installation.ErrNotYet) {
+	if errors.Is(err, clusterloop.ErrNotYet) {
 		s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}
-	s.failData(bootstrapv1.WaitingForAssistedInstallerReason, words.Error(err))
+	s.failData(bootstrapv1.WaitingForAssistedInstallerReason, messages.Error(err))
 	return err
 }
 
@@ -246,7 +246,7 @@ func (s *scope) fail(kind, reason, message string) {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
+	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
 }
 
 // summarize sets Ready by the other conditions. A host that is yet to register does not make it false: the machine

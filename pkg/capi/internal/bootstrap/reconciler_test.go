@@ -26,8 +26,8 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -407,7 +407,7 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 		"the service is away":      {nil, func(s *service) { s.lists = away }, nil, away},
 		"no cluster is registered": {func(o map[string]client.Object) { o["ControlPlane"].SetAnnotations(nil) }, func(s *service) { s.lists = away }, nil, nil},
 		"it names another namespace's": {func(o map[string]client.Object) {
-			o["ControlPlane"].SetAnnotations(map[string]string{desired.AnnotationClusterID: "other/lab"})
+			o["ControlPlane"].SetAnnotations(map[string]string{clusterspec.AnnotationClusterID: "other/lab"})
 		}, func(s *service) { s.observed.InfraEnvs[0].ClusterID = "other/lab" }, nil, nil},
 		"the control plane is gone": {func(o map[string]client.Object) { delete(o, "ControlPlane") }, func(s *service) { s.lists = away }, nil, nil},
 		"the Cluster is gone":       {func(o map[string]client.Object) { delete(o, "Cluster") }, func(s *service) { s.lists = away }, nil, nil},
@@ -423,7 +423,7 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 					APIGroup: controlplanev1.GroupVersion().Group, Kind: "OpenshiftAssistedControlPlane", Name: "plane",
 				}
 				o["ControlPlane"] = &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
-					Namespace: "ns", Name: "plane", Annotations: map[string]string{desired.AnnotationClusterID: "ns/lab"},
+					Namespace: "ns", Name: "plane", Annotations: map[string]string{clusterspec.AnnotationClusterID: "ns/lab"},
 				}}
 				if test.change != nil {
 					test.change(o)
@@ -735,7 +735,7 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 		b.mustReconcile()
 		c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason {
-			t.Fatalf("the condition is %+v, and not %s; the plan is %+v", c, reason, b.set.Last(installation.Key{Namespace: "ns", Name: "lab"}).Plan)
+			t.Fatalf("the condition is %+v, and not %s; the plan is %+v", c, reason, b.set.Last(clusterloop.Key{Namespace: "ns", Name: "lab"}).Plan)
 		}
 		for _, text := range texts {
 			if !strings.Contains(c.Message, text) {

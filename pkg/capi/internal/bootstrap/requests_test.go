@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -28,7 +28,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 	show := func(blockers ...model.Blocker) *metav1.Condition {
 		t.Helper()
 		before := s.config.DeepCopy()
-		s.view = &installation.View{Look: install.Look{Observed: &model.Observed{}, Plan: model.Plan{Blockers: blockers}}}
+		s.view = &clusterloop.View{Look: install.Look{Observed: &model.Observed{}, Plan: model.Plan{Blockers: blockers}}}
 		s.showHost(nil)
 		s.summarize()
 		s.report(before)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/cluster-api/util/secret"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 )
 
 // The ConfigMap in which OpenShift keeps what its own clients trust the API server by, where `oc config refresh-ca-bundle`
@@ -43,7 +43,7 @@ func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byt
 	if err != nil || changed == nil || s.Answers(ctx, changed) != nil {
 		return kubeconfig, err
 	}
-	have, err := desired.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	have, err := clusterspec.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
 	if err != nil {
 		return nil, err
 	}

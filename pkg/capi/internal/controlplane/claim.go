@@ -15,8 +15,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,14 +24,14 @@ import (
 // claim makes sure, before anything is searched for on a hub, that no other owner has a cluster of the control plane's
 // name in its namespace: names are all that clusters are found by there. The result is recorded.
 func (s *scope) claim(ctx context.Context) (noted bool, err error) {
-	id, err := desired.IDOf(s.plane, s.OnHub)
-	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[desired.AnnotationRun] != "" {
+	id, err := clusterspec.IDOf(s.plane, s.OnHub)
+	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[clusterspec.AnnotationRun] != "" {
 		return false, err
 	}
 	s.claiming.Lock() // of two that ask for one name, one is recorded before the other looks
 	defer s.claiming.Unlock()
-	if err := s.isFree(ctx, desired.NameOf(s.cluster.Name, s.plane)); err != nil {
-		if installation.IsRefusal(err) {
+	if err := s.isFree(ctx, clusterspec.NameOf(s.cluster.Name, s.plane)); err != nil {
+		if clusterloop.IsRefusal(err) {
 			s.recheck = nameAgain
 		}
 		return false, err
@@ -44,7 +44,7 @@ const nameAgain = 30 * time.Second
 
 func (s *scope) noteRun(ctx context.Context) error {
 	before := s.plane.DeepCopy()
-	s.annotate(desired.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
+	s.annotate(clusterspec.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
 	if err := s.patchNow(ctx, before); err != nil {
 		return fmt.Errorf("note the mark of its registration on control plane %s: %w", s.plane.Name, err)
 	}
@@ -59,9 +59,9 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 		return err
 	}
 	if taken {
-		return &installation.Refusal{Problems: []string{fmt.Sprintf(
+		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
 			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name (spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
-			s.plane.Namespace, name, s.plane.Name, desired.AnnotationClusterID)}}
+			s.plane.Namespace, name, s.plane.Name, clusterspec.AnnotationClusterID)}}
 	}
 	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
 	if err := s.Live.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
@@ -69,8 +69,8 @@ func (s *scope) isFree(ctx context.Context, name string) error {
 	}
 	for i := range planes.Items {
 		other := &planes.Items[i]
-		if other.UID != s.plane.UID && other.Annotations[desired.AnnotationRun] != "" && desired.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
-			return &installation.Refusal{Problems: []string{fmt.Sprintf(
+		if other.UID != s.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" && clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
+			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
 				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name, name)}}
 		}
 	}
@@ -83,13 +83,13 @@ const runLength = 12
 // clusterID is the id of the control plane's cluster on a hub, "" where it has none: the recorded id, or that of the
 // objects of a registration that was interrupted before the id was recorded.
 func (s *scope) clusterID(ctx context.Context) (string, error) {
-	id, err := desired.IDOf(s.plane, true)
+	id, err := clusterspec.IDOf(s.plane, true)
 	switch {
 	case err != nil:
 		return "", nil //nolint:nilerr // an object of another namespace is no reason to stay
 	case id != "":
 		return id, nil
-	case s.plane.Annotations[desired.AnnotationRun] == "":
+	case s.plane.Annotations[clusterspec.AnnotationRun] == "":
 		return "", nil // nothing was ever registered for it, even if the service has a cluster of its name
 	}
 	return s.unnotedOnHub(ctx)
@@ -102,8 +102,8 @@ func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[desired.AnnotationRun])}
-	noted := s.plane.Annotations[desired.AnnotationClusterID]
+	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[clusterspec.AnnotationRun])}
+	noted := s.plane.Annotations[clusterspec.AnnotationClusterID]
 	if query.Run == "" && query.FormerRun == "" && noted == "" {
 		return nil, nil // nothing was ever registered for it
 	}
@@ -125,14 +125,14 @@ func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
 
 // unproven says that the record with the recorded id does not carry the Cluster's mark, and what to do.
 func (s *scope) unproven(mark string) string {
-	id, tags := s.plane.Annotations[desired.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
+	id, tags := s.plane.Annotations[clusterspec.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
 	if mark == "" {
 		tags = "of its mark"
 	}
 	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
 		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add the tags %s to it: "+
 		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate openshiftassistedcontrolplane %[6]s %[7]s-",
-		id, s.key(), ownership.SecretName(s.cluster.Name), tags, s.plane.Namespace, s.plane.Name, desired.AnnotationClusterID)
+		id, s.key(), ownership.SecretName(s.cluster.Name), tags, s.plane.Namespace, s.plane.Name, clusterspec.AnnotationClusterID)
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its

@@ -25,8 +25,8 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -46,7 +46,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 		}}
 		plane.Spec.Config.ClusterName = "edge"
 		if run != "" {
-			plane.Annotations[desired.AnnotationRun] = run
+			plane.Annotations[clusterspec.AnnotationRun] = run
 		}
 		return plane
 	}
@@ -70,7 +70,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 			s, _ := observed()
 			s.plane = named("lab", "")
 			if test.id != "" {
-				s.plane.Annotations[desired.AnnotationClusterID] = test.id
+				s.plane.Annotations[clusterspec.AnnotationClusterID] = test.id
 			}
 			scheme := runtime.NewScheme()
 			if err := controlplanev1.AddToScheme(scheme); err != nil {
@@ -90,7 +90,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 				t.Errorf("it is noted: %t", noted)
 			case test.says == "" && err != nil:
 				t.Error(err)
-			case test.says != "" && (!installation.IsRefusal(err) || !strings.Contains(err.Error(), test.says)):
+			case test.says != "" && (!clusterloop.IsRefusal(err) || !strings.Contains(err.Error(), test.says)):
 				t.Errorf("it says %v", err)
 			case test.says != "" && test.id == "" && s.recheck == 0:
 				t.Error("nobody tells it that the name is free")
@@ -99,7 +99,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.plane), now); err != nil {
 				t.Fatal(err)
 			}
-			if (now.Annotations[desired.AnnotationRun] != "") != test.marks {
+			if (now.Annotations[clusterspec.AnnotationRun] != "") != test.marks {
 				t.Errorf("its annotations are %v", now.Annotations)
 			}
 		})
@@ -172,9 +172,9 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 		},
 	})
 	s.Keys = &ownership.Keys{Cached: s.Client, Live: s.Client}
-	s.Installations = installation.New(installation.Config{
+	s.Installations = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
-		Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+		Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 			return &model.Desired{Spec: wanted}, nil
 		},
 	})
@@ -206,7 +206,7 @@ func deleting(t *testing.T, service *records, onHub bool, objects ...client.Obje
 	s.OnHub = onHub
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(objects...).Build()
 	s.Client, s.Live, s.Keys = c, c, &ownership.Keys{Cached: c, Live: c}
-	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
+	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
 	return s
 }
 
@@ -261,10 +261,10 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 			s := deleting(t, service, true, test.objects...)
 			s.plane.CreationTimestamp = metav1.NewTime(s.plane.CreationTimestamp.Add(time.Duration(test.since) * time.Hour))
 			if !test.refused {
-				s.annotate(desired.AnnotationRun, "mark")
+				s.annotate(clusterspec.AnnotationRun, "mark")
 			}
 			if test.noted != "" {
-				s.annotate(desired.AnnotationClusterID, test.noted)
+				s.annotate(clusterspec.AnnotationClusterID, test.noted)
 			}
 			if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, test.deleted) {
 				t.Errorf("deleted is %v, %v; it should be %v", service.deleted, err, test.deleted)
@@ -286,7 +286,7 @@ func TestDeletionThatIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := deleting(t, &records{refuses: test.refuses}, true)
 			s.Workloads, s.Status = &Workloads{}, status.New(clock.Real())
-			s.annotate(desired.AnnotationClusterID, "ns/lab")
+			s.annotate(clusterspec.AnnotationClusterID, "ns/lab")
 			if _, err := s.delete(t.Context()); (err == nil) != (test.says == "") {
 				t.Errorf("it ends with %v", err)
 			}
@@ -338,8 +338,8 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 				}
 				service.clusters = append(service.clusters, record("ours", mark, true))
 			}
-			s.annotate(desired.AnnotationRun, test.run)
-			s.annotate(desired.AnnotationClusterID, test.id)
+			s.annotate(clusterspec.AnnotationRun, test.run)
+			s.annotate(clusterspec.AnnotationClusterID, test.id)
 			err := s.deleteCluster(t.Context())
 			if !slices.Equal(service.deleted, test.deleted) {
 				t.Errorf("deleted is %v; it should be %v", service.deleted, test.deleted)
@@ -361,7 +361,7 @@ func TestClusterOfACopyStays(t *testing.T) {
 	other := func(namespace, key, value string) *controlplanev1.OpenshiftAssistedControlPlane {
 		return &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other", Annotations: map[string]string{key: value}}}
 	}
-	leaving := other("ns", desired.AnnotationClusterID, "ns/lab")
+	leaving := other("ns", clusterspec.AnnotationClusterID, "ns/lab")
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: clock.Real().Now()}, []string{controlplanev1.ControlPlaneFinalizer}
 	for name, test := range map[string]struct {
 		other   *controlplanev1.OpenshiftAssistedControlPlane
@@ -369,21 +369,21 @@ func TestClusterOfACopyStays(t *testing.T) {
 		stays   bool
 		unnoted bool // the id is not noted yet
 	}{
-		"another one's":                          {other: other("ns", desired.AnnotationClusterID, "ns/other"), onHub: true},
-		"of its id":                              {other: other("ns", desired.AnnotationClusterID, "ns/lab"), onHub: true, stays: true},
+		"another one's":                          {other: other("ns", clusterspec.AnnotationClusterID, "ns/other"), onHub: true},
+		"of its id":                              {other: other("ns", clusterspec.AnnotationClusterID, "ns/lab"), onHub: true, stays: true},
 		"of its id, and is deleted, too":         {other: leaving, onHub: true},
-		"of its id over REST":                    {other: other("ns", desired.AnnotationClusterID, "ns/lab"), stays: true},
-		"of its mark over REST":                  {other: other("ns", desired.AnnotationRun, "abcdefghijkl"), stays: true},
-		"of its mark, and no id is known so far": {other: other("ns", desired.AnnotationRun, "abcdefghijkl"), unnoted: true, stays: true},
-		"of its id, in another namespace":        {other: other("elsewhere", desired.AnnotationClusterID, "ns/lab")},
-		"of its mark, in another namespace":      {other: other("elsewhere", desired.AnnotationRun, "abcdefghijkl")},
+		"of its id over REST":                    {other: other("ns", clusterspec.AnnotationClusterID, "ns/lab"), stays: true},
+		"of its mark over REST":                  {other: other("ns", clusterspec.AnnotationRun, "abcdefghijkl"), stays: true},
+		"of its mark, and no id is known so far": {other: other("ns", clusterspec.AnnotationRun, "abcdefghijkl"), unnoted: true, stays: true},
+		"of its id, in another namespace":        {other: other("elsewhere", clusterspec.AnnotationClusterID, "ns/lab")},
+		"of its mark, in another namespace":      {other: other("elsewhere", clusterspec.AnnotationRun, "abcdefghijkl")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &records{clusters: []model.Cluster{{ClusterRef: model.ClusterRef{ID: "ns/lab", Name: "lab", Run: "abcdefghijkl", Owned: true}}}}
 			s := deleting(t, service, test.onHub, test.other)
-			s.annotate(desired.AnnotationRun, "abcdefghijkl")
+			s.annotate(clusterspec.AnnotationRun, "abcdefghijkl")
 			if !test.unnoted {
-				s.annotate(desired.AnnotationClusterID, "ns/lab")
+				s.annotate(clusterspec.AnnotationClusterID, "ns/lab")
 			}
 			if err := s.deleteCluster(t.Context()); err != nil || (len(service.deleted) == 0) != test.stays {
 				t.Errorf("deleted is %v, %v", service.deleted, err)

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -46,7 +46,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	within, cancel := context.WithTimeout(ctx, deletionTakes)
 	defer cancel()
 	if err := s.deleteCluster(within); err != nil {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, words.Error(err))
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(err))
 		if ctx.Err() == nil && within.Err() != nil {
 			return ctrl.Result{RequeueAfter: deletionTakes}, nil
 		}
@@ -83,7 +83,7 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if err != nil || id == "" {
 		return err
 	}
-	twins, err := desired.Twins(ctx, s.Client, s.plane)
+	twins, err := clusterspec.Twins(ctx, s.Client, s.plane)
 	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the cluster %s in the service: %w", id, err)
 	}
-	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && desired.CheckIdentity(s.plane, &c) != nil }) {
+	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && clusterspec.CheckIdentity(s.plane, &c) != nil }) {
 		return nil
 	}
 	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
@@ -107,7 +107,7 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 // deleteRecords is deleteCluster of a service without namespaces: what is proven to be the control plane's is deleted, and
 // then the key by which that is proven.
 func (s *scope) deleteRecords(ctx context.Context) error {
-	twins, err := desired.Twins(ctx, s.Client, s.plane)
+	twins, err := clusterspec.Twins(ctx, s.Client, s.plane)
 	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *scope) deleteRecords(ctx context.Context) error {
 		return err
 	}
 	for i := range own {
-		if desired.CheckIdentity(s.plane, &own[i]) != nil {
+		if clusterspec.CheckIdentity(s.plane, &own[i]) != nil {
 			continue
 		}
 		service, err := s.Installations.Service(s.plane.Namespace)
@@ -137,7 +137,7 @@ func (r *Reconciler) forget(plane types.NamespacedName) {
 	}
 }
 
-func (r *Reconciler) forgetCluster(cluster installation.Key) {
+func (r *Reconciler) forgetCluster(cluster clusterloop.Key) {
 	if r.Keys != nil {
 		r.Keys.Forget(cluster)
 	}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 )
 
@@ -86,7 +86,7 @@ func TestAvailableSaysWhyThereAreNoMachines(t *testing.T) {
 	plane.Spec.MachineTemplate.Spec.InfrastructureRef.Kind = "Machines" // which is no template's
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, plane).Build()
-	set := installation.New(installation.Config{Clock: clock.Real()})
+	set := clusterloop.New(clusterloop.Config{Clock: clock.Real()})
 	s := &scope{Reconciler: &Reconciler{Client: c, Live: c, Clock: clock.Real(), Installations: set}, plane: plane, cluster: cluster}
 	if _, err := s.reconcile(t.Context()); err != nil {
 		t.Fatal(err)

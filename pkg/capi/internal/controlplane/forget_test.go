@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -56,7 +56,7 @@ func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 			r := &Reconciler{
 				Client: c, Live: c, Clock: clock.Real(), Recorder: events.NewFakeRecorder(100), Status: status.New(clock.Real()), Workloads: &Workloads{Connector: loopback()},
 				Keys: &ownership.Keys{Cached: c, Live: c},
-				Installations: installation.New(installation.Config{
+				Installations: clusterloop.New(clusterloop.Config{
 					Connect: func(string) (install.Backend, error) { return &records{}, nil }, Clock: clock.Real(),
 				}),
 			}

@@ -17,10 +17,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -47,13 +47,13 @@ func (s *scope) install(ctx context.Context) error {
 		return nil
 	case view.NoPlan != nil && view.Installed(): // it runs: how it is, it says itself
 	case view.NoPlan != nil && view.Observed.Cluster != nil && view.Observed.Cluster.State.Stopped():
-		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, "the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+words.Error(view.NoPlan))
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, "the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+messages.Error(view.NoPlan))
 	case view.NoPlan != nil:
 		if err := s.noView(view.NoPlan); err != nil {
 			return errors.Join(err, s.markOwn(ctx))
 		}
 	case err != nil && !view.Installed(): // it is remembered, and tried again when its time has come
-		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, messages.Error(err))
 	default:
 		s.showInstall()
 	}
@@ -61,7 +61,7 @@ func (s *scope) install(ctx context.Context) error {
 }
 
 // step carries out what the plan has for the cluster, or only looks where it is not clear what is wanted.
-func (s *scope) step(ctx context.Context) (*installation.View, error) {
+func (s *scope) step(ctx context.Context) (*clusterloop.View, error) {
 	if noted, err := s.claim(ctx); noted || err != nil {
 		return nil, err // the note wakes, once it can be read
 	}
@@ -89,11 +89,11 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 
 // isAnother refuses a record of the service that belongs to another cluster than the installed one: it only has the
 // same name as the cluster that was moved here.
-func (s *scope) isAnother(view *installation.View) error {
+func (s *scope) isAnother(view *clusterloop.View) error {
 	if view == nil || view.Observed.Cluster == nil {
 		return nil
 	}
-	return desired.CheckIdentity(s.plane, view.Observed.Cluster)
+	return clusterspec.CheckIdentity(s.plane, view.Observed.Cluster)
 }
 
 // noView reports why the installation cannot be observed, or why the desired state is not known. A cluster that is
@@ -102,25 +102,25 @@ func (s *scope) noView(err error) error {
 	if s.phase() == lifecycle.Installed {
 		s.showConfiguration(err)
 		if s.wasAvailable() {
-			s.showUnseen(words.Error(err))
-			if installation.IsRefusal(err) || errors.Is(err, installation.ErrNotYet) {
+			s.showUnseen(messages.Error(err))
+			if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 				return nil
 			}
 			return err
 		}
 	}
-	refusal, refused := errors.AsType[*installation.Refusal](err)
+	refusal, refused := errors.AsType[*clusterloop.Refusal](err)
 	switch {
 	case refused:
 		s.notAvailable(ReasonInvalid, refusal.Error())
 		return nil // a change of the objects wakes
-	case errors.Is(err, installation.ErrNotYet):
+	case errors.Is(err, clusterloop.ErrNotYet):
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, err.Error())
 		return nil
 	case apierrors.IsConflict(err):
 		return err // it was read too early: nothing is blocked
 	}
-	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
+	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, messages.Error(err))
 	return err
 }
 
@@ -146,10 +146,10 @@ func (s *scope) showConfiguration(err error) {
 	case err != nil && apierrors.IsConflict(err): // it was read too early
 	case err != nil && s.phase() == lifecycle.Installed:
 		reason := controlplanev1.ConfigurationNotReadReason
-		if installation.IsRefusal(err) {
+		if clusterloop.IsRefusal(err) {
 			reason = ReasonInvalid
 		}
-		s.set(kind, metav1.ConditionFalse, reason, words.Error(err))
+		s.set(kind, metav1.ConditionFalse, reason, messages.Error(err))
 	case conditions.Has(s.plane, kind):
 		s.set(kind, metav1.ConditionTrue, kind, "")
 	}
@@ -177,11 +177,11 @@ func (s *scope) markOwn(ctx context.Context) error {
 	if s.plane.Annotations == nil {
 		s.plane.Annotations = map[string]string{}
 	}
-	s.plane.Annotations[desired.AnnotationClusterID] = cluster.ID
+	s.plane.Annotations[clusterspec.AnnotationClusterID] = cluster.ID
 	if s.view.Installed() {
 		delete(s.plane.Annotations, clusterctlv1.BlockMoveAnnotation)
 		if cluster.OpenShiftID != "" {
-			s.plane.Annotations[desired.AnnotationOpenShiftID] = cluster.OpenShiftID
+			s.plane.Annotations[clusterspec.AnnotationOpenShiftID] = cluster.OpenShiftID
 		}
 	} else {
 		s.plane.Annotations[clusterctlv1.BlockMoveAnnotation] = ""
@@ -213,12 +213,12 @@ func (s *scope) showInstall() {
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return
 	}
-	s.plane.Status.ClusterDeploymentRef = words.Reference(cluster.ID, "")
+	s.plane.Status.ClusterDeploymentRef = messages.Reference(cluster.ID, "")
 	s.plane.Status.Installation.State = string(cluster.State)
 	s.showPercent(cluster)
 	switch {
 	case plan.Verdict == model.VerdictFailed, plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
-		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, words.Sentence(plan.Message, plan.Next))
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, messages.Sentence(plan.Message, plan.Next))
 	case !s.view.Installed():
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, s.waiting())
 	}
@@ -240,7 +240,7 @@ func (s *scope) waiting() string {
 			texts = append(texts, s.unproven(s.view.Desired.Options.Run))
 			continue
 		}
-		texts = append(texts, words.Sentence(b.Message, b.Remedy))
+		texts = append(texts, messages.Sentence(b.Message, b.Remedy))
 	}
 	if len(texts) == 0 {
 		for _, w := range s.view.Plan.Waits {
@@ -252,5 +252,5 @@ func (s *scope) waiting() string {
 	if len(texts) == 0 {
 		return string(s.view.Observed.Cluster.State)
 	}
-	return words.Lines(texts)
+	return messages.Lines(texts)
 }

@@ -17,10 +17,10 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -118,7 +118,7 @@ func (s *scope) phase() lifecycle.Phase {
 		state = view.Observed.Cluster.State
 	}
 	switch {
-	case s.plane.Annotations[desired.AnnotationOpenShiftID] != "":
+	case s.plane.Annotations[clusterspec.AnnotationOpenShiftID] != "":
 		return lifecycle.Installed
 	case state == "", state.BeforeInstall():
 		return lifecycle.Before
@@ -271,7 +271,7 @@ func (s *scope) judged(q *lifecycle.Question) {
 // setOn sets a condition of a Machine if it says something else. A new observed generation alone is not written: others
 // change the Machine's spec.
 func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, reason, message string) {
-	message = words.Message(message)
+	message = messages.Message(message)
 	if c := conditions.Get(m, kind); c != nil && c.Status == status && c.Reason == reason && c.Message == message {
 		return
 	}

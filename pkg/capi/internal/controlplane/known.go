@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 )
 
 // copyAgain is how often the service is asked whether it has another kubeconfig of a cluster than before.
@@ -18,7 +18,7 @@ const copyAgain = time.Hour
 // nor reads the service's copy again. The zero value is ready. It is safe for concurrent use.
 type kubeconfigs struct {
 	mu sync.Mutex
-	of map[installation.Key]knownKubeconfig
+	of map[clusterloop.Key]knownKubeconfig
 }
 
 type knownKubeconfig struct {
@@ -33,24 +33,24 @@ type knownKubeconfig struct {
 }
 
 // examine parses a kubeconfig, unless it is the known one.
-func (k *kubeconfigs) examine(cluster installation.Key, data []byte) knownKubeconfig {
+func (k *kubeconfigs) examine(cluster clusterloop.Key, data []byte) knownKubeconfig {
 	sum := sha256.Sum256(data)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if known, has := k.of[cluster]; has && known.sum == sum {
 		return known
 	}
-	known := knownKubeconfig{sum: sum, problem: desired.CheckKubeconfig(cluster, data)}
+	known := knownKubeconfig{sum: sum, problem: clusterspec.CheckKubeconfig(cluster, data)}
 	known.ends, known.hasEnd = certificateEnds(data)
 	if k.of == nil {
-		k.of = map[installation.Key]knownKubeconfig{}
+		k.of = map[clusterloop.Key]knownKubeconfig{}
 	}
 	k.of[cluster] = known
 	return known
 }
 
 // isCopy records that the Secret has taken the service's kubeconfig with the digest which, or one that replaces it.
-func (k *kubeconfigs) isCopy(cluster installation.Key, which string, at time.Time) {
+func (k *kubeconfigs) isCopy(cluster clusterloop.Key, which string, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if known, has := k.of[cluster]; has {
@@ -60,7 +60,7 @@ func (k *kubeconfigs) isCopy(cluster installation.Key, which string, at time.Tim
 }
 
 // forget drops what is known of a Cluster that is gone.
-func (k *kubeconfigs) forget(cluster installation.Key) {
+func (k *kubeconfigs) forget(cluster clusterloop.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.of, cluster)
@@ -70,23 +70,23 @@ func (k *kubeconfigs) forget(cluster installation.Key) {
 // plane is gone. The zero value is ready. It is safe for concurrent use.
 type clusters struct {
 	mu sync.Mutex
-	of map[types.NamespacedName]installation.Key
+	of map[types.NamespacedName]clusterloop.Key
 }
 
 // note records the Cluster of a control plane. former is the Cluster that it had before, where that was another one.
-func (c *clusters) note(plane types.NamespacedName, cluster installation.Key) (former installation.Key, another bool) {
+func (c *clusters) note(plane types.NamespacedName, cluster clusterloop.Key) (former clusterloop.Key, another bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	former, another = c.of[plane]
 	if c.of == nil {
-		c.of = map[types.NamespacedName]installation.Key{}
+		c.of = map[types.NamespacedName]clusterloop.Key{}
 	}
 	c.of[plane] = cluster
 	return former, another && former != cluster
 }
 
 // take is the Cluster of a control plane, and removes that record.
-func (c *clusters) take(plane types.NamespacedName) (installation.Key, bool) {
+func (c *clusters) take(plane types.NamespacedName) (clusterloop.Key, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cluster, known := c.of[plane]

@@ -22,8 +22,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -52,7 +52,7 @@ func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 	}
 	switch {
 	case err != nil:
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, words.Error(err))
+		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, messages.Error(err))
 		return ctrl.Result{}, err
 	case data == nil && s.view.Installed():
 		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
@@ -90,7 +90,7 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	if which == "" && !s.view.Installed() {
 		return nil, nil
 	}
-	have, err := desired.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	have, err := clusterspec.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
 	if err == nil {
 		err = s.labelKubeconfig(ctx, have)
 	}
@@ -109,7 +109,7 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	}
 	data, err := s.serviceCopy(ctx, cluster.ID, which)
 	if err != nil && known.problem == nil {
-		s.noCopy = words.Error(err)
+		s.noCopy = messages.Error(err)
 		return kept, nil
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -98,7 +98,7 @@ func handing(t *testing.T, service []byte, have, taken []byte) *scope {
 	}
 	s.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
 	s.Live, s.Workloads, s.Clock = s.Client, &Workloads{Connector: loopback()}, clock.Real()
-	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
+	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
 	return s
 }
 
@@ -151,7 +151,7 @@ func TestServiceCopyIsReadSeldom(t *testing.T) {
 	s, reads := handing(t, old, old, old), 0
 	at := &moved{Clock: clock.Real(), now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
 	s.Clock = at
-	s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) { return copies{data: old, reads: &reads}, nil }, Clock: at})
+	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: old, reads: &reads}, nil }, Clock: at})
 	looks := func(want int, after string) {
 		t.Helper()
 		for range 5 {
@@ -256,7 +256,7 @@ func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, []byte("its copy"), test.have, test.have)
-			s.Installations = installation.New(installation.Config{Connect: func(string) (install.Backend, error) {
+			s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) {
 				return copies{err: errors.New("the service is away")}, nil
 			}, Clock: s.Clock})
 			s.view.Observed.Spoke, s.Recorder = nil, &events.FakeRecorder{}
@@ -406,8 +406,8 @@ func TestIdentityIsKept(t *testing.T) {
 	s := deleting(t, service, true)
 	s.annotate("oaictl.io/openshift-id", "this")
 	s.annotate("oaictl.io/cluster-id", "ns/lab")
-	view := &installation.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}}
-	if err := s.isAnother(view); !installation.IsRefusal(err) {
+	view := &clusterloop.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}}
+	if err := s.isAnother(view); !clusterloop.IsRefusal(err) {
 		t.Errorf("it says %v", err)
 	}
 	view.Observed.Cluster.OpenShiftID = "THIS"

@@ -48,8 +48,8 @@ import (
 	"github.com/oaictl/oaictl/internal/workload"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
@@ -270,16 +270,16 @@ func (x *site) manage() {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	woken := make(chan event.TypedGenericEvent[installation.Key], 1024)
-	set := installation.New(installation.Config{
+	woken := make(chan event.TypedGenericEvent[clusterloop.Key], 1024)
+	set := clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Desire: x.desire, Clock: x.clock,
-		Nodes: func(installation.Key) install.Nodes {
+		Nodes: func(clusterloop.Key) install.Nodes {
 			return node.New(node.Config{Clock: x.clock, Kubeconfig: func(context.Context, model.ClusterRef) ([]byte, string, error) {
 				return x.kubeconfig(), "kubeconfig", nil
 			}})
 		},
-		Wake: func(cluster installation.Key, _ []model.Scope) {
-			woken <- event.TypedGenericEvent[installation.Key]{Object: cluster}
+		Wake: func(cluster clusterloop.Key, _ []model.Scope) {
+			woken <- event.TypedGenericEvent[clusterloop.Key]{Object: cluster}
 		},
 	})
 	r := &controlplane.Reconciler{
@@ -298,7 +298,7 @@ func (x *site) manage() {
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 		})).
-		WatchesRawSource(source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, key installation.Key) []reconcile.Request {
+		WatchesRawSource(source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, key clusterloop.Key) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: key}}
 		}))).Complete(r)
 	if err != nil {
@@ -343,7 +343,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 
 // desire is the desired state of a cluster: only to observe an installed one, or else to register it, which takes a
 // whole file.
-func (x *site) desire(ctx context.Context, _ installation.Key, _ *model.Observed) (*model.Desired, error) {
+func (x *site) desire(ctx context.Context, _ clusterloop.Key, _ *model.Observed) (*model.Desired, error) {
 	x.mu.Lock()
 	registers := x.registers
 	x.mu.Unlock()

@@ -27,12 +27,12 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -41,7 +41,7 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads what the cache has not, or may not have yet.
 	Live          client.Reader
-	Installations *installation.Set
+	Installations *clusterloop.Set
 	Recorder      events.EventRecorder
 	Clock         clock.Clock
 	// OnHub says that the service is the management cluster's own.
@@ -77,14 +77,14 @@ type scope struct {
 	was     controlplanev1.OpenshiftAssistedControlPlaneStatus // the status as it was read
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
-	view     *installation.View // nil where there is none yet
-	kept     *kept              // nil before the Machines were processed
-	mismatch string             // why version and distributionVersion are not of one release; "" where they are
-	noCopy   string             // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
-	recheck  time.Duration      // how soon something is read again that no watch reports; 0 where there is none
+	view     *clusterloop.View // nil where there is none yet
+	kept     *kept             // nil before the Machines were processed
+	mismatch string            // why version and distributionVersion are not of one release; "" where they are
+	noCopy   string            // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
+	recheck  time.Duration     // how soon something is read again that no watch reports; 0 where there is none
 }
 
-func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
+func (s *scope) key() clusterloop.Key { return client.ObjectKeyFromObject(s.cluster) }
 
 // Reconcile brings one control plane a step further.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -252,7 +252,7 @@ func availability(status metav1.ConditionStatus) string {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Message(message)})
+	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
 }
 
 func (s *scope) notAvailable(reason, message string) {

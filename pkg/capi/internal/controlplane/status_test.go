@@ -30,9 +30,9 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -52,7 +52,7 @@ func observed() (*scope, *model.Spoke) {
 		Nodes:     []model.Node{node("a", "master", "v1.34.1+abc"), node("b", "control-plane", "v1.33.9"), node("c", "master", "v1.34.1+abc"), node("w", "worker", "v1.32.1")},
 		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
 	}
-	view := &installation.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}}
+	view := &clusterloop.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}}
 	return &scope{
 		Reconciler: &Reconciler{}, plane: plane, view: view,
 		cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
@@ -413,12 +413,12 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 // state of the cluster.
 func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	s, spoke := observed()
-	s.plane.Annotations = map[string]string{desired.AnnotationOpenShiftID: "id"}
-	s.Installations = installation.New(installation.Config{})
+	s.plane.Annotations = map[string]string{clusterspec.AnnotationOpenShiftID: "id"}
+	s.Installations = clusterloop.New(clusterloop.Config{})
 	s.showCluster(spoke)
 	for err, reason := range map[error]string{
-		&installation.Refusal{Problems: []string{"its selector selects 0 NMStateConfigs"}}: ReasonInvalid,
-		fmt.Errorf("read ConfigMap mirrors: %w", errors.New("it is not there")):            controlplanev1.ConfigurationNotReadReason,
+		&clusterloop.Refusal{Problems: []string{"its selector selects 0 NMStateConfigs"}}: ReasonInvalid,
+		fmt.Errorf("read ConfigMap mirrors: %w", errors.New("it is not there")):           controlplanev1.ConfigurationNotReadReason,
 	} {
 		if got := s.noView(err); (got == nil) != (reason == ReasonInvalid) {
 			t.Errorf("it is tried again: %v", got)
@@ -433,7 +433,7 @@ func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	}
 	moved, _ := observed()
 	moved.plane.Annotations, moved.Installations = s.plane.Annotations, s.Installations
-	_ = moved.noView(&installation.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
+	_ = moved.noView(&clusterloop.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
 	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
 		t.Errorf("where it was not available, it is %+v", c)
 	}

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 )
 
 // takeOver looks, once, for the cluster that another provider has made on the hub for this control plane, and makes it
 // ours. After that, objects of the service have no owner among Cluster API's objects: if those are deleted, as by a
 // move, a running cluster must not be deleted with them.
 func (s *scope) takeOver(ctx context.Context) error {
-	if !s.OnHub || s.plane.Annotations[desired.AnnotationClusterID] != "" {
+	if !s.OnHub || s.plane.Annotations[clusterspec.AnnotationClusterID] != "" {
 		return nil
 	}
 	if view := s.Installations.Last(s.key()); view != nil {
@@ -52,7 +52,7 @@ func (s *scope) takeOver(ctx context.Context) error {
 	if s.plane.Annotations == nil {
 		s.plane.Annotations = map[string]string{}
 	}
-	s.plane.Annotations[desired.AnnotationClusterID] = s.plane.Namespace + "/" + deployments[found].GetName()
+	s.plane.Annotations[clusterspec.AnnotationClusterID] = s.plane.Namespace + "/" + deployments[found].GetName()
 	return s.patchNow(ctx, before)
 }
 

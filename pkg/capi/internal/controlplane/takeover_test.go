@@ -17,9 +17,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -84,17 +84,17 @@ func TestClusterOfAnotherProviderIsTakenOver(t *testing.T) {
 	}
 	r := &controlplane.Reconciler{
 		Client: user, Live: user, Clock: x.clock, Recorder: events.NewFakeRecorder(100), OnHub: true, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock),
-		Installations: installation.New(installation.Config{
-			Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Clock: x.clock, Wake: func(installation.Key, []model.Scope) {},
-			Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
-				return nil, installation.ErrNotYet
+		Installations: clusterloop.New(clusterloop.Config{
+			Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Clock: x.clock, Wake: func(clusterloop.Key, []model.Scope) {},
+			Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
+				return nil, clusterloop.ErrNotYet
 			},
 		}),
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(plane)}); err != nil {
 		t.Error(err)
 	}
-	if id := x.plane().Annotations[desired.AnnotationClusterID]; id != x.namespace+"/theirs" {
+	if id := x.plane().Annotations[clusterspec.AnnotationClusterID]; id != x.namespace+"/theirs" {
 		t.Errorf("its cluster is %q", id)
 	}
 	for _, u := range theirs {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/words"
+	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -90,5 +90,5 @@ func (s *scope) showTopology() {
 			s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeWarning, trouble.reason, "Upgrade", "%s", trouble.text)
 		}
 	}
-	s.set(c.Type, c.Status, c.Reason, words.Lines(texts))
+	s.set(c.Type, c.Status, c.Reason, messages.Lines(texts))
 }

@@ -20,8 +20,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/upgrade"
@@ -45,7 +45,7 @@ type Workloads struct {
 
 	clients workload.Clients
 	mu      sync.Mutex
-	asked   map[installation.Key]asked
+	asked   map[clusterloop.Key]asked
 }
 
 // asked is when a client of a cluster has asked it what. Another client asks anew.
@@ -66,7 +66,7 @@ const (
 const workloadTakes = 20 * time.Second
 
 // Client is a client of a cluster by its kubeconfig.
-func (w *Workloads) Client(cluster installation.Key, data []byte) (*workload.Client, error) {
+func (w *Workloads) Client(cluster clusterloop.Key, data []byte) (*workload.Client, error) {
 	c, err := w.clients.Get(cluster, data, workload.Options{Config: w.Connector.Config, Timeout: workloadTakes})
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
@@ -75,11 +75,11 @@ func (w *Workloads) Client(cluster installation.Key, data []byte) (*workload.Cli
 }
 
 // isDue reports whether a client of a cluster is to ask it something, and notes that it does.
-func (w *Workloads) isDue(cluster installation.Key, by *workload.Client, what question, now time.Time) bool {
+func (w *Workloads) isDue(cluster clusterloop.Key, by *workload.Client, what question, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.asked == nil {
-		w.asked = map[installation.Key]asked{}
+		w.asked = map[clusterloop.Key]asked{}
 	}
 	if w.asked[cluster].client != by {
 		w.asked[cluster] = asked{client: by, at: map[question]time.Time{}}
@@ -93,7 +93,7 @@ func (w *Workloads) isDue(cluster installation.Key, by *workload.Client, what qu
 }
 
 // Forget drops the client of a cluster that is gone.
-func (w *Workloads) Forget(cluster installation.Key) {
+func (w *Workloads) Forget(cluster clusterloop.Key) {
 	w.clients.Forget(cluster)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *scope) namesReleaseTwice() bool {
 // checkVersions holds version, distributionVersion and config.releaseImage against each other, by the release image
 // where it is known: what is not of one release is an *versions.VersionMismatch, and then nothing is installed and
 // nothing upgraded.
-func (s *scope) checkVersions(ctx context.Context, view *installation.View, image string) error {
+func (s *scope) checkVersions(ctx context.Context, view *clusterloop.View, image string) error {
 	spec := &s.plane.Spec
 	if !s.namesReleaseTwice() {
 		return nil

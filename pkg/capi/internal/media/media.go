@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -36,7 +36,7 @@ type Server struct {
 	// Configs reads OpenshiftAssistedConfigs.
 	Configs client.Reader
 	// Installations know the InfraEnvs of the configs, and the service that has the images.
-	Installations *installation.Set
+	Installations *clusterloop.Set
 	Clock         clock.Clock
 	Log           logr.Logger
 
@@ -162,7 +162,7 @@ func (s *Server) open(ctx context.Context, config *bootstrapv1.OpenshiftAssisted
 			return &image{ctx: ctx, known: k}, nil
 		}
 	}
-	view, err := s.Installations.View(ctx, installation.Key{Namespace: config.Namespace, Name: config.Labels[clusterv1.ClusterNameLabel]})
+	view, err := s.Installations.View(ctx, clusterloop.Key{Namespace: config.Namespace, Name: config.Labels[clusterv1.ClusterNameLabel]})
 	if view == nil {
 		return nil, err
 	}

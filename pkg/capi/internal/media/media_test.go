@@ -22,7 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -107,12 +107,12 @@ func server(t *testing.T, s *service, log *strings.Builder) *media.Server {
 	}
 	return &media.Server{
 		URL: "http://media.example.com", Configs: fake.NewClientBuilder().WithScheme(scheme).WithObjects(config("cp-0"), config("cp-1")).Build(),
-		Installations: installation.New(installation.Config{
+		Installations: clusterloop.New(clusterloop.Config{
 			Connect: func(string) (install.Backend, error) { return s, nil },
-			Desire: func(context.Context, installation.Key, *model.Observed) (*model.Desired, error) {
+			Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 				return &model.Desired{Spec: wanted}, s.noPlan
 			},
-			Clock: clock.Real(), Wake: func(installation.Key, []model.Scope) {},
+			Clock: clock.Real(), Wake: func(clusterloop.Key, []model.Scope) {},
 		}),
 		Clock: clock.Real(), Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}),
 	}
@@ -192,9 +192,9 @@ func TestOnlyImagesOfConfigs(t *testing.T) {
 		"a write":           {method: http.MethodPost, path: "/lab/cp-0/7f5c-uid/discovery.iso", code: http.StatusMethodNotAllowed},
 		"no InfraEnv yet":   {path: "/lab/cp-1/7f5c-uid/discovery.iso", code: http.StatusBadGateway, logged: "there is no InfraEnv cp-1"},
 		"no image yet":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{broken: errors.New("there is no image yet")}, code: http.StatusBadGateway, logged: "there is no image yet"},
-		"no plan yet":       {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: fmt.Errorf("the control plane has 2 Machines: %w", installation.ErrNotYet)}, code: http.StatusOK},
-		"no plan":           {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusOK},
-		"no plan, nor more": {path: "/lab/cp-1/7f5c-uid/discovery.iso", service: &service{noPlan: &installation.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusBadGateway, logged: "a field is wrong"},
+		"no plan yet":       {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: fmt.Errorf("the control plane has 2 Machines: %w", clusterloop.ErrNotYet)}, code: http.StatusOK},
+		"no plan":           {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), noPlan: &clusterloop.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusOK},
+		"no plan, nor more": {path: "/lab/cp-1/7f5c-uid/discovery.iso", service: &service{noPlan: &clusterloop.Refusal{Problems: []string{"a field is wrong"}}}, code: http.StatusBadGateway, logged: "a field is wrong"},
 		"no image":          {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: bytes.Repeat([]byte("SECRET "), 10000)}, code: http.StatusBadGateway, logged: "is no ISO 9660"},
 		"too short":         {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("SECRET")}, code: http.StatusBadGateway, logged: "is no ISO 9660"},
 		"breaks off":        {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: iso(40000), breaks: true}, code: http.StatusBadGateway, logged: "it broke off"},

@@ -24,8 +24,8 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -38,7 +38,7 @@ type shared struct {
 	plane  *rest.Plane
 	client client.Client
 	keys   *ownership.Keys
-	set    *installation.Set
+	set    *clusterloop.Set
 }
 
 func newShared(t *testing.T) *shared {
@@ -72,8 +72,8 @@ func (x *shared) manage() {
 // restart has the providers of the management cluster begin anew.
 func (x *shared) restart() {
 	x.keys = &ownership.Keys{Cached: x.client, Live: x.client}
-	source := &desired.Source{Client: x.client, Live: x.client, Keys: x.keys}
-	x.set = installation.New(installation.Config{
+	source := &clusterspec.Source{Client: x.client, Live: x.client, Keys: x.keys}
+	x.set = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return x.plane, nil }, Clock: clock.Real(), Desire: source.Desire, Mark: source.Mark,
 	})
 }
@@ -114,9 +114,9 @@ func (x *shared) add(namespace string, change ...func(*controlplanev1.OpenshiftA
 }
 
 // act does for the Cluster of a namespace what its controllers do, and is the id of its record, "" where it has none.
-func (x *shared) act(namespace string) (id string, view *installation.View) {
+func (x *shared) act(namespace string) (id string, view *clusterloop.View) {
 	x.t.Helper()
-	key := installation.Key{Namespace: namespace, Name: "lab"}
+	key := clusterloop.Key{Namespace: namespace, Name: "lab"}
 	cluster := &clusterv1.Cluster{}
 	if err := x.client.Get(x.t.Context(), key, cluster); err != nil {
 		x.t.Fatal(err)
@@ -210,13 +210,13 @@ func TestTenants(t *testing.T) {
 		unproven bool
 	}{
 		"the same names":               {},
-		"the id of the owner's":        {change: annotated(desired.AnnotationClusterID, owned), unproven: true},
-		"the id of a person's":         {change: annotated(desired.AnnotationClusterID, byHand), unproven: true},
-		"the mark of the owner's":      {change: annotated(desired.AnnotationRun, mark)},
-		"the mark of the command line": {change: annotated(desired.AnnotationRun, run)},
+		"the id of the owner's":        {change: annotated(clusterspec.AnnotationClusterID, owned), unproven: true},
+		"the id of a person's":         {change: annotated(clusterspec.AnnotationClusterID, byHand), unproven: true},
+		"the mark of the owner's":      {change: annotated(clusterspec.AnnotationRun, mark)},
+		"the mark of the command line": {change: annotated(clusterspec.AnnotationRun, run)},
 		"the key of the owner's":       {key: true},
-		"the key and the id":           {change: annotated(desired.AnnotationClusterID, owned), key: true, unproven: true},
-		"the name of its mark only":    {change: annotated(desired.AnnotationRun, "capi_")},
+		"the key and the id":           {change: annotated(clusterspec.AnnotationClusterID, owned), key: true, unproven: true},
+		"the name of its mark only":    {change: annotated(clusterspec.AnnotationRun, "capi_")},
 	}
 	for i, name := range slices.Sorted(maps.Keys(attempts)) {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestMovedAndLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted := func(p *controlplanev1.OpenshiftAssistedControlPlane) {
-		p.Annotations[desired.AnnotationClusterID] = owned
+		p.Annotations[clusterspec.AnnotationClusterID] = owned
 	}
 	before := x.records()
 	is := func(what, want string, unproven bool) {
@@ -304,7 +304,7 @@ func TestFormerMark(t *testing.T) {
 	const former = "abcdefghijkl"
 	x := newShared(t)
 	noted := func(p *controlplanev1.OpenshiftAssistedControlPlane) {
-		p.Annotations[desired.AnnotationRun] = former
+		p.Annotations[clusterspec.AnnotationRun] = former
 		p.Spec.Config.Tags = []string{"blue", "rack 7"}
 	}
 	x.add("template", noted)

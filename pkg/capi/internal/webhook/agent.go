@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	"github.com/oaictl/oaictl/pkg/capi/internal/endpoint"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ignitionurl"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -75,7 +75,7 @@ func checkAgentCluster(s *agentv1.AgentClusterSpec, at *field.Path) field.ErrorL
 		wrong = append(wrong, invalid(api.Child("host"), fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
 	}
 	if i := s.IgnitionEndpoint; i != nil && i.URL != "" {
-		if _, err := endpoint.Parse(i.URL); err != nil {
+		if _, err := ignitionurl.Parse(i.URL); err != nil {
 			wrong = append(wrong, invalid(at.Child("ignitionEndpoint", "url"), err.Error()))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 )
 
 // +kubebuilder:webhook:verbs=create;update,path=/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane,mutating=true,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanes,versions=v1beta1,name=default.openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
@@ -61,7 +61,7 @@ func controlPlanes() validator[*controlplanev1.OpenshiftAssistedControlPlane] {
 // isInstalled reports whether a control plane says that its cluster is installed. It installs none then: the cluster has
 // to answer by its kubeconfig.
 func isInstalled(c *controlplanev1.OpenshiftAssistedControlPlane) bool {
-	return c.Annotations[desired.AnnotationOpenShiftID] != ""
+	return c.Annotations[clusterspec.AnnotationOpenShiftID] != ""
 }
 
 func controlPlaneTemplates() validator[*controlplanev1.OpenshiftAssistedControlPlaneTemplate] {
@@ -247,7 +247,7 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 
 // isRegistered reports whether the service knows the cluster, or is about to.
 func isRegistered(plane *controlplanev1.OpenshiftAssistedControlPlane) bool {
-	return plane.Annotations[desired.AnnotationRun] != "" || plane.Annotations[desired.AnnotationClusterID] != ""
+	return plane.Annotations[clusterspec.AnnotationRun] != "" || plane.Annotations[clusterspec.AnnotationClusterID] != ""
 }
 
 // changedVersion says that a cluster does not go back to an older version.

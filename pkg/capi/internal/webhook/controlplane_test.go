@@ -15,7 +15,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 )
 
 // compact is a control plane of three machines that is all right.
@@ -498,7 +498,7 @@ func TestWhatIsMovedHereIsTaken(t *testing.T) {
 		if _, err := controlPlanes().ValidateCreate(t.Context(), object); err == nil {
 			t.Errorf("%s: a new one is admitted", field)
 		}
-		object.Annotations = map[string]string{desired.AnnotationOpenShiftID: "8f5c"}
+		object.Annotations = map[string]string{clusterspec.AnnotationOpenShiftID: "8f5c"}
 		warnings, err := controlPlanes().ValidateCreate(t.Context(), object)
 		if err != nil || len(warnings) == 0 || !strings.HasPrefix(warnings[0], field+": ") {
 			t.Errorf("%s: %v, warnings %q", field, err, warnings)
@@ -527,7 +527,7 @@ func TestOnlyAnInstalledClusterIsTakenUnchecked(t *testing.T) {
 	wrong := compact()
 	wrong.Spec.Config.BaseDomain = "example"
 	moved := wrong.DeepCopy()
-	moved.Annotations = map[string]string{desired.AnnotationOpenShiftID: "8f5c"}
+	moved.Annotations = map[string]string{clusterspec.AnnotationOpenShiftID: "8f5c"}
 	_, err := controlPlanes().ValidateUpdate(t.Context(), moved, wrong)
 	expectRefusal(t, err, "spec.config.baseDomain", "use a domain of at least two parts")
 	if _, err := controlPlanes().ValidateUpdate(t.Context(), wrong, moved); err != nil {

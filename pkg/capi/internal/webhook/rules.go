@@ -14,7 +14,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/places"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -76,15 +76,15 @@ func (w *wanted) problems(ctx context.Context) field.ErrorList {
 
 // told is a problem by the field of the object, nil where the object does not have it.
 func (w *wanted) told(p spec.Problem) *field.Error {
-	place, below, ok := places.LookUp(p.Field)
+	place, below, ok := fieldpaths.LookUp(p.Field)
 	if !ok || w.leftToOthers(p) {
 		return nil
 	}
 	var parent *field.Path
 	switch place.By {
-	case places.ByControlPlane:
+	case fieldpaths.ByControlPlane:
 		parent = w.controlPlane
-	case places.ByConfig:
+	case fieldpaths.ByConfig:
 		parent = w.config
 	}
 	if parent == nil {
@@ -119,14 +119,14 @@ var fileFields = regexp.MustCompile(`\b(spec|metadata)(\.[a-zA-Z]+(\[\d+\])?)+`)
 
 // inObjects is a text about cluster.yaml, with the fields of the objects in place of its own.
 func (w *wanted) inObjects(text string) string {
-	return fileFields.ReplaceAllStringFunc(places.Reword(text), func(path string) string {
-		place, below, ok := places.LookUp(path)
+	return fileFields.ReplaceAllStringFunc(fieldpaths.Reword(text), func(path string) string {
+		place, below, ok := fieldpaths.LookUp(path)
 		switch {
 		case !ok:
 			return path
-		case place.By == places.ByControlPlane:
+		case place.By == fieldpaths.ByControlPlane:
 			return "spec." + place.At + below
-		case place.By == places.ByConfig || place.By == places.ByCluster:
+		case place.By == fieldpaths.ByConfig || place.By == fieldpaths.ByCluster:
 			return place.At + below + " of the " + string(place.By)
 		default:
 			return "the " + strings.TrimPrefix(place.At, "the ")

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
+	"github.com/oaictl/oaictl/pkg/capi/internal/inplaceupdate"
 )
 
 //go:generate ./generate
@@ -122,7 +122,7 @@ func (o Options) provider(name string) ([]File, error) {
 	}
 	switch name {
 	case controlPlane:
-		all[ExtensionFile] = []byte(inplace.Manifest(inplace.Place{Namespace: of.Namespace(), Service: of.Service(), Port: servicePort, Secret: of.Secret()}))
+		all[ExtensionFile] = []byte(inplaceupdate.Manifest(inplaceupdate.Place{Namespace: of.Namespace(), Service: of.Service(), Port: servicePort, Secret: of.Secret()}))
 	case infrastructure: // where clusterctl looks for templates
 		templates, err := clusterTemplates()
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // TestBoot makes one live image and boots what is made of it.
@@ -184,13 +184,13 @@ func serveNetboot(t *testing.T, n *iso.Netboot) string {
 	address := "10.0.2.2:" + port // the host, in the network that QEMU makes
 	url := "http://" + address
 	script := n.Script(url+"/kernel", url+"/initrd", url+"/rootfs")
-	files := map[string]*extent.Image{"/kernel": n.Kernel, "/initrd": n.Initrd, "/rootfs": n.Rootfs, "/ipxe": extent.Bytes([]byte(script))}
+	files := map[string]*overlay.Image{"/kernel": n.Kernel, "/initrd": n.Initrd, "/rootfs": n.Rootfs, "/ipxe": overlay.Bytes([]byte(script))}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if files[r.URL.Path] == nil {
 			http.NotFound(w, r)
 			return
 		}
-		extent.Serve(w, r, files[r.URL.Path], extent.Meta{ETag: fmt.Sprintf("%q", r.URL.Path)})
+		overlay.Serve(w, r, files[r.URL.Path], overlay.Meta{ETag: fmt.Sprintf("%q", r.URL.Path)})
 	})}
 	go func() { _ = server.Serve(listener) }() // it ends by being closed
 	t.Cleanup(func() { _ = server.Close() })
@@ -198,10 +198,10 @@ func serveNetboot(t *testing.T, n *iso.Netboot) string {
 }
 
 // written is an image as a file.
-func written(t *testing.T, image *extent.Image) string {
+func written(t *testing.T, image *overlay.Image) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image")
-	if _, err := image.WriteFile(t.Context(), path, extent.WriteOptions{}); err != nil {
+	if _, err := image.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -214,7 +214,7 @@ func written(t *testing.T, image *extent.Image) string {
 	return path
 }
 
-func readAll(t *testing.T, image *extent.Image) []byte {
+func readAll(t *testing.T, image *overlay.Image) []byte {
 	t.Helper()
 	data := make([]byte, image.Size())
 	if _, err := image.ReadAt(data, 0); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/statuses"
-	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -202,6 +202,6 @@ func readStaticNetworks(e *InfraEnv) ([]model.StaticNetwork, bool) {
 		}
 		out = append(out, entry)
 	}
-	plane.SortNetworks(out)
+	serviceplane.SortNetworks(out)
 	return out, true
 }

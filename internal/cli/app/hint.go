@@ -1,0 +1,138 @@
+package app
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/model"
+)
+
+// typedConnection is the flags of this command line that the next one needs as
+// well, to reach the same service. What the environment or the configuration
+// says holds there by itself.
+func typedConnection(command *cobra.Command) []string {
+	var words []string
+	for _, name := range []string{"backend", "service-url", "token-file", "offline-token-file", "ca-file", "insecure", "kubeconfig", "context", "namespace", "all-namespaces"} {
+		flag := command.Flags().Lookup(name)
+		switch {
+		case flag == nil || !flag.Changed:
+		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
+			words = append(words, "--"+name)
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+name+"="+flag.Value.String())
+		default:
+			words = append(words, "--"+name, names.Quoted(flag.Value.String()))
+		}
+	}
+	return words
+}
+
+// asksService reports whether a command of a piece of advice speaks to a service.
+func asksService(command string) bool {
+	verb, _, _ := strings.Cut(command, " ")
+	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node"}, verb)
+}
+
+// SimulateAdvice is what to type where the service that a hint is about was
+// simulated, and is gone.
+const SimulateAdvice model.Advice = "to look around in a simulated cluster: {simulator lab -f FILE --without-nodes}"
+
+// Hint is what to type next, so that it works as it stands: by the name that the program was
+// called by, which says what it speaks to; with the connection that was typed, and without a
+// service that has ended.
+func (a *App) Hint(next model.Advice) string {
+	if a.Globals.Simulated {
+		next = withoutService(next)
+	}
+	return next.Render(a.completed)
+}
+
+// SayNext says what to do about an error that ends nothing, where that is known.
+func (a *App) SayNext(err error) {
+	if next := a.Hint(model.NextOf(err)); next != "" {
+		a.Say("Next: %s", next)
+	}
+}
+
+// completed is a command of a piece of advice as it is to be typed here.
+func (a *App) completed(command string) string {
+	if a.Globals.file != "" {
+		command = strings.Replace(command, " -f FILE", " -f "+names.Quoted(a.Globals.file), 1)
+	}
+	command = a.Globals.reach.completed(command)
+	step, inMedia := strings.CutPrefix(command, "agent ")
+	name := a.Identity.Name
+	if name == MediaName {
+		name = programName // which alone has the other commands
+		if known := MediaStep(step); inMedia && known != "" {
+			name, command = MediaName, known
+		}
+	}
+	words := []string{name}
+	if inMedia || asksService(command) {
+		words = append(words, a.Globals.typed...)
+		if a.Globals.MediaURL != "" && !inMedia {
+			words = append(words, "--service-url", names.Quoted(a.Globals.MediaURL))
+		}
+	}
+	return strings.Join(append(words, command), " ")
+}
+
+// asides finds the commands that a piece of advice names by the way.
+var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(\{[^)]*\)`) })
+
+// withoutService keeps the parts of a piece of advice that need no service.
+func withoutService(next model.Advice) model.Advice {
+	needs := func(part string) bool { return slices.ContainsFunc(model.Advice(part).Commands(), asksService) }
+	if !needs(string(next)) {
+		return next
+	}
+	text := asides().ReplaceAllString(string(next), "")
+	if !needs(text) {
+		return model.Advice(text)
+	}
+	parts := slices.DeleteFunc(strings.Split(strings.ReplaceAll(text, ", or ", "; "), "; "), needs)
+	return model.Advice(strings.Join(append(parts, string(SimulateAdvice)), "; "))
+}
+
+// Hinted completes the hints of a plan.
+func (a *App) Hinted(plan model.Plan) model.Plan {
+	hint := func(next model.Advice) model.Advice { return model.Literal(a.Hint(next)) }
+	plan.Next = hint(plan.Next)
+	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
+	for i, b := range plan.Blockers {
+		plan.Blockers[i].Remedy, plan.Blockers[i].Check = hint(b.Remedy), hint(b.Check)
+	}
+	for _, list := range [][]model.Warning{plan.Warnings, plan.Checks} {
+		for i, w := range list {
+			list[i].Next = hint(w.Next)
+		}
+	}
+	for i, w := range plan.Waits {
+		plan.Waits[i].Next = hint(w.Next)
+	}
+	return plan
+}
+
+// HintedSink completes the hints of what is shown. How to look around later is printed once, at the end, and not at
+// each step of a simulation.
+type HintedSink struct {
+	progress.Sink
+	Hint func(model.Advice) string
+}
+
+// Event completes the hint of an event.
+func (s HintedSink) Event(e model.Event) {
+	next := s.Hint(e.Next)
+	if e.ExitCode == nil {
+		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(SimulateAdvice)), "; ")
+	}
+	e.Next = model.Literal(next)
+	s.Sink.Event(e)
+}

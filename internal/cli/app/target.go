@@ -1,0 +1,194 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Target is what a verb is about: a thing by NAME or ID, or the cluster of a file.
+type Target struct {
+	Kind string // "cluster", or what else the verb takes
+	Name string
+	File string
+	// Cluster is the name or id of the cluster in which a host is searched for.
+	Cluster string
+	// named says that --cluster is another way to write the name.
+	named bool
+	// Whole refuses a file of kind Nodes: the verb changes the whole cluster, and not the hosts of the file.
+	Whole bool
+}
+
+// Declare declares -f.
+func (t *Target) Declare(flags *pflag.FlagSet) {
+	text := "`FILE` that describes the cluster, or hosts that are added to it (kind Nodes), instead of its name"
+	if t.Whole {
+		text = "`FILE` that describes the cluster, instead of its name"
+	}
+	flags.StringVarP(&t.File, "file", "f", "", text)
+}
+
+// DeclareOfHost declares the flag for the cluster in which a host is searched for.
+func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
+	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
+}
+
+// DeclareCluster declares --cluster where a cluster's name may stand without it, too.
+func (t *Target) DeclareCluster(flags *pflag.FlagSet) {
+	t.named = true
+	flags.StringVar(&t.Cluster, "cluster", "", "`NAME` or ID of the cluster, as an argument says it, too")
+}
+
+// Read takes [KIND] NAME, or nothing beside -f. The first of the kinds may be left out.
+func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) error {
+	t.Kind = kinds[0]
+	if t.named && t.Cluster != "" {
+		given, t.Cluster = append(slices.Clone(given), t.Cluster), ""
+	}
+	if len(given) > 0 && slices.Contains(kinds, KindOf(given[0])) {
+		t.Kind, given = KindOf(given[0]), given[1:]
+	}
+	switch {
+	case len(given) > 1:
+		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+	case t.Cluster != "" && t.Kind != "host":
+		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), names.Quoted(t.Cluster))
+	case t.Kind == "machine" && t.File != "":
+		return Usagef("%s machine takes a name, and no file: no cluster.yaml has Machines", VerbOf(command))
+	case t.Cluster != "" && t.File != "":
+		return Usagef("%s takes --cluster or -f FILE, not both", VerbOf(command))
+	case len(given) == 0 && (t.Kind == "host" || t.Kind == "machine"):
+		return Usagef("%s needs the NAME or ID of a %s", VerbOf(command), t.Kind)
+	case len(given) == 1 && t.File != "" && t.Kind != "host":
+		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
+	case len(given) == 1 && looksLikeFile(given[0]):
+		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+names.Quoted(given[0])))
+	case len(given) == 0 && t.File == "":
+		return Usagef("%s needs a NAME, an ID or -f FILE", VerbOf(command))
+	case len(given) == 1:
+		t.Name = given[0]
+	}
+	return nil
+}
+
+// Optional is read where no target at all means everything.
+func (t *Target) Optional(command *cobra.Command, given []string) error {
+	if len(given) == 0 && t.File == "" && t.Cluster == "" {
+		return nil
+	}
+	return t.Read(command, given, "cluster")
+}
+
+// Then is what a command does that reads its target, and then runs.
+func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, given []string) error {
+		if err := t.Read(command, given, kinds...); err != nil {
+			return err
+		}
+		return run(command.Context())
+	}
+}
+
+// KindOf is what a person called a kind, in the singular.
+func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
+
+// HostDocuments are the cluster's hosts; with a file in its words, and with those missing.
+func HostDocuments(seen *install.Found) []document.Host {
+	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
+	items := make([]document.Host, 0, len(matched))
+	for _, m := range matched {
+		host := m.Host
+		if host == nil {
+			host = &model.Host{State: model.HostAbsent, Role: m.Role}
+		}
+		item := document.OfHost(*host, m.Name)
+		if (host.Role == "" || host.Role == spec.Auto) && m.Role != "" && m.Role != spec.Auto {
+			item.Role = m.Role // what the service would choose does not matter
+		}
+		items = append(items, item)
+	}
+	if seen.Spec == nil { // else they are in the order of the file
+		ByName(items)
+	}
+	return items
+}
+
+// Meant is the cluster that the target names, read from its file where it has one: a file of kind Nodes names the
+// cluster that it adds hosts to.
+func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
+	if t.File == "" {
+		return install.Target{Name: t.Name}, nil
+	}
+	load := a.LoadMachines
+	if t.Whole {
+		load = a.Load
+	}
+	cluster, err := load(ctx, t.File)
+	if err != nil {
+		return install.Target{}, err
+	}
+	return install.Target{Spec: cluster, Name: a.IDOnHub(cluster)}, nil
+}
+
+// FindCluster says which cluster the target is.
+func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	return findMeant(ctx, a, t, service.Find)
+}
+
+// ObserveCluster finds the target's cluster and reads all of it.
+func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	return findMeant(ctx, a, t, service.Inspect)
+}
+
+func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.Context, install.Target) (T, error)) (found T, err error) {
+	meant, err := a.Meant(ctx, t)
+	if err != nil {
+		return found, err
+	}
+	return find(ctx, meant)
+}
+
+// OfHost is the cluster in which a target's host is searched for.
+func (t Target) OfHost() Target { return Target{Name: t.Cluster, File: t.File} }
+
+// FindHost finds the host that a target names.
+func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (model.Host, error) {
+	return findMeant(ctx, a, t.OfHost(), func(ctx context.Context, in install.Target) (model.Host, error) {
+		return service.FindHost(ctx, in, t.Name)
+	})
+}
+
+// DialFor connects, and finds what a command is about.
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (service *install.Client, found T, err error) {
+	service, err = a.Dial(ctx)
+	if err != nil {
+		return nil, found, err
+	}
+	found, err = find(ctx, service, t)
+	return service, found, err
+}
+
+// ByName sorts hosts by their names, those of a cluster side by side.
+func ByName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// IDOnHub is the id of a file's cluster on a hub, "" elsewhere, and for a file of kind Nodes, which names its cluster.
+func (a *App) IDOnHub(cluster *spec.Cluster) string {
+	if a.Globals.Backend != BackendHub || cluster.Existing() != "" {
+		return ""
+	}
+	return cmp.Or(a.Globals.Kube.Scope(), cluster.HubNamespace()) + "/" + cluster.Metadata.Name
+}
