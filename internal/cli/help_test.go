@@ -23,7 +23,7 @@ func TestHelpTexts(t *testing.T) {
 		}
 	}
 	visit(Tree(), "oaictl")
-	archive, err := os.ReadFile("base/help.txtar")
+	archive, err := os.ReadFile("app/help.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
