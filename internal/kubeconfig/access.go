@@ -20,10 +20,10 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// Access is what one context of a kubeconfig stands for: a cluster, and as whom it is
-// reached. Its certificates are in it, and all paths that it still has are absolute.
+// Access is what one context of a kubeconfig names: a cluster, and the user that reaches it. The certificates are in it,
+// and all paths that it still has are absolute.
 type Access struct {
-	// ID is the cluster's at its service, "" where nobody has said.
+	// ID is the id of the cluster at its service, "" if it is not known.
 	ID string
 
 	cluster *api.Cluster
@@ -31,7 +31,7 @@ type Access struct {
 	context *api.Context
 }
 
-// Access is what the current context stands for, or the only one.
+// Access is that of the current context, or of the only one.
 func (c *Config) Access() (Access, error) {
 	name, err := c.meant()
 	if err != nil {
@@ -149,7 +149,7 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// check refuses what nobody gets into a cluster with.
+// check refuses an access that reaches no cluster.
 func (a Access) check() error {
 	if a.cluster.Server == "" {
 		return errors.New("its cluster has no server")

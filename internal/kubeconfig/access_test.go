@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 )
 
-// TestWhatGivesNoAccess refuses what nobody gets into a cluster with, and tells no secret.
+// TestWhatGivesNoAccess: an access that reaches no cluster is refused, and the error has no secret.
 func TestWhatGivesNoAccess(t *testing.T) {
 	w := newWay(t, "lab.example.com")
 	_, otherKey := certificate(t, "other", noon())

@@ -1,7 +1,6 @@
-// Package kubeconfig reads the kubeconfigs that people have, and puts the access to a
-// cluster into them so that everything else stays: other entries, fields that nobody here
-// knows, and comments. It reaches no API server, and no text that it returns as an error
-// has a secret in it.
+// Package kubeconfig reads the kubeconfigs that people have, and puts the access to a cluster into them. Everything else
+// stays: other entries, fields that this package does not know, and comments. The package sends no request, and its errors
+// have no secret in them.
 package kubeconfig
 
 import (
@@ -112,7 +111,7 @@ func whyNone(root *yaml.Node, err error) string {
 	return none + ": kubectl cannot read it either"
 }
 
-// onceEach refuses two entries of one name: which of them counts, nobody can say.
+// onceEach refuses two entries of one name: it is not defined which of them counts.
 func onceEach(root *yaml.Node) error {
 	for _, list := range []string{clustersList, usersList, contextsList} {
 		seen := map[string]bool{}

@@ -36,10 +36,9 @@ func Read(path string) (*Config, error) {
 	return Parse(path, text)
 }
 
-// Edit changes a kubeconfig: change is told what it has, and says what it shall have, nil for
-// no change. It may be called twice, the second time under the lock that kubectl respects.
-// The file has its new content at once, stays its owner's, and nobody else can read it; a
-// link to it stays one. A missing folder is made for the owner alone.
+// Edit changes a kubeconfig: change gets what the file has and returns its new text, nil for no change. change may be
+// called twice, the second time under the lock that kubectl respects. The file is replaced as a whole, keeps its owner, and
+// only the owner can read it; a link to it stays a link. A missing folder is made with mode 0700.
 func Edit(ctx context.Context, clock clock.Clock, path string, change func(have *Config) (text []byte, err error)) error {
 	changed := func() ([]byte, error) {
 		have, err := Read(path)

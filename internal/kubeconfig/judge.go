@@ -6,11 +6,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Taken is that a name in a kubeconfig stands for something else.
+// Taken says that a kubeconfig has a name for something else.
 type Taken struct {
 	Path string // the kubeconfig
 	Name string
-	Why  string // what it stands for
+	Why  string // what has the name
 	// Same says that it is an earlier cluster of the same full name: another name for the new
 	// one would hide that the other is gone.
 	Same bool
@@ -70,8 +70,8 @@ func againstContext(have *api.Context, name string) string {
 	return fmt.Sprintf("the context there is of the cluster %q and the user %q", have.Cluster, have.AuthInfo)
 }
 
-// againstUser says why an entry is somebody else's. That of the cluster's own context may be
-// renewed where it is the same person, let in the same way.
+// againstUser says why an entry belongs to another user. The entry of the cluster's own context may be renewed if it is the
+// same person with the same kind of credentials.
 func againstUser(have, embedded *api.AuthInfo, context *api.Context, cluster *api.Cluster, a Access) string {
 	if have == nil || sameCredentials(embedded, a.user) {
 		return ""

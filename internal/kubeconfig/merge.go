@@ -13,7 +13,7 @@ type Wish struct {
 	// Names are what its context, cluster and user may be called: by the first one that is
 	// the cluster's already, else by the first one that is free.
 	Names []string
-	// Overwrite takes the first name whatever stands there.
+	// Overwrite takes the first name, also if the file has it for something else.
 	Overwrite bool
 	// Use makes its context the current one.
 	Use bool
@@ -141,7 +141,7 @@ func (c *Config) choose(others []*Config, a Access, wish Wish) (string, standing
 	return "", taken, first
 }
 
-// takenAnywhere says what a name stands for in one of several kubeconfigs, nil for nothing.
+// takenAnywhere says what has a name in one of several kubeconfigs, nil for nothing.
 func (c *Config) takenAnywhere(others []*Config, name string, a Access) *Taken {
 	for _, file := range append([]*Config{c}, others...) {
 		if _, why := file.judge(name, a); why != nil {
@@ -225,8 +225,8 @@ func clusterOver(have, embedded *api.Cluster, a Access) *api.Cluster {
 	return now
 }
 
-// userOver is the user of an access, with what a person gave the entry of before: as whom to
-// act. It is nil where the entry says the same already.
+// userOver is the user of an access, with what a person has added to the entry before: the user to impersonate. It is nil
+// if the entry is the same already.
 func userOver(have, embedded *api.AuthInfo, a Access) *api.AuthInfo {
 	now := a.user.DeepCopy()
 	now.LocationOfOrigin = ""

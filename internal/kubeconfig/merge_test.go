@@ -140,7 +140,7 @@ func mergeCases(t *testing.T, lab way) map[string]mergeCase {
 	return cases
 }
 
-// others is a kubeconfig of a person's, with whatever may be in one.
+// others is the kubeconfig of a person, with all kinds of entries.
 const others = `# my clusters
 apiVersion: v1
 kind: Config
@@ -392,7 +392,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// FuzzMergeKeepsEverything merges into whatever kubectl can read.
+// FuzzMergeKeepsEverything merges into each file that kubectl can read.
 func FuzzMergeKeepsEverything(f *testing.F) {
 	lab := newWay(f, "lab.example.com")
 	access := lab.access(f, "1")

@@ -16,10 +16,9 @@ type Renewed struct {
 	Text []byte
 }
 
-// Renew gives the entries that have the old access the new one: the user that has the old
-// credentials, and the cluster that trusts what the old one did, under whatever name. What was
-// merged for the cluster is renewed where it is older, or does not lead there any more. A
-// user who gets into the same cluster in another way is left alone.
+// Renew gives the entries that have the old access the new one: the user with the old credentials, and the cluster that
+// trusts the same authority as the old one, under any name. What was merged for the cluster is renewed if it is older, or
+// does not reach the cluster any more. A user with other credentials for the same cluster is left alone.
 func (c *Config) Renew(old, now Access) (Renewed, error) {
 	want := c.api.DeepCopy()
 	var touched []entry

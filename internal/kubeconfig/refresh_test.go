@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRenew gives the new access to the entries that had the old one, and to nobody else.
+// TestRenew: the entries that had the old access get the new one, and no other entry does.
 func TestRenew(t *testing.T) {
 	now := newWay(t, "lab.example.com")
 	old, older, newer := now.endingAt(t, noon()), now.endingAt(t, noon().AddDate(-1, 0, 0)), now.endingAt(t, noon().AddDate(20, 0, 0))

@@ -29,7 +29,7 @@ func (c *Config) rewritten(want *api.Config, touched []entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := document(c.text) // which nobody else has
+	text, err := document(c.text) // a copy of its own
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func ownList(root *yaml.Node, list string) *yaml.Node {
 	return items
 }
 
-// own is what an alias stands for, apart from it.
+// own is a copy of the node that an alias refers to.
 func own(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return cloned(node.Alias)

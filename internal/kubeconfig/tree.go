@@ -12,7 +12,7 @@ const clustersList, usersList, contextsList = "clusters", "users", "contexts"
 // fieldOf is the field that items of a list have beside their name.
 func fieldOf(list string) string { return strings.TrimSuffix(list, "s") }
 
-// resolved is the node that an alias stands for.
+// resolved is the node that an alias refers to.
 func resolved(node *yaml.Node) *yaml.Node {
 	for node != nil && node.Kind == yaml.AliasNode {
 		node = node.Alias

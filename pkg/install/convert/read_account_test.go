@@ -116,8 +116,7 @@ func TestReadDropsNothing(t *testing.T) {
 	}
 }
 
-// isRedacted says whether a value of the inputs is a secret that is told of
-// without being shown.
+// isRedacted reports whether a value of the inputs is a secret that is reported without being shown.
 func isRedacted(value string) bool {
 	switch value {
 	case "ipmi-pass", "YWRtaW4=", "aHVudGVyMg==":

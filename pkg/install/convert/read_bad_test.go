@@ -148,7 +148,7 @@ func TestConvertedEnv(t *testing.T) {
 	}
 }
 
-// fuzzOne reads whatever comes: nothing panics, and what is converted loads.
+// fuzzOne reads any input: nothing panics, and what is converted loads.
 func fuzzOne(f *testing.F, prefix string) {
 	for _, name := range readCases(f) {
 		if strings.HasPrefix(name, prefix) {
@@ -182,8 +182,7 @@ func FuzzReadClusterInstance(f *testing.F) { fuzzOne(f, "clusterinstance") }
 func FuzzReadAICLI(f *testing.F)           { fuzzOne(f, "aicli") }
 func FuzzReadCAPI(f *testing.F)            { fuzzOne(f, "capi") }
 
-// FuzzReadInner reads whatever comes inside of an input: registries.conf, and JSON
-// in a text.
+// FuzzReadInner reads any document inside of an input: registries.conf, and JSON in a text.
 func FuzzReadInner(f *testing.F) {
 	f.Add([]byte("unqualified-search-registries = [\n\"a\", # b\n]\n[[registry]]\nlocation = 'a.io/b'\n[[registry.mirror]]\nlocation = \"c.io\"\n"))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"a":["\/","\ud83d\ude00",1e3,null,true]}`))

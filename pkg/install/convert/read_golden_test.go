@@ -138,7 +138,7 @@ func write(t testing.TB, file string, data []byte) {
 	}
 }
 
-// secrets are what the inputs hold and nobody may see.
+// secrets are values of the inputs that are never shown.
 var secrets = []string{"s3cret", "geheim", "ipmi-pass", "hunter2"}
 
 func TestReadShowsNoSecrets(t *testing.T) {

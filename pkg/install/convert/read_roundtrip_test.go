@@ -65,7 +65,7 @@ func meaning(t *testing.T, c *spec.Cluster) map[string]any {
 	return all
 }
 
-// digest stands for a secret.
+// digest is shown in place of a secret.
 func digest(secret string) string { return strings.Repeat("*", len(secret)) }
 
 func decoded(t *testing.T, text string) any {
@@ -209,7 +209,7 @@ func TestRoundTripFiles(t *testing.T) {
 	}
 }
 
-// told says whether a difference is one that the writer has told of.
+// told reports whether the writer has reported a difference.
 func told(key string, lost []convert.Loss) bool {
 	field := map[string]string{
 		"version": "spec.openshift", "releaseImage": "spec.openshift", "imageSet": "spec.openshift", "arch": "spec.openshift.arch",

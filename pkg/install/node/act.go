@@ -20,9 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// approve approves a request that is still the one that was judged: its API server refuses
-// where it was changed since, and then it is read again. That somebody else was faster is a
-// success.
+// approve approves a request that is still the one that was judged. The API server refuses the write if the request was
+// changed since; the request is read again then. An approval by another approver is a success.
 func (c *connection) approve(ctx context.Context, a model.Action) error {
 	for _, s := range []*requestStore{c.client, c.serving} {
 		known := s.Get(a.Name)

@@ -30,8 +30,8 @@ func (s *stage) etcdReads() (reads, watches int) {
 	return reads, watches
 }
 
-// TestWatchesEtcd: who asks for it is told of a member that dies or goes, by a watch and not by reading
-// again and again, and nobody else pays for it.
+// TestWatchesEtcd: with WatchEtcd a watch shows a member that dies or goes, without reading again and again. Without it
+// there is no watch.
 func TestWatchesEtcd(t *testing.T) {
 	s := newStage(t, nil)
 	plane := s.plane()

@@ -54,7 +54,7 @@ func (s *stage) requests() []string {
 
 const bootstrapperUser = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
-// TestHostile: whoever else asks, a host gets its two certificates and nobody gets another.
+// TestHostile: a host gets its two certificates, and no other client gets one.
 func TestHostile(t *testing.T) {
 	vip := netip.MustParseAddr("192.168.127.100")
 	s := newStage(t, func(c *spoke.Config) {
@@ -116,8 +116,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestRivals: where somebody else asks in the name of a host with the bootstrapper's token, only a
-// person can say which request is the host's; that answer is enough.
+// TestRivals: if another client asks in the name of a host with the bootstrapper's token, only a person can say which
+// request is that of the host; that answer is enough.
 func TestRivals(t *testing.T) {
 	s := newStage(t, func(c *spoke.Config) { c.Trouble.Requests = []spoke.Request{{Node: "w-0"}} })
 	var stranger []string
@@ -154,7 +154,7 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// TestOthersApprove: what somebody else approves is a success, and written down as theirs.
+// TestOthersApprove: what another approver approves is a success, and is recorded as theirs.
 func TestOthersApprove(t *testing.T) {
 	for name, approvers := range map[string]spoke.Approvers{
 		"of the first day": {DayOne: true},
@@ -180,8 +180,8 @@ func TestOthersApprove(t *testing.T) {
 	}
 }
 
-// TestMovedAddress: an address that nobody knows is a question, and the run ends with it where
-// nobody is there to answer; said beforehand, it is none.
+// TestMovedAddress: an address of no known host is a question, and the run ends with it if no person can answer. An address
+// that the file has is no question.
 func TestMovedAddress(t *testing.T) {
 	moved := netip.MustParseAddr("192.168.127.77")
 	s := newStage(t, func(c *spoke.Config) {

@@ -32,7 +32,7 @@ type Config struct {
 	Connection func(kubeconfig []byte) (*rest.Config, error)
 	// Clock is the machine's own if nil.
 	Clock install.Clock
-	// Log is told of every call of the API server, nil for nobody.
+	// Log is called with every call of the API server. It may be nil.
 	Log func(install.Call)
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// The marks that oaictl leaves while it removes a node: on itself, its Machine and its BareMetalHost
-// whose they are, and on a MachineSet the uids of the Machines for which it was lowered. That is
-// written with the number itself, so that nobody lowers it a second time.
+// The marks that oaictl leaves while it removes a node: on the node, its Machine and its BareMetalHost the name of the node,
+// and on a MachineSet the uids of the Machines for which it was lowered. They are written together with the number, so that
+// it is not lowered a second time.
 const (
 	removesNode = "oaictl.io/removes-node"
 	returnsHost = "oaictl.io/returns-host"
@@ -208,8 +208,8 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 	return c.failed(op+" the "+singular(kind), name, err)
 }
 
-// lower lowers a MachineSet by one, for one Machine, in the very version that was observed: whoever
-// has changed it since is looked at first.
+// lower lowers a MachineSet by one, for one Machine, in the version that was observed: if it was changed since, it is read
+// first.
 func (c *connection) lower(ctx context.Context, a model.Action, observed *model.Observed) error {
 	set := observed.Spoke.MachineSet(a.Name)
 	if set == nil || set.Replicas < 1 || slices.Contains(set.Lowered, a.Target) {
@@ -243,8 +243,7 @@ func singular(kind schema.GroupVersionResource) string {
 	return "BareMetalHost"
 }
 
-// failed says what could not be done to what; nil for nil. What somebody has changed meanwhile
-// is looked at anew.
+// failed says what could not be done to what; nil for nil. An object that was changed meanwhile is read again.
 func (c *connection) failed(op, on string, err error) error {
 	if err == nil {
 		return nil

@@ -126,7 +126,7 @@ func TestReplaces(t *testing.T) {
 				t.Errorf("hosts %v, %d Machines", l.metal(), len(l.machines()))
 			}
 			l.untouched("cp-0", "cp-2", by)
-			// Whoever asks again finds nothing of the old one, and nothing is done to the new one.
+			// A second run finds nothing of the old one, and does nothing to the new one.
 			d := l.replacing("cp-1", by)
 			d.Spec = l.desired(nil).Spec
 			l.records = append(l.records, l.stage.hosts...)
@@ -141,8 +141,8 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestKilledReplacement stops both halves after each write: the next run goes on, and whatever
-// happens there is one member, one Machine and one BareMetalHost for each node in the end.
+// TestKilledReplacement stops both halves after each write: the next run goes on, and in the end there is one member, one
+// Machine and one BareMetalHost for each node.
 func TestKilledReplacement(t *testing.T) {
 	for name, by := range map[string]string{"of another name": "cp-3", "of the same name": "cp-1"} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestReplacesWithoutMachines(t *testing.T) {
 	}
 }
 
-// TestReplacementIsRefused where the node is well, another one is not, or nobody speaks of a backup.
+// TestReplacementIsRefused if the node is well, another one is not, or no backup is confirmed.
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)

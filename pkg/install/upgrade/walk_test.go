@@ -286,7 +286,7 @@ func TestRandomWalks(t *testing.T) {
 	}
 }
 
-// TestWalksArrive: where nobody meddles, the cluster gets to the wanted version, by one request.
+// TestWalksArrive: without other changes the cluster gets to the wanted version, by one request.
 func TestWalksArrive(t *testing.T) {
 	for seed := range uint64(300) {
 		o := newOperator(seed)

@@ -30,7 +30,7 @@ import (
 const (
 	// askAgain is how soon a cluster that is being upgraded is looked at again.
 	askAgain = 15 * time.Second
-	// askBlocked is how soon one whose upgrade waits for somebody is. What becomes of nodes and operators wakes.
+	// askBlocked is how soon a cluster is read whose upgrade waits for a person. Changes of nodes and operators wake, too.
 	askBlocked = 2 * time.Minute
 	// asksAgain is how often a cluster that runs what is wanted is asked which updates it could have, and what its
 	// API server is trusted by.
@@ -171,7 +171,7 @@ func (s *scope) checkVersions(ctx context.Context, view *clusterloop.View, image
 	}
 	_, err := s.Versions.Resolve(ctx, asking)
 	if spec.Version == "" && errors.Is(err, versions.ErrNoRule) {
-		return nil // nobody asks which version of Kubernetes it is
+		return nil // no version of Kubernetes is wanted
 	}
 	return err
 }

@@ -91,9 +91,9 @@ type Asking struct {
 	Kubernetes string
 	// Image is the release image by its digest, "" where it is not known.
 	Image string
-	// Named says that somebody has named the image, and not that it follows from Distribution.
+	// Named says that a user has named the image. Without it the image follows from Distribution.
 	Named bool
-	// By is who reads it. What somebody could not read, others may: they have other registries and pull secrets.
+	// By is who reads it. Another reader may read what this one could not: it has other registries and pull secrets.
 	By string
 	// Read reads that image; nil where it cannot be read.
 	Read func(ctx context.Context, image string) (Payload, error)
@@ -110,8 +110,8 @@ type Resolved struct {
 	Trouble error
 }
 
-// Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by
-// its digest is the same for ever, whoever has read it. It is safe for concurrent use.
+// Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by its digest is the
+// same for ever, and for every reader. It is safe for concurrent use.
 type Mapping struct {
 	// Clock is what waits between attempts are measured by.
 	Clock clock.Clock
@@ -119,7 +119,7 @@ type Mapping struct {
 	mu     sync.Mutex
 	read   map[string]Payload   // by the digest
 	failed map[attempt]failure  // of those who could not read it lately
-	silent map[string]time.Time // when somebody last waited for an image in vain, by its digest
+	silent map[string]time.Time // when the last wait for an image was in vain, by its digest
 }
 
 // attempt is who could not read which image.
@@ -135,8 +135,8 @@ const (
 	againAfter = 10 * time.Minute
 	// mostReadings is how many images are kept in mind, and how many that could not be read.
 	mostReadings = 256
-	// readingTakes is how long reading an image may take, in real time: somebody waits for it, who can go by
-	// the rule. Where somebody has waited in vain, others wait for less: they may have a mirror, which answers at once.
+	// readingTakes is how long reading an image may take, in real time: a reconcile waits for it, and can use the rule
+	// instead. After a wait in vain, other readers wait for less: they may have a mirror, which answers at once.
 	readingTakes, readingTakesOthers = 10 * time.Second, 2 * time.Second
 )
 
@@ -225,7 +225,7 @@ func (m *Mapping) payload(ctx context.Context, a Asking) (Payload, error) {
 	return payload, err
 }
 
-// remembered is what an image says, or why somebody could not read it lately; else how long reading it may take now.
+// remembered is what an image says, or why it could not be read lately; else how long reading it may take now.
 func (m *Mapping) remembered(who attempt) (Payload, time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +242,7 @@ func (m *Mapping) remembered(who attempt) (Payload, time.Duration, error) {
 	return Payload{}, readingTakes, nil
 }
 
-// remember keeps what somebody has read, or why not; what failed is forgotten in time.
+// remember keeps what was read, or why it could not be read; a failure is forgotten after a while.
 func (m *Mapping) remember(who attempt, payload Payload, err error, late bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

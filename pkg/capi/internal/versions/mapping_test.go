@@ -141,7 +141,7 @@ func TestImagesAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestWhatOthersCouldNotReadIsRead: a reading that failed counts for whoever tried it, one that did not for all.
+// TestWhatOthersCouldNotReadIsRead: a failure counts for the reader that had it, and a success for all readers.
 func TestWhatOthersCouldNotReadIsRead(t *testing.T) {
 	m := &Mapping{Clock: &still{at: at(0)}}
 	refused := func(context.Context, string) (Payload, error) { return Payload{}, errors.New("unauthorized") }

@@ -151,7 +151,7 @@ func (r *reader) bareMetal(n *input.Node) {
 	r.overridePlatform(n)
 }
 
-// overridePlatform passes on what nobody has taken of a platform.
+// overridePlatform passes on what no field has taken of a platform.
 func (r *reader) overridePlatform(n *input.Node) {
 	for _, c := range n.Children {
 		if input.Untouched(c) {

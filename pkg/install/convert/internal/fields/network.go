@@ -182,14 +182,14 @@ func (r *Reader) InstallOverrides(n *input.Node) {
 	}
 }
 
-// RestOfFiles tells which files nobody read.
+// RestOfFiles reports the files that were not read.
 func (r *Reader) RestOfFiles(in *input.Input) {
 	for name := range in.Raw {
 		r.LoseFile(in, name, "is a file that is not read")
 	}
 }
 
-// OverrideRest passes on what nobody has taken, as deep down as it stands alone.
+// OverrideRest passes on what no field has taken, at the deepest key that has nothing else.
 func (r *Reader) OverrideRest(n *input.Node, keys ...string) {
 	switch {
 	case n.Taken && len(n.Children) == 0 || n.Kind == input.NullNode:

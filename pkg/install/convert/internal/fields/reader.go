@@ -38,7 +38,7 @@ type Pool struct {
 	Role spec.Role
 	Name string
 	To   **int
-	Must bool // whether a pool that is not there stands for three machines
+	Must bool // whether a pool that is not there means three machines
 }
 
 // GiveArches gives hosts the architecture of their role.

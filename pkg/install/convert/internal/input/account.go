@@ -31,7 +31,7 @@ type Account struct {
 	Origins  map[string]*Node         // by the field of cluster.yaml
 	Present  map[string]bool          // fields that are written although empty
 	Written  map[*spec.Document]*Node // the documents' keys in their order
-	Nowhere  string                   // why what nobody took is left behind
+	Nowhere  string                   // why what no field takes is left behind
 	Notes    []string                 // what has to be known of the document
 	Foreign  bool                     // whether a file has words of another format than cluster.yaml
 }
@@ -322,7 +322,7 @@ func isSecretKey(n *Node) bool {
 
 func isSecretObject(n *Node) bool { return n.Child("kind").Peek() == "Secret" }
 
-// privateText matches texts that hold a secret whatever their key.
+// privateText matches texts that hold a secret under any key.
 var privateText = regexp.MustCompile(`PRIVATE KEY|"auths?"\s*:|(?i)passw|://[^/\s]*:[^/\s]*@`)
 
 func shownText(text string) string {

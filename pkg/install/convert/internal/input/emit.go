@@ -77,7 +77,7 @@ func (e *emitter) value(v reflect.Value, path string) tree {
 	return tree{scalar: plain(v)}
 }
 
-// plainWord is the plain text that stands for a struct.
+// plainWord is the plain text that means the same as a struct.
 func plainWord(v reflect.Value) (string, bool) {
 	switch value := v.Interface().(type) {
 	case spec.Platform:

@@ -142,9 +142,8 @@ func (w *Writer) PullSecretKnown() bool {
 	return false
 }
 
-// OpenShiftFolder is the extra manifests, which all go into one folder. As with
-// the file's other documents in words that are not ours, nobody knows whether
-// they hold secrets: so they are their owner's alone.
+// OpenShiftFolder writes the extra manifests, which all go into one folder. It is not known whether they hold secrets, as of
+// all documents in another format: only the owner can read them.
 func (w *Writer) OpenShiftFolder() {
 	seen := map[string]bool{}
 	for _, m := range w.Collector.Cluster.ManifestFiles() {
@@ -158,7 +157,7 @@ func (w *Writer) OpenShiftFolder() {
 		case seen[m.Name]:
 			w.Lose(m.Field, m.Name, "the agent-based installer has one folder, in which there is a manifest of that name")
 			continue
-		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // which nobody gave a folder
+		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // the file has no folder for it
 			w.Lose(m.Field+".folder", string(m.Folder), "the agent-based installer has one folder, openshift: the manifest "+m.Name+" stands there")
 		}
 		seen[m.Name] = true

@@ -262,7 +262,7 @@ func (s *ServerTime) Now() time.Time {
 	return s.clock.Now().Add(s.offset)
 }
 
-// WithTimeout gives a call its deadline, and has client-go tell nobody else of it.
+// WithTimeout gives a call its deadline, and keeps client-go from logging it.
 func WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(withoutLogging(ctx), RequestTimeout)
 }

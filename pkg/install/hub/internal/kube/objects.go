@@ -136,7 +136,7 @@ func Label(u *unstructured.Unstructured, key string) string {
 // belongs to none, or may belong to several.
 func ClusterOf(u *unstructured.Unstructured) string {
 	switch Kind(u.GetKind()) {
-	case ClusterDeployments: // others of the same name are told of
+	case ClusterDeployments: // further ones of the same name are reported
 		return ""
 	case AgentClusterInstalls:
 		return referred(u, "clusterDeploymentRef")
@@ -159,8 +159,7 @@ const labelClusterAPI = "cluster.x-k8s.io/cluster-name"
 // Kind is a kind of object that is read or written, by its name in an object.
 type Kind string
 
-// The kinds of a hub. ConfigMaps are those of oaictl only: a namespace has others that
-// are nobody's business here.
+// The kinds of a hub. Of the ConfigMaps only those of oaictl are read.
 const (
 	Namespaces           Kind = hubapi.KindNamespace
 	Secrets              Kind = hubapi.KindSecret

@@ -16,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 )
 
-// AppliedFields is what of an object oaictl has applied, as it is now. Server-side apply
-// takes away what its manager applied before and leaves out now: whoever wants
-// to change one field has to say the others again.
+// AppliedFields are the fields of an object that oaictl has applied, with their present values. Server-side apply removes a
+// field that its manager applied before and leaves out now: to change one field, a manager has to apply all of its fields
+// again.
 func AppliedFields(live *unstructured.Unstructured) (map[string]any, error) {
 	i := AppliedEntry(live)
 	if i < 0 {
@@ -230,9 +230,8 @@ func owners(u *unstructured.Unstructured, path ...string) (other string, ours bo
 // named is the step of a path that is a field.
 func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
 
-// SpecChanged is when somebody last set a field of an object's spec: the
-// service itself changes only its status and its finalizers. Without managed
-// fields it is when the object was made.
+// SpecChanged is when a client last set a field of an object's spec: the service itself changes only the status and the
+// finalizers. Without managed fields it is when the object was created.
 func SpecChanged(u *unstructured.Unstructured) time.Time {
 	return changed(u, func(set *fieldpath.Set) bool { return !set.WithPrefix(named("spec")).Empty() })
 }
