@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// Access is what one context of a kubeconfig names: a cluster, and the user that reaches it. The certificates are in it,
-// and all paths that it still has are absolute.
+// Access is what one context of a kubeconfig names: a cluster, and the user that reaches it. The certificates are in
+// it, and all paths that it still has are absolute.
 type Access struct {
 	// ID is the id of the cluster at its service, "" if it is not known.
 	ID string

@@ -1,6 +1,6 @@
-// Package kubeconfig reads the kubeconfigs that people have, and puts the access to a cluster into them. Everything else
-// stays: other entries, fields that this package does not know, and comments. The package sends no request, and its errors
-// have no secret in them.
+// Package kubeconfig reads the kubeconfigs that people have, and puts the access to a cluster into them. Everything
+// else stays: other entries, fields that this package does not know, and comments. The package sends no request, and
+// its errors have no secret in them.
 package kubeconfig
 
 import (

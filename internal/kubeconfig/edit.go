@@ -37,8 +37,8 @@ func Read(path string) (*Config, error) {
 }
 
 // Edit changes a kubeconfig: change gets what the file has and returns its new text, nil for no change. change may be
-// called twice, the second time under the lock that kubectl respects. The file is replaced as a whole, keeps its owner, and
-// only the owner can read it; a link to it stays a link. A missing folder is made with mode 0700.
+// called twice, the second time under the lock that kubectl respects. The file is replaced as a whole, keeps its owner,
+// and only the owner can read it; a link to it stays a link. A missing folder is made with mode 0700.
 func Edit(ctx context.Context, clock clock.Clock, path string, change func(have *Config) (text []byte, err error)) error {
 	changed := func() ([]byte, error) {
 		have, err := Read(path)

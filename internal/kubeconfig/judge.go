@@ -70,8 +70,8 @@ func againstContext(have *api.Context, name string) string {
 	return fmt.Sprintf("the context there is of the cluster %q and the user %q", have.Cluster, have.AuthInfo)
 }
 
-// againstUser says why an entry belongs to another user. The entry of the cluster's own context may be renewed if it is the
-// same person with the same kind of credentials.
+// againstUser says why an entry belongs to another user. The entry of the cluster's own context may be renewed if it is
+// the same person with the same kind of credentials.
 func againstUser(have, embedded *api.AuthInfo, context *api.Context, cluster *api.Cluster, a Access) string {
 	if have == nil || sameCredentials(embedded, a.user) {
 		return ""

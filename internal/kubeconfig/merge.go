@@ -225,8 +225,8 @@ func clusterOver(have, embedded *api.Cluster, a Access) *api.Cluster {
 	return now
 }
 
-// userOver is the user of an access, with what a person has added to the entry before: the user to impersonate. It is nil
-// if the entry is the same already.
+// userOver is the user of an access, with what a person has added to the entry before: the user to impersonate. It is
+// nil if the entry is the same already.
 func userOver(have, embedded *api.AuthInfo, a Access) *api.AuthInfo {
 	now := a.user.DeepCopy()
 	now.LocationOfOrigin = ""

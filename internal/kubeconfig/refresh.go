@@ -17,8 +17,8 @@ type Renewed struct {
 }
 
 // Renew gives the entries that have the old access the new one: the user with the old credentials, and the cluster that
-// trusts the same authority as the old one, under any name. What was merged for the cluster is renewed if it is older, or
-// does not reach the cluster any more. A user with other credentials for the same cluster is left alone.
+// trusts the same authority as the old one, under any name. What was merged for the cluster is renewed if it is older,
+// or does not reach the cluster any more. A user with other credentials for the same cluster is left alone.
 func (c *Config) Renew(old, now Access) (Renewed, error) {
 	want := c.api.DeepCopy()
 	var touched []entry

@@ -9,8 +9,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
-// TestReadReportsNoSecretOfUnknownKeys: the values of unknown keys are reported as lost, except those that their keys call a
-// secret.
+// TestReadReportsNoSecretOfUnknownKeys: the values of unknown keys are reported as lost, except those that their keys
+// call a secret.
 func TestReadReportsNoSecretOfUnknownKeys(t *testing.T) {
 	hidden := []string{
 		"pass: %s", "bmcPass: %s", "password: %s", "passwordHash: %s", "password_hash: %s", "pwd: %s", "apiKey: %s", "api_key: %s", "api-key: %s", "accessKey: %s",

@@ -12,7 +12,8 @@ import (
 // Memory is what a loop has learned and no observation shows: what was refused and
 // when it may be tried again, what was done already, and since when things stand
 // that the service does not date. A loop keeps one for each cluster. It calls [Memory.Seen] after each look,
-// [Memory.Decided] after each decision and [Memory.Note] after each action. Only Decide draws conclusions from it.
+// [Memory.Decided] after each decision and [Memory.Note] after each action. Only install.Decide
+// draws conclusions from it.
 //
 // The zero value knows nothing: what a service does not date counts then as having
 // stood for long, so that a single look names the same causes as a loop that has

@@ -102,8 +102,8 @@ func (s *stage) refusesItsMachine(mac string) {
 	}
 }
 
-// seesLess looks with the rights of a user who may read neither ConfigMaps nor rendered configs: nothing is known of them
-// then, and all else is.
+// seesLess looks with the rights of a user who may read neither ConfigMaps nor rendered configs: nothing is known of
+// them then, and all else is.
 func (s *stage) seesLess() {
 	s.t.Helper()
 	const user = "looker"

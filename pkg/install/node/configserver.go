@@ -11,8 +11,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// readConfigServer reads the names in the certificate of the machine config server, and the CA that signs it. Since 4.19 it
-// is a CA of its own if the cluster has MachineSets, else that of the installation, which stays where it was.
+// readConfigServer reads the hosts for which the certificate of the machine config server is valid, and the CA that
+// signs it. Since 4.19 it is a CA of its own if the cluster has MachineSets, else that of the installation, which stays
+// where it was.
 func (c *connection) readConfigServer(ctx context.Context, infrastructure map[string]any) (model.ConfigServer, error) {
 	var s model.ConfigServer
 	inner, _, _ := unstructured.NestedString(infrastructure, "status", "apiServerInternalURI")

@@ -180,8 +180,8 @@ func TestOthersApprove(t *testing.T) {
 	}
 }
 
-// TestMovedAddress: an address of no known host is a question, and the run ends with it if no person can answer. An address
-// that the file has is no question.
+// TestMovedAddress: an address of no known host is a question, and the run ends with it if no person can answer. An
+// address that the user has allowed is no question.
 func TestMovedAddress(t *testing.T) {
 	moved := netip.MustParseAddr("192.168.127.77")
 	s := newStage(t, func(c *spoke.Config) {

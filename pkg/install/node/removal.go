@@ -19,9 +19,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// The marks that oaictl leaves while it removes a node: on the node, its Machine and its BareMetalHost the name of the node,
-// and on a MachineSet the uids of the Machines for which it was lowered. They are written together with the number, so that
-// it is not lowered a second time.
+// The marks that oaictl leaves while it removes a node: on the node, its Machine and its BareMetalHost the name of the
+// node, and on a MachineSet the uids of the Machines for which it was lowered. The uids are written in the same request
+// as the number, so that it is not lowered a second time.
 const (
 	removesNode = "oaictl.io/removes-node"
 	returnsHost = "oaictl.io/returns-host"
@@ -208,8 +208,8 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 	return c.failed(op+" the "+singular(kind), name, err)
 }
 
-// lower lowers a MachineSet by one, for one Machine, in the version that was observed: if it was changed since, it is read
-// first.
+// lower lowers a MachineSet by one, for one Machine, in the version that was observed: if it was changed since, it is
+// read first.
 func (c *connection) lower(ctx context.Context, a model.Action, observed *model.Observed) error {
 	set := observed.Spoke.MachineSet(a.Name)
 	if set == nil || set.Replicas < 1 || slices.Contains(set.Lowered, a.Target) {

@@ -141,8 +141,8 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestKilledReplacement stops both halves after each write: the next run goes on, and in the end there is one member, one
-// Machine and one BareMetalHost for each node.
+// TestKilledReplacement stops both halves after each write: the next run goes on, and in the end there is one member,
+// one Machine and one BareMetalHost for each node.
 func TestKilledReplacement(t *testing.T) {
 	for name, by := range map[string]string{"of another name": "cp-3", "of the same name": "cp-1"} {
 		t.Run(name, func(t *testing.T) {

@@ -112,9 +112,9 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// TestReturnsRunning: if the service boots a node into the discovery image, the node has to run until then. A second run
-// goes on where the first ended, by the name of the node and by the id of the host that has left the cluster. A node that
-// is silent for a moment is not deleted.
+// TestReturnsRunning: if the service boots a node into the discovery image, the node has to run until then. A second
+// run goes on where the first ended, by the name of the node and by the id of the host that has left the cluster. A
+// node that is silent for a moment is not deleted.
 func TestReturnsRunning(t *testing.T) {
 	p := newPooled(t, false, model.ReturnByService)
 	i := slices.IndexFunc(p.records, func(h model.Host) bool { return h.Hostname == "w-0" })

@@ -286,7 +286,7 @@ func TestRandomWalks(t *testing.T) {
 	}
 }
 
-// TestWalksArrive: without other changes the cluster gets to the wanted version, by one request.
+// TestWalksArrive: if no other client changes the cluster, it gets to the wanted version, by one request.
 func TestWalksArrive(t *testing.T) {
 	for seed := range uint64(300) {
 		o := newOperator(seed)

@@ -110,8 +110,8 @@ type Resolved struct {
 	Trouble error
 }
 
-// Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by its digest is the
-// same for ever, and for every reader. It is safe for concurrent use.
+// Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by its digest is
+// the same for ever, and for every reader. It is safe for concurrent use.
 type Mapping struct {
 	// Clock is what waits between attempts are measured by.
 	Clock clock.Clock

@@ -189,7 +189,7 @@ func (r *Reader) RestOfFiles(in *input.Input) {
 	}
 }
 
-// OverrideRest passes on what no field has taken, at the deepest key that has nothing else.
+// OverrideRest passes on what no field has taken: each of the largest subtrees from which nothing was taken.
 func (r *Reader) OverrideRest(n *input.Node, keys ...string) {
 	switch {
 	case n.Taken && len(n.Children) == 0 || n.Kind == input.NullNode:

@@ -35,8 +35,8 @@ func (k nodeKind) String() string {
 	return [...]string{"empty", "true or false", "a number", "text", "a map", "a list"}[k]
 }
 
-// Node is a value of an input file. It knows its place, and whether a field has taken it. What was not taken in the end is
-// reported as a Loss, so that nothing is forgotten. Aliases are copied, since each use is a key of its own.
+// Node is a value of an input file. It knows its place, and whether a field has taken it. What was not taken in the end
+// is reported as a Loss, so that nothing is forgotten. Aliases are copied, since each use is a key of its own.
 type Node struct {
 	Kind      nodeKind
 	In        *Document

@@ -40,8 +40,8 @@ func (l *Collector) LoseHost(h *spec.Host, name string, value any, why string) {
 	l.Lose(l.Cluster.HostField(h, name), value, why)
 }
 
-// LoseAll records a Loss for each value that the file has for the fields in a table, by their paths without indices, such
-// as spec.hosts.labels.
+// LoseAll records a Loss for each value that the file has for the fields in a table, by their paths without indices,
+// such as spec.hosts.labels.
 func (l *Collector) LoseAll(why map[string]string) {
 	l.walk(reflect.ValueOf(l.Cluster).Elem(), "", "", why)
 }

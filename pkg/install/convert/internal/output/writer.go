@@ -142,8 +142,8 @@ func (w *Writer) PullSecretKnown() bool {
 	return false
 }
 
-// OpenShiftFolder writes the extra manifests, which all go into one folder. It is not known whether they hold secrets, as of
-// all documents in another format: only the owner can read them.
+// OpenShiftFolder writes the extra manifests, which all go into one folder. It is not known whether they hold secrets,
+// as of all documents in another format: only the owner can read them.
 func (w *Writer) OpenShiftFolder() {
 	seen := map[string]bool{}
 	for _, m := range w.Collector.Cluster.ManifestFiles() {
@@ -157,7 +157,7 @@ func (w *Writer) OpenShiftFolder() {
 		case seen[m.Name]:
 			w.Lose(m.Field, m.Name, "the agent-based installer has one folder, in which there is a manifest of that name")
 			continue
-		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // the file has no folder for it
+		case m.Folder != spec.FolderOpenShift && m.Field != "spec.network.mtu": // no user sets a folder for the MTU
 			w.Lose(m.Field+".folder", string(m.Folder), "the agent-based installer has one folder, openshift: the manifest "+m.Name+" stands there")
 		}
 		seen[m.Name] = true

@@ -173,8 +173,8 @@ func (c *Client) Select(ctx context.Context, k Kind, namespace string, selector 
 	return list.Items, nil
 }
 
-// Apply sends a configuration, unless nothing would change. An object that was not there is only created, and one that was
-// there only changed: an object that another client creates in its place meanwhile stays as it is.
+// Apply sends a configuration, unless nothing would change. An object that was not there is only created, and one that
+// was there only changed: an object that another client creates in its place meanwhile stays as it is.
 func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if live != nil {
 		differs, err := changes(live, config)
@@ -200,7 +200,7 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 
 // neverVersion is a resource version that no object has: etcd counts from one,
 // and the first write makes it two. An apply that names it conflicts with any
-// object that is there; the API server creates a missing one under every version.
+// object that is there. If there is none, the API server ignores the version and creates the object.
 const neverVersion = "1"
 
 // isOtherObject says whether an apply was refused since the object is not the one that
@@ -287,8 +287,8 @@ func (w *Writer) Touch(ctx context.Context, k Kind, live *unstructured.Unstructu
 	}})
 }
 
-// Remove deletes an object and does not wait for its end. It takes the object out of its store, unless a finalizer holds it.
-// An object that is gone already is a success.
+// Remove deletes an object and does not wait for its end. It takes the object out of its store, unless a finalizer
+// holds it. An object that is gone already is a success.
 func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	if err := w.Delete(ctx, k, live); err != nil {
 		return err

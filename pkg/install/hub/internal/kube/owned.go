@@ -16,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/hubobjects"
 )
 
-// AppliedFields are the fields of an object that oaictl has applied, with their present values. Server-side apply removes a
-// field that its manager applied before and leaves out now: to change one field, a manager has to apply all of its fields
-// again.
+// AppliedFields are the fields of an object that oaictl has applied, with their present values. Server-side apply
+// removes a field that its manager applied before and leaves out now: to change one field, a manager has to apply all
+// of its fields again.
 func AppliedFields(live *unstructured.Unstructured) (map[string]any, error) {
 	i := AppliedEntry(live)
 	if i < 0 {
