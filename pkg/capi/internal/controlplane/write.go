@@ -137,6 +137,12 @@ func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machi
 		if !equality.Semantic.DeepEqual(before, rest) {
 			errs = append(errs, client.IgnoreNotFound(s.Client.Patch(ctx, rest, client.MergeFrom(before))))
 		}
+		status := before.DeepCopy()
+		after.Status.DeepCopyInto(&status.Status)
+		status.Status.Conditions = before.DeepCopy().Status.Conditions
+		if !equality.Semantic.DeepEqual(before, status) {
+			errs = append(errs, client.IgnoreNotFound(s.Client.Status().Patch(ctx, status, client.MergeFrom(before))))
+		}
 		if err := utilerrors.NewAggregate(errs); err != nil {
 			return fmt.Errorf("write Machine %s: %w", after.Name, err)
 		}
