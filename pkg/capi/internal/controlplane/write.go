@@ -132,14 +132,14 @@ func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machi
 	}
 	return s.writes.once(before, after, func() error {
 		rest := after.DeepCopy()
-		rest.Status = before.Status
+		before.Status.DeepCopyInto(&rest.Status)
 		errs := []error{s.patchConditions(ctx, before, after)}
 		if !equality.Semantic.DeepEqual(before, rest) {
 			errs = append(errs, client.IgnoreNotFound(s.Client.Patch(ctx, rest, client.MergeFrom(before))))
 		}
 		status := before.DeepCopy()
 		after.Status.DeepCopyInto(&status.Status)
-		status.Status.Conditions = before.DeepCopy().Status.Conditions
+		status.Status.Conditions = before.Status.Conditions // patchConditions writes them
 		if !equality.Semantic.DeepEqual(before, status) {
 			errs = append(errs, client.IgnoreNotFound(s.Client.Status().Patch(ctx, status, client.MergeFrom(before))))
 		}

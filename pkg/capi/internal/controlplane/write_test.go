@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
 // TestConditionsOfOthersStay: a Machine is written while another controller writes a condition of it. What each has said stays,
@@ -66,5 +68,39 @@ func TestConditionsOfOthersStay(t *testing.T) {
 	}
 	if now.Labels["rack"] != "a" || tries != 2 {
 		t.Errorf("the labels are %v, after %d tries", now.Labels, tries)
+	}
+}
+
+// TestDrainAfterAllIsWritten: what is changed of the status besides conditions, so that Cluster API drains a node, is written
+// beside the annotations.
+func TestDrainAfterAllIsWritten(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := clusterv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", UID: "1", Annotations: map[string]string{"hook": "a"}}}
+	m.Status.Phase = string(clusterv1.MachinePhaseDeleting)
+	m.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Unix(1, 0)}
+	s, _ := observed()
+	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(m).WithStatusSubresource(m).Build()
+	before := &clusterv1.Machine{}
+	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(m), before); err != nil {
+		t.Fatal(err)
+	}
+	after := before.DeepCopy()
+	machines.DrainAfterAll(after)
+	after.Annotations = nil
+	if err := s.write(t.Context(), before, after); err != nil {
+		t.Fatal(err)
+	}
+	now := &clusterv1.Machine{}
+	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil {
+		t.Fatal(err)
+	}
+	if now.Status.Deletion != nil || len(now.Annotations) > 0 || now.Status.Phase != m.Status.Phase {
+		t.Errorf("its status is %+v, its annotations are %v", now.Status, now.Annotations)
+	}
+	if before.Status.Deletion == nil {
+		t.Error("the Machine as it was read is changed")
 	}
 }
