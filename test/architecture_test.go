@@ -88,15 +88,15 @@ func walls() []wall {
 		},
 		{
 			name:    "only what reads releases speaks to registries",
-			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"internal/release"},
+			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"internal/shared/release"},
 			breach: [2]string{"internal/inmedia", "github.com/google/go-containerregistry/pkg/v1/remote"},
 		},
 		{
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
-				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
+				"internal/kubetest/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workload",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -104,7 +104,7 @@ func walls() []wall {
 		},
 		{
 			name:    "the command line says how a hub is reached, and reaches none",
-			imports: []string{"k8s.io/client-go/..."}, never: []string{"internal/cli/...", "internal/kubeconfig"},
+			imports: []string{"k8s.io/client-go/..."}, never: []string{"internal/cli/...", "internal/shared/kubeconfig"},
 			except: []string{"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd/...", "k8s.io/client-go/util/jsonpath"},
 			breach: [2]string{"internal/cli", "k8s.io/client-go/dynamic"},
 		},
@@ -112,8 +112,8 @@ func walls() []wall {
 			name:    "Kubernetes' types stay with what reads or writes its objects",
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/kubewatch", "pkg/capi/...",
-				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig", "internal/workload",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/shared/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...",
+				"internal/shared/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workload",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},
@@ -136,26 +136,26 @@ func walls() []wall {
 		},
 		{
 			name: "a hub's names and objects know nothing of installs", tests: true,
-			imports: []string{"pkg/...", "internal/..."}, never: []string{"internal/hubapi/..."},
-			except: []string{"internal/hubapi/..."},
-			breach: [2]string{"internal/hubapi/hive", "pkg/install"},
+			imports: []string{"pkg/...", "internal/..."}, never: []string{"internal/shared/hubapi/..."},
+			except: []string{"internal/shared/hubapi/..."},
+			breach: [2]string{"internal/shared/hubapi/hive", "pkg/install"},
 		},
 		{
 			name:    "objects are read and written, and sent by nobody here",
 			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node", "net/http/...", "k8s.io/client-go/..."},
-			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "pkg/install/rest/internal/objects", "internal/hubapi/...", "internal/hubobjects"},
-			breach:  [2]string{"internal/hubobjects", "pkg/install/hub"},
+			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "pkg/install/rest/internal/objects", "internal/shared/hubapi/...", "internal/shared/hubobjects"},
+			breach:  [2]string{"internal/shared/hubobjects", "pkg/install/hub"},
 		},
 		{
 			name: "requests are sent by what knows no object", tests: true,
-			imports: []string{"pkg/install/rest", "pkg/install/rest/internal/objects", "internal/setting", "github.com/openshift/assisted-service/models"},
+			imports: []string{"pkg/install/rest", "pkg/install/rest/internal/objects", "internal/shared/setting", "github.com/openshift/assisted-service/models"},
 			never:   []string{"pkg/install/rest/internal/transport"},
 			breach:  [2]string{"pkg/install/rest/internal/transport", "pkg/install/rest/internal/objects"},
 		},
 		{
 			name:    "the vocabulary of installs is a leaf",
 			imports: []string{"pkg/...", "internal/...", "test/...", "net/http/..."}, never: []string{"pkg/install/model"}, except: []string{"pkg/install/model", "pkg/install/spec"},
-			breach: [2]string{"pkg/install/model", "internal/names"},
+			breach: [2]string{"pkg/install/model", "internal/shared/names"},
 		},
 		{
 			name:    "planes and the command line ask the library for decisions",
@@ -170,24 +170,24 @@ func walls() []wall {
 		{
 			name: "the client of a hub's API server decides nothing",
 			imports: []string{
-				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/shared/setting", "internal/shared/catalogue",
 			},
 			never:  []string{"pkg/install/hub/internal/kube"},
 			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
 		},
 		{
 			name:    "what a watch keeps is known to the planes over API servers alone",
-			imports: []string{"internal/kubewatch"}, onlyIn: []string{"pkg/install/hub/...", "pkg/install/node"},
-			breach: [2]string{"pkg/install/rest", "internal/kubewatch"},
+			imports: []string{"internal/shared/kubewatch"}, onlyIn: []string{"pkg/install/hub/...", "pkg/install/node"},
+			breach: [2]string{"pkg/install/rest", "internal/shared/kubewatch"},
 		},
 		{
 			name:    "a watch knows no install",
-			imports: []string{"pkg/...", "internal/...", "test/...", "net/http/..."}, never: []string{"internal/kubewatch"},
-			breach: [2]string{"internal/kubewatch", "pkg/install"},
+			imports: []string{"pkg/...", "internal/...", "test/...", "net/http/..."}, never: []string{"internal/shared/kubewatch"},
+			breach: [2]string{"internal/shared/kubewatch", "pkg/install"},
 		},
 		{
 			name:    "deleting a cluster's objects knows no cluster.yaml",
-			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/hubobjects", "internal/setting"},
+			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/shared/hubobjects", "internal/shared/setting"},
 			never:   []string{"pkg/install/hub/internal/teardown"},
 			breach:  [2]string{"pkg/install/hub/internal/teardown", "pkg/install/hub"},
 		},
@@ -234,8 +234,8 @@ func walls() []wall {
 		},
 		{
 			name:    "what media are tested with is not what makes them",
-			imports: []string{"internal/isowriter"}, onlyIn: []string{"internal/simulator/...", "pkg/iso/internal/isotest/..."},
-			breach: [2]string{"pkg/iso", "internal/isowriter"},
+			imports: []string{"internal/shared/isowriter"}, onlyIn: []string{"internal/simulator/...", "pkg/iso/internal/isotest/..."},
+			breach: [2]string{"pkg/iso", "internal/shared/isowriter"},
 		},
 		{
 			name:    "machines boot the images of any service",
@@ -319,10 +319,10 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
-		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/pkg/install/model", module + "/internal/diskhints", module + "/internal/setting", module + "/internal/statuses", module + "/pkg/install/internal/certificates", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
-		module + "/internal/quorum",
-		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree", module + "/internal/installcfg",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/shared/catalogue", module + "/pkg/install/internal/diagnose",
+		module + "/pkg/install/model", module + "/internal/shared/diskhints", module + "/internal/shared/setting", module + "/internal/shared/statuses", module + "/pkg/install/internal/certificates", module + "/pkg/install/internal/ignitionsize", module + "/internal/shared/bytesize", module + "/internal/shared/names",
+		module + "/internal/shared/quorum",
+		module + "/internal/shared/clock", module + "/internal/shared/redact", module + "/internal/shared/spelling", module + "/internal/shared/yamltree", module + "/internal/shared/installcfg",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {
 		if withinAny(heavy, imported) && !withinAny(light, imported) {

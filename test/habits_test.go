@@ -28,7 +28,7 @@ func habits() []habit {
 		{
 			"time comes from a clock", "time",
 			[]string{"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker"},
-			[]string{"internal/clock"}, false,
+			[]string{"internal/shared/clock"}, false,
 		},
 		{"only the edge ends the process", "os", []string{"Exit"}, []string{"cmd/...", "internal/cli/..."}, true},
 		{

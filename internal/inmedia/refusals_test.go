@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/release"
+	"github.com/oaictl/oaictl/internal/shared/release"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"

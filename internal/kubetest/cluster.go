@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/tcpport"
+	"github.com/oaictl/oaictl/internal/kubetest/tcpport"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // Cluster is a hub without nodes: an API server with the kinds of a hub, and the

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/oaictl/oaictl/internal/filelock"
+	"github.com/oaictl/oaictl/internal/shared/filelock"
 )
 
 // program is the path of a script that starts a program and leaves its process id

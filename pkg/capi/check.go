@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/conflicts"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install/model"

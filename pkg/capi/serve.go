@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/capi/internal/metricsauth"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"

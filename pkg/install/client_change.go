@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/statuses"
+	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

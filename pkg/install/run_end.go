@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )

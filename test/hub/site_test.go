@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	kube "k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/image"
 )
 

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	kube "k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"

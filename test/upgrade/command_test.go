@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // commandSpeed is how fast service and machines are while a command runs, which lives by

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kube "k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

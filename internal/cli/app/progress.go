@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/progress"
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // Progress is where the events of a run go, as --progress and the terminal say; of is the clock that

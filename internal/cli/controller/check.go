@@ -12,7 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	installrest "github.com/oaictl/oaictl/pkg/install/rest"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/shared/escape"
 )
 
 // Column is a column of a table. A wide column is shown for -o wide only.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/filelock"
+	"github.com/oaictl/oaictl/internal/shared/filelock"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

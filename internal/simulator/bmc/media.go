@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // How a controller reads media: in full what fits its patience, else only what the machine asks for.

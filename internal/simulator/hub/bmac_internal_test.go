@@ -3,9 +3,9 @@ package hub
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/diskhints"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/shared/diskhints"
+	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/shared/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"

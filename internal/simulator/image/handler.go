@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 )
 
 // Handler serves the media, the netboot artefacts and the service's health.

@@ -19,8 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 

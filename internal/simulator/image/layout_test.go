@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 

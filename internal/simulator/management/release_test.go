@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/release"
+	"github.com/oaictl/oaictl/internal/shared/release"
 )
 
 // TestRelease: the simulation knows the releases that its service knows, by tag and by the digest that it gave.

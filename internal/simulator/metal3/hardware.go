@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"

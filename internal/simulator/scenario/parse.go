@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/spelling"
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/spelling"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // Parse reads a scenario. The error joins all that is wrong, as name:line:column: text.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -20,7 +20,7 @@ import (
 // TestRecordedPools: hyperthreading in an AgentClusterInstall is carried over as the
 // service of a real hub reads it, for clusters with an arbiter, where every role counts.
 func TestRecordedPools(t *testing.T) {
-	recorded, err := os.Open("../../../internal/hubobjects/testdata/recorded.jsonl")
+	recorded, err := os.Open("../../../internal/shared/hubobjects/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 

@@ -13,9 +13,9 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/oaictl/oaictl/internal/kubewatch"
-	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/workload"
+	"github.com/oaictl/oaictl/internal/shared/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/redact"
+	"github.com/oaictl/oaictl/internal/shared/workload"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )

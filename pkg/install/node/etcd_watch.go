@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/installcfg"
-	"github.com/oaictl/oaictl/internal/spelling"
+	"github.com/oaictl/oaictl/internal/shared/installcfg"
+	"github.com/oaictl/oaictl/internal/shared/spelling"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

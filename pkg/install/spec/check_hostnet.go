@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/spelling"
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/spelling"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 

@@ -35,7 +35,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // DefaultCap is a Cap of 20 GiB, which holds the live images of a few versions.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/filelock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/filelock"
 )
 
 type kept struct {

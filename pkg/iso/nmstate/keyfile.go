@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // Keyfile is a connection profile of NetworkManager (nm-settings-keyfile(5)). NetworkManager reads it only if it is

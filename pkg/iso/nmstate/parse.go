@@ -23,7 +23,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // Parse reads an nmstate document, YAML or JSON. The name is the file's, for

@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/oaictl/oaictl/internal/filelock"
+	"github.com/oaictl/oaictl/internal/shared/filelock"
 )
 
 // lock makes the file this process's own for as long as it is open. On a

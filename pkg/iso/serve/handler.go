@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 

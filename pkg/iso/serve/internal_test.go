@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 

@@ -32,7 +32,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // Clock tells the time and waits for it to pass.

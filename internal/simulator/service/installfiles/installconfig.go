@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/installcfg"
+	"github.com/oaictl/oaictl/internal/shared/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )

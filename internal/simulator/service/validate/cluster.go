@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-openapi/strfmt"
 
-	"github.com/oaictl/oaictl/internal/installcfg"
+	"github.com/oaictl/oaictl/internal/shared/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 func TestGuard(t *testing.T) {

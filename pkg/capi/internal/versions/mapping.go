@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // kubernetesAhead is how many minor versions Kubernetes is ahead of OpenShift 4: 4.y is made of 1.(y+13).

@@ -10,7 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/fill"
+	"github.com/oaictl/oaictl/internal/shared/fill"
 	"github.com/oaictl/oaictl/pkg/capi/manifests"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/oaictl/oaictl/internal/fill"
+	"github.com/oaictl/oaictl/internal/shared/fill"
 )
 
 // flavour is a kind of cluster that there is a template of.

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

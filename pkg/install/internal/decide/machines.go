@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/internal/ignitionsize"
-	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/ignitionsize"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

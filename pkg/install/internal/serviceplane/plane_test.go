@@ -3,7 +3,7 @@ package serviceplane_test
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/statuses"
+	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )

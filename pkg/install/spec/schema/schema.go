@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/spelling"
+	"github.com/oaictl/oaictl/internal/shared/spelling"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ulikunitz/xz"
 
-	"github.com/oaictl/oaictl/internal/isowriter"
+	"github.com/oaictl/oaictl/internal/shared/isowriter"
 )
 
 const (

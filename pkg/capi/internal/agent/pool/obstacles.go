@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/shared/names"
 )
 
 // why is the reason that keeps a host from being a machine's, as it is reported for several hosts.

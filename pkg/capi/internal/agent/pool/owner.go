@@ -3,7 +3,7 @@ package pool
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/hubapi"
 )
 
 // AnnotationOwner is on a reserved Agent: NAMESPACE/NAME of its AgentMachine. A label has no room

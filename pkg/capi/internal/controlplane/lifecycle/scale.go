@@ -8,8 +8,8 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/quorum"
+	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/quorum"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 

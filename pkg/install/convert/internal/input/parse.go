@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // Limits of what is read. They are far above what a thousand hosts need, and far

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/hubobjects"
-	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/shared/hubobjects"
+	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -16,7 +16,7 @@ import (
 // what the REST API of the service behind the hub showed then (hub-hyperthreading and
 // hub-settings in internal/simulator/EVIDENCE.md).
 func TestRecordedObjects(t *testing.T) {
-	file, err := os.Open("../../../../../internal/hubobjects/testdata/recorded.jsonl")
+	file, err := os.Open("../../../../../internal/shared/hubobjects/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

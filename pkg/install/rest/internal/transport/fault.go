@@ -18,7 +18,7 @@ import (
 
 	"github.com/go-openapi/runtime"
 
-	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

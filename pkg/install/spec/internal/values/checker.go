@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/yamltree"
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // Checker reports what single values cannot be.

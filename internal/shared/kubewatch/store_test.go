@@ -1,0 +1,190 @@
+package kubewatch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+
+	"github.com/oaictl/oaictl/internal/shared/kubewatch"
+)
+
+type store struct {
+	*kubewatch.Store[*corev1.ConfigMap, string]
+	changes int
+}
+
+func newStore() *store {
+	s := &store{}
+	s.Store = kubewatch.NewStore(kubewatch.Config[*corev1.ConfigMap, string]{
+		What: "configmaps", Key: (*corev1.ConfigMap).GetName, Read: func(m *corev1.ConfigMap) string { return m.Data["v"] },
+		Same: func(a, b string) bool { return a == b }, Changed: func(*corev1.ConfigMap) { s.changes++ },
+	})
+	return s
+}
+
+func configMap(name string, version int, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: strconv.Itoa(version)},
+		Data:       map[string]string{"v": value},
+	}
+}
+
+// TestReadYourWrites: a write is read at once, also where the watch is late.
+func TestReadYourWrites(t *testing.T) {
+	other := configMap("a", 12, "second")
+	other.UID = "another"
+	for name, test := range map[string]struct {
+		events func(*store) error
+		want   []string
+	}{
+		"nothing else":               {func(*store) error { return nil }, []string{"written"}},
+		"an event from before":       {func(s *store) error { return s.Update(configMap("a", 9, "late")) }, []string{"written"}},
+		"the write itself":           {func(s *store) error { return s.Update(configMap("a", 10, "written")) }, []string{"written"}},
+		"an event from after":        {func(s *store) error { return s.Update(configMap("a", 11, "newer")) }, []string{"newer"}},
+		"a list from before":         {func(s *store) error { return s.Replace([]any{configMap("a", 4, "old")}, "9") }, []string{"written"}},
+		"a list from before without": {func(s *store) error { return s.Replace(nil, "9") }, []string{"written"}},
+		"a list from after without":  {func(s *store) error { return s.Replace(nil, "11") }, nil},
+		"its deletion":               {func(s *store) error { return s.Delete(configMap("a", 11, "")) }, nil},
+		"another of the name": {func(s *store) error {
+			return errors.Join(s.Update(other), s.Delete(configMap("a", 11, "")))
+		}, []string{"second"}},
+		"a write after its deletion": {func(s *store) error {
+			err := s.Delete(configMap("a", 11, ""))
+			s.Write(configMap("a", 10, "deleted meanwhile"))
+			return err
+		}, nil},
+		"a write that the watch has overtaken": {func(s *store) error {
+			err := s.Update(configMap("a", 12, "newest"))
+			s.Write(configMap("a", 11, "late"))
+			return err
+		}, []string{"newest"}},
+	} {
+		s := newStore()
+		if err := s.Replace([]any{configMap("a", 4, "old")}, "8"); err != nil {
+			t.Fatal(err)
+		}
+		s.Write(configMap("a", 10, "written"))
+		if err := test.events(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.All(); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestRestoredServer: an API server that is restored from a backup counts from an earlier version.
+func TestRestoredServer(t *testing.T) {
+	s := newStore()
+	if err := errors.Join(
+		s.Replace([]any{configMap("a", 90, "a"), configMap("b", 91, "b")}, "100"),
+		s.Replace([]any{configMap("a", 40, "restored")}, "50"), s.Update(configMap("a", 51, "now")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	s.Write(configMap("c", 52, "c"))
+	if got, want := s.All(), []string{"now", "c"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestChanges: a version with the same value is no change.
+func TestChanges(t *testing.T) {
+	s := newStore()
+	for i, step := range []struct {
+		do      func() error
+		changes int
+	}{
+		{func() error { return s.Update(configMap("a", 1, "x")) }, 1},
+		{func() error { return s.Update(configMap("a", 2, "x")) }, 1},
+		{func() error { return s.Update(configMap("a", 3, "y")) }, 2},
+		{func() error { s.Fail(errors.New("gone")); return nil }, 3},
+		{func() error { s.Fail(errors.New("gone")); return nil }, 3},
+		{func() error { s.Fail(nil); return nil }, 4},
+	} {
+		if err := step.do(); err != nil || s.changes != step.changes {
+			t.Errorf("step %d: %d changes, want %d: %v", i, s.changes, step.changes, err)
+		}
+	}
+}
+
+// server serves ConfigMaps as an API server does that cannot list by watching: it answers what a test gives.
+type server struct {
+	lists   chan answer
+	watches chan answer
+	begun   chan *watch.FakeWatcher
+}
+
+type answer struct {
+	version int
+	err     error
+}
+
+func (s *server) List(context.Context, metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	a := <-s.lists
+	return &corev1.ConfigMapList{
+		ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.version)}, Items: []corev1.ConfigMap{*configMap("a", a.version, "list")},
+	}, a.err
+}
+
+func (s *server) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if o.SendInitialEvents != nil {
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil)
+	}
+	if a := <-s.watches; a.err != nil {
+		return nil, a.err
+	}
+	w := watch.NewFake()
+	s.begun <- w
+	return w, nil
+}
+
+// TestFollow: a refused list is reported and tried again, an expired watch is listed again, and nothing runs on after the end.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &server{lists: make(chan answer), watches: make(chan answer), begun: make(chan *watch.FakeWatcher)}
+		s := newStore()
+		life, end := context.WithCancel(klog.NewContext(t.Context(), logr.Discard()))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			kubewatch.Follow(life, s.Store, api, metav1.ListOptions{}, api)
+		}()
+		api.lists <- answer{err: apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("no"))}
+		if err := s.Wait(t.Context()); !apierrors.IsForbidden(err) {
+			t.Errorf("waited: %v", err)
+		}
+		api.lists <- answer{version: 1}
+		if err := errors.Join(s.Wait(t.Context()), s.Failing()); err != nil {
+			t.Errorf("once it answers: %v", err)
+		}
+		api.watches <- answer{}
+		w := <-api.begun
+		w.Modify(configMap("a", 100, "watched"))
+		synctest.Wait()
+		if got := s.Get("a"); got != "watched" {
+			t.Errorf("got %q", got)
+		}
+		w.Stop()
+		api.watches <- answer{err: apierrors.NewResourceExpired("too old")}
+		api.lists <- answer{version: 200}
+		api.watches <- answer{}
+		<-api.begun
+		if got, err := s.Get("a"), s.Failing(); got != "list" || err != nil {
+			t.Errorf("after an expired watch: %q, %v", got, err)
+		}
+		end()
+		<-done
+	})
+}
