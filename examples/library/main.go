@@ -68,11 +68,11 @@ func run(ctx context.Context, o options) error {
 	}
 
 	installer := install.New(service,
-		install.WithFiles(install.NewFiles(o.dir)),
-		install.WithPollInterval(o.poll),
-		install.WithEvents(func(e model.Event) {
-			fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)
-		}),
+		install.Config{Files: install.NewFiles(o.dir),
+			PollInterval: o.poll,
+			Events: func(e model.Event) {
+				fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)
+			}},
 	)
 	desired := &model.Desired{Spec: cluster, Options: model.Options{Run: "example"}}
 

@@ -67,13 +67,13 @@ func asking(
 	for _, change := range changes {
 		change(p)
 	}
-	approved := install.WithEvents(func(e model.Event) {
+	approved := install.Config{Events: func(e model.Event) {
 		if e.Type == model.EventAction && e.Reason == string(model.ApproveRequest) {
 			p.approvedAt = append(p.approvedAt, time.Now())
 		}
-	})
-	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved,
-		install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.Desired)
+	}}
+	result, err := install.New(p, install.Config{Nodes: growingNodes{&p.plane}, Ask: ask}, approved,
+		install.Config{Timeout: 6 * time.Hour, UserTimeout: userTimeout}).Run(t.Context(), p.Desired)
 	return p, result, err
 }
 

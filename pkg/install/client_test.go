@@ -125,7 +125,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "the results")
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}
-		client := install.New(p, install.WithFiles(install.NewFiles(dir)))
+		client := install.New(p, install.Config{Files: install.NewFiles(dir)})
 		result, err := client.Run(t.Context(), p.Desired)
 		if err != nil {
 			t.Fatal(err)
@@ -189,8 +189,8 @@ func (b bmcs) install(t *testing.T, within time.Duration, before func()) (events
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	listen := install.WithEvents(func(e model.Event) { events = append(events, e) })
-	_, err = install.New(service{b.Rack, before}, install.WithMachines(b), listen).Run(ctx, b.Desired)
+	listen := install.Config{Events: func(e model.Event) { events = append(events, e) }}
+	_, err = install.New(service{b.Rack, before}, install.Config{Machines: b}, listen).Run(ctx, b.Desired)
 	return events, err
 }
 
@@ -444,7 +444,7 @@ func TestWhySaysWhoAsksTheBMC(t *testing.T) {
 	} {
 		r := decidetest.ReadyRack(t, 1, 0)
 		r.Boxes["cp-0"] = &test.box
-		plan, _, err := install.New(service{r, func() {}}, install.WithMachines(bmcs{Rack: r})).Explain(t.Context(), r.Desired,
+		plan, _, err := install.New(service{r, func() {}}, install.Config{Machines: bmcs{Rack: r}}).Explain(t.Context(), r.Desired,
 			&r.Observed, "")
 		want := "cp-0 to be booted: create cluster has still to " + test.want + ", and says what its BMC answers"
 		if err != nil || len(plan.Waits) != 1 || plan.Waits[0].For != want || plan.Waits[0].Next != "{create cluster -f FILE}" {

@@ -23,10 +23,6 @@ type Nodes interface {
 	Changed() <-chan struct{}
 }
 
-// WithNodes gives the Client a plane that follows hosts until their nodes take work. Without
-// it, add-node ends where the service's knowledge does: when hosts have rebooted.
-func WithNodes(nodes Nodes) Option { return func(client *Client) { client.nodes = nodes } }
-
 // observeNodes adds to an observation what the next decision needs of the installed cluster.
 func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) error {
 	if client.nodes == nil || observed.Stale != "" || !decide.AsksSpoke(desired, observed) {

@@ -52,8 +52,8 @@ func TestEndsOfRemoval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := test.world()
 				p := &shrinkingPlane{Shrinking: w}
-				result, err := install.New(p, install.WithNodes(shrinkingNodes{p}), install.WithMachines(shrinkingMachines{p}),
-					install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.Desired)
+				result, err := install.New(p, install.Config{Nodes: shrinkingNodes{p}, Machines: shrinkingMachines{p},
+					Timeout: -1, UserTimeout: time.Hour}).Run(t.Context(), w.Desired)
 				if result.ExitCode != int(test.code) {
 					t.Fatalf("code %d: %v; did %s", result.ExitCode, err, w.Kinds())
 				}

@@ -60,7 +60,7 @@ func refuseWith(kind model.Kind, fault model.Fault) func(model.Action) error {
 }
 
 // runFor runs on the model world in a bubble and returns the result.
-func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, time.Duration, error) {
+func runFor(t *testing.T, p *plane, detach bool, options ...install.Config) (install.Result, time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	installer := install.New(p, options...)
@@ -136,7 +136,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 			}
 			return nil
 		}
-		if _, _, err := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
+		if _, _, err := runFor(t, p, false, install.Config{PollInterval: 500 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		if n := p.Count(model.RegisterInfraEnv); n != 1 {
@@ -217,16 +217,16 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
 		p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed,
 			StatusInfo: "cluster has hosts in error", NoIngress: true}
-		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
+		_, _, err := runFor(t, p, false, install.Config{Files: unwritable{}})
 		if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
 			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
 		}
 		p.Observed.Cluster.State, p.Observed.Cluster.Kubeconfig = model.ClusterInstalled, true
-		_, _, err = runFor(t, p, false, install.WithFiles(unwritable{}))
+		_, _, err = runFor(t, p, false, install.Config{Files: unwritable{}})
 		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, model.CodeOf(err))
 		}
-		_, took, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)))
+		_, took, err := runFor(t, p, false, install.Config{Files: install.NewFiles(dir)})
 		if model.CodeOf(err) != model.CodeFailure || took > time.Minute {
 			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, model.CodeOf(err), took)
 		}
@@ -299,7 +299,7 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 		c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(2 * time.Hour)}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: c})}
 		p.Absent = "worker-0"
-		result, _, err := runFor(t, p, false, install.WithTimeouts(0, 10*time.Minute))
+		result, _, err := runFor(t, p, false, install.Config{Timeout: -1, UserTimeout: 10 * time.Minute})
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Errorf("Run: %v (%s)", err, result.Verdict)
 		}
@@ -346,7 +346,7 @@ func TestTheTimeIsADeadline(t *testing.T) {
 						model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the database is down")})
 				}
 				began := time.Now()
-				_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), p.Desired)
+				_, err := install.New(p, install.Config{Timeout: time.Minute, UserTimeout: time.Hour}).Run(t.Context(), p.Desired)
 				if got := time.Since(began); model.CodeOf(err) != model.CodeTimeout || got < time.Minute ||
 					got > time.Minute+31*time.Second {
 					t.Errorf("code %d after %s: %v", model.CodeOf(err), got, err)
@@ -438,8 +438,8 @@ func TestResultsAfterTheTimeIsUp(t *testing.T) {
 					State: model.ClusterFinalizing}
 				files := &savedNames{}
 				began := time.Now()
-				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0),
-					install.WithPollInterval(time.Second)).Run(t.Context(), p.Desired)
+				_, err := install.New(p, install.Config{Files: files, Timeout: time.Minute, UserTimeout: -1,
+					PollInterval: time.Second}).Run(t.Context(), p.Desired)
 				if took := time.Since(began); model.CodeOf(err) != model.CodeTimeout || !slices.Equal(files.names, test.saved) ||
 					took != test.took {
 					t.Errorf("after %s: %v; saved %v", took, err, files.names)
@@ -470,7 +470,7 @@ func TestInstallFollowsReady(t *testing.T) {
 				}
 				return nil
 			}
-			_, _, _ = runFor(t, p, false, install.WithPollInterval(every), install.WithTimeouts(2*time.Minute, 0))
+			_, _, _ = runFor(t, p, false, install.Config{PollInterval: every, Timeout: 2 * time.Minute, UserTimeout: -1})
 			if late := asked.Sub(ready); asked.IsZero() || late > every {
 				t.Errorf("every %s: the install call comes %s after ready", every, late)
 			}

@@ -110,7 +110,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 		return g.kubeconfig, "kubeconfig", nil
 	}})
 	defer plane.Close()
-	client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e model.Event) {
+	client := install.New(g.plane(t), install.Config{Nodes: plane, Clock: g.time, Timeout: -1, UserTimeout: -1, Events: func(e model.Event) {
 		t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		_, of, _ := strings.Cut(e.Key, "node/")
 		name, _, _ := strings.Cut(of, "/")
@@ -119,7 +119,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 				t.Error(err)
 			}
 		}
-	}))
+	}})
 	return client.Run(ctx, &model.Desired{Spec: g.cluster, Options: options})
 }
 
@@ -240,13 +240,13 @@ func TestInterruptedAddNode(t *testing.T) {
 			}})
 			defer plane.Close()
 			told := false
-			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0),
-				install.WithEvents(func(e model.Event) {
+			client := install.New(g.plane(t), install.Config{Nodes: plane, Clock: g.time, Timeout: -1, UserTimeout: -1,
+				Events: func(e model.Event) {
 					if strings.Contains(e.Next.String(), "oaictl approve w-0") {
 						told = true
 						stop()
 					}
-				}))
+				}})
 			desired := &model.Desired{Spec: g.cluster, Options: model.Options{AddNodes: true, Unattended: true, Approve: model.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)

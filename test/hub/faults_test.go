@@ -189,11 +189,11 @@ func TestServerRestarts(t *testing.T) {
 	plane, dir := x.plane(t), t.TempDir()
 	reached := make(chan string, 100)
 	done := make(chan *attempt, 1)
-	hear := install.WithEvents(func(e model.Event) {
+	hear := install.Config{Events: func(e model.Event) {
 		if e.Key == "cluster/state" {
 			reached <- e.State
 		}
-	})
+	}}
 	go func() {
 		defer close(reached)
 		done <- x.runWith(t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir, hear)

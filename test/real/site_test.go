@@ -277,9 +277,9 @@ func (x *site) plane(t testing.TB) remote {
 
 // patience is how long a run may take, and how long it waits for a person: on the clock of the caller, which is slow
 // where the service is real.
-func (x *site) patience() install.Option {
+func (x *site) patience() install.Config {
 	if x.simulated() {
-		return install.WithTimeouts(6*time.Hour, 40*time.Minute)
+		return install.Config{Timeout: 6 * time.Hour, UserTimeout: 40 * time.Minute}
 	}
-	return install.WithTimeouts(20*time.Minute, 2*time.Minute)
+	return install.Config{Timeout: 20 * time.Minute, UserTimeout: 2 * time.Minute}
 }

@@ -62,7 +62,7 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	if err != nil {
 		return nil, err
 	}
-	return install.New(service, install.WithClock(to.Clock)), nil
+	return install.New(service, install.Config{Clock: to.Clock}), nil
 }
 
 // server is what a person knows a service or a hub by.

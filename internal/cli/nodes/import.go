@@ -129,7 +129,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 	if err != nil {
 		return err
 	}
-	result, err := service.With(install.WithClock(o.Clock)).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}})
+	result, err := service.With(install.Config{Clock: o.Clock}).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}})
 	if err != nil {
 		return err
 	}

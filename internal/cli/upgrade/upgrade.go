@@ -71,7 +71,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	}
 	o.found = found
 	o.plane = o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
-	o.client = service.With(install.WithNodes(o.plane))
+	o.client = service.With(install.Config{Nodes: o.plane})
 	if o.To == "" {
 		return o.show(ctx)
 	}

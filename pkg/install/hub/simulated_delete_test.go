@@ -174,7 +174,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	s, desired, log := poolStage(t)
 	desired.Spec.Spec.Hold = true
 	plane := s.plane(t)
-	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: s.clock, Timeout: 4 * time.Hour, UserTimeout: 20 * time.Minute}).Run(t.Context(), desired)
 	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != model.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}

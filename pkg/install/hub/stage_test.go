@@ -91,9 +91,9 @@ func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	options := []install.Option{install.WithClock(s.clock), install.WithEvents(s.listener(t)), install.WithTimeouts(4*time.Hour, time.Hour)}
+	options := []install.Config{{Clock: s.clock, Events: s.listener(t), Timeout: 4 * time.Hour, UserTimeout: time.Hour}}
 	if files != nil {
-		options = append(options, install.WithFiles(files))
+		options = append(options, install.Config{Files: files})
 	}
 	result, err := install.New(plane, options...).Run(t.Context(), desired)
 	if err != nil {

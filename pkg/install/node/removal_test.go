@@ -123,19 +123,19 @@ func (l *leaving) removing(change func(*model.Removal), names ...string) *model.
 }
 
 // remove runs once, with a plane of its own. told is called with each event.
-func (l *leaving) remove(desired *model.Desired, told func(model.Event), options ...install.Option) (install.Result, error) {
+func (l *leaving) remove(desired *model.Desired, told func(model.Event), options ...install.Config) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
 	plane := l.plane()
 	defer plane.Close()
-	options = append([]install.Option{
-		install.WithNodes(plane), install.WithClock(l.clock), install.WithTimeouts(0, 0),
-		install.WithEvents(func(e model.Event) {
-			l.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
-			if told != nil {
-				told(e)
-			}
-		}),
+	options = append([]install.Config{
+		{Nodes: plane, Clock: l.clock, Timeout: -1, UserTimeout: -1,
+			Events: func(e model.Event) {
+				l.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
+				if told != nil {
+					told(e)
+				}
+			}},
 	}, options...)
 	return install.New(l, options...).Run(ctx, desired)
 }
@@ -388,7 +388,7 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 	for ; runs < 30; runs++ {
 		ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 		plane := l.plane()
-		_, err := install.New(service, install.WithNodes(killedAfter{plane, cancel}), install.WithClock(l.clock), install.WithTimeouts(0, 0), install.WithFiles(install.NewFiles(l.dir))).Run(ctx, desired)
+		_, err := install.New(service, install.Config{Nodes: killedAfter{plane, cancel}, Clock: l.clock, Timeout: -1, UserTimeout: -1, Files: install.NewFiles(l.dir)}).Run(ctx, desired)
 		cancel()
 		plane.Close()
 		if err == nil {

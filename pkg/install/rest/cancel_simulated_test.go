@@ -89,7 +89,7 @@ func TestCancelledPreparation(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
+				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
 			if model.CodeOf(err) != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {

@@ -31,7 +31,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
+	client := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}

@@ -44,7 +44,7 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 				}
 				c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 				c.Spec.BaseDomain = "example.com"
-				client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0), install.WithEvents(report))
+				client := install.New(w.plane(t), install.Config{Clock: w.clock, Timeout: 2 * time.Hour, UserTimeout: -1, Events: report})
 				_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
 				after := w.clock.Now().Sub(began)
 				if len(warnings) != 1 || !strings.Contains(warnings[0], w.URL) || !strings.Contains(warnings[0], test.want) ||
@@ -93,7 +93,7 @@ func TestForeignAnswersAfterSilence(t *testing.T) {
 	})
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 	c.Spec.BaseDomain = "example.com"
-	client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0))
+	client := install.New(w.plane(t), install.Config{Clock: w.clock, Timeout: 2 * time.Hour, UserTimeout: -1})
 	_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
 	if after := w.clock.Now().Sub(began); model.CodeOf(err) != model.CodeTimeout || after < 2*time.Hour {
 		t.Errorf("the run ends with %v after %s", err, after)
