@@ -41,10 +41,10 @@ func main() {
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "installer:", err)
-		if next := model.NextOf(err); next != "" {
+		if next := model.FaultOf(err).Next; next != "" {
 			fmt.Fprintln(os.Stderr, "next:", next)
 		}
-		os.Exit(int(model.CodeOf(err)))
+		os.Exit(int(model.FaultOf(err).Code))
 	}
 }
 

@@ -127,7 +127,7 @@ func TestNoAnswer(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return false, context.Cause(ctx)
 		}, time.Hour)
-		if model.CodeOf(err) != model.CodeNeedsUser {
+		if model.FaultOf(err).Code != model.CodeNeedsUser {
 			t.Errorf("it ends with %v", err)
 		}
 		if why := <-ended; why == nil {

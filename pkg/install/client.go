@@ -309,7 +309,7 @@ func (client *Client) observeMachines(ctx context.Context, desired *model.Desire
 		return nil
 	}
 	states, err := client.machines.Observe(ctx, desired, observed, ask)
-	if err != nil && (ctx.Err() != nil || model.ForGood(err)) {
+	if err != nil && (ctx.Err() != nil || model.FaultOf(err).ForGood()) {
 		return err
 	}
 	for _, name := range ask {

@@ -62,7 +62,7 @@ func TestEndsOfRemoval(t *testing.T) {
 						t.Errorf("says %v; want %s", err, text)
 					}
 				}
-				if next := model.NextOf(err).String(); !strings.Contains(next, test.next) {
+				if next := model.FaultOf(err).Next.String(); !strings.Contains(next, test.next) {
 					t.Errorf("next %s; want %s", next, test.next)
 				}
 				if name == "two, and one is held" && w.Node("worker-2") != nil {

@@ -254,9 +254,9 @@ func TestRunEnds(t *testing.T) {
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Run: %v", err)
-				case test.code != 0 && (err == nil || model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text)):
-					t.Fatalf("Run: %v (code %d); want code %d and %q", err, model.CodeOf(err), test.code, test.text)
-				case test.code != 0 && model.NextOf(err) == "":
+				case test.code != 0 && (err == nil || model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.text)):
+					t.Fatalf("Run: %v (code %d); want code %d and %q", err, model.FaultOf(err).Code, test.code, test.text)
+				case test.code != 0 && model.FaultOf(err).Next == "":
 					t.Errorf("the error %q does not say what to do next", err)
 				}
 				if result.ExitCode != int(test.code) {
@@ -292,8 +292,8 @@ func TestRunInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}) })
 		_, err := install.New(p).Run(ctx, p.Desired)
-		if model.CodeOf(err) != model.CodeInterrupted || model.NextOf(err) == "" {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if model.FaultOf(err).Code != model.CodeInterrupted || model.FaultOf(err).Next == "" {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 	})
 }
@@ -308,8 +308,8 @@ func TestRunPastItsDeadline(t *testing.T) {
 				defer cancel()
 				var last model.Event
 				result, err := install.New(p, install.Config{Events: func(e model.Event) { last = e }}).Run(ctx, p.Desired)
-				if model.CodeOf(err) != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.NextOf(err) == "" {
-					t.Errorf("Run: %v (code %d), last %+v", err, model.CodeOf(err), last)
+				if model.FaultOf(err).Code != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.FaultOf(err).Next == "" {
+					t.Errorf("Run: %v (code %d), last %+v", err, model.FaultOf(err).Code, last)
 				}
 			})
 		})
@@ -360,7 +360,7 @@ func TestRunAddsNodes(t *testing.T) {
 					t.Fatalf("code %d: %v", result.ExitCode, err)
 				}
 				if test.code != 0 {
-					if model.NextOf(err) == "" {
+					if model.FaultOf(err).Next == "" {
 						t.Error("nothing says what to do next")
 					}
 					return
@@ -481,9 +481,9 @@ func TestClusterThatAUserDeletes(t *testing.T) {
 					}
 					return
 				}
-				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
-					model.NextOf(err) == "" {
-					t.Errorf("Run: %v (code %d), Next %q", err, model.CodeOf(err), model.NextOf(err))
+				if model.FaultOf(err).Code != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
+					model.FaultOf(err).Next == "" {
+					t.Errorf("Run: %v (code %d), Next %q", err, model.FaultOf(err).Code, model.FaultOf(err).Next)
 				}
 				if len(p.Writes) != p.wrote {
 					t.Errorf("written after the cluster was deleted: %v", p.Writes[p.wrote:])
@@ -556,7 +556,7 @@ func TestNudgedOnceAMinute(t *testing.T) {
 			}
 		}})
 		_, err := installer.Run(t.Context(), w.Desired)
-		if model.CodeOf(err) != model.CodeTimeout {
+		if model.FaultOf(err).Code != model.CodeTimeout {
 			t.Errorf("ended with %v", err)
 		}
 		if len(nudged) < 9 || len(nudged) > 10 || !strings.Contains(nudged[0].Message, "every host is in sync") {
@@ -647,7 +647,7 @@ func TestRunIsWoken(t *testing.T) {
 				}
 				_, err := install.New(s, install.Config{Timeout: 2 * time.Minute, UserTimeout: time.Hour,
 					PollInterval: test.interval}).Run(t.Context(), s.Desired)
-				if model.CodeOf(err) != model.CodeTimeout {
+				if model.FaultOf(err).Code != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(s.asked) != test.looks {
@@ -747,8 +747,8 @@ func TestSilenceEndsAsTimedOut(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		p.answersOnly(3)
 		_, err := install.New(p).Run(t.Context(), p.Desired)
-		if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 	})
 }

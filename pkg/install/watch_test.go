@@ -83,7 +83,7 @@ func codeOf(err error) model.Code {
 	if err == nil {
 		return 0
 	}
-	return model.CodeOf(err)
+	return model.FaultOf(err).Code
 }
 
 // TestNothingNew is reported now and then while nothing happens, and in no run in which something does.
@@ -131,7 +131,7 @@ func TestNothingNew(t *testing.T) {
 						told, at = append(told, e.Message), append(at, time.Since(began))
 					}
 				}}).Run(t.Context(), p.Desired)
-				if model.CodeOf(err) != model.CodeTimeout {
+				if model.FaultOf(err).Code != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(told) != test.times || test.times > 0 && !strings.Contains(told[0], test.text) {

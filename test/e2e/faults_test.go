@@ -320,8 +320,8 @@ func TestFaultsAtEveryCall(t *testing.T) {
 					fault.code = model.CodeFailure // there is no file to be blamed for it
 				}
 				var said *model.Fault
-				if !errors.As(err, &said) || model.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || model.NextOf(err) == "" {
-					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, model.CodeOf(err), model.NextOf(err), fault.code, story(events))
+				if !errors.As(err, &said) || model.FaultOf(err).Code != fault.code || result.ExitCode != int(fault.code) || model.FaultOf(err).Next == "" {
+					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, model.FaultOf(err).Code, model.FaultOf(err).Next, fault.code, story(events))
 				}
 				last := events[len(events)-1]
 				if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {

@@ -198,20 +198,20 @@ func TestDay2(t *testing.T) {
 			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3"}) {
 				t.Errorf("hosts %q", got)
 			}
-			if _, err = g.runs(t, remove("w-0")); model.CodeOf(err) != model.CodeNotFound {
+			if _, err = g.runs(t, remove("w-0")); model.FaultOf(err).Code != model.CodeNotFound {
 				t.Errorf("again: %v", err)
 			}
 			if result, err = g.runs(t, remove("control-plane-1")); err != nil || g.has(t, "control-plane-1") || g.members(t) != 3 {
 				t.Fatalf("%v; %d members; %+v %+v", err, g.members(t), result.Plan.Waits, result.Plan.Blockers)
 			}
-			if _, err = g.runs(t, remove("control-plane-2")); model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
+			if _, err = g.runs(t, remove("control-plane-2")); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
 				t.Errorf("one of three: %v", err)
 			}
 			g.played.PowerOff("control-plane-2")
 			options := remove("control-plane-2")
 			options.Remove.ReplacedBy, options.Remove.Backup = "cp-4", true
 			for range 100 { // until etcd misses it
-				if result, err = g.runs(t, options); model.CodeOf(err) != model.CodeInput {
+				if result, err = g.runs(t, options); model.FaultOf(err).Code != model.CodeInput {
 					break
 				}
 				if err := g.time.Sleep(t.Context(), 10*time.Second); err != nil {

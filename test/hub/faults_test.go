@@ -172,7 +172,7 @@ func TestCredentialsExpire(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir)
-			if a.trace.Code != int(model.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(model.NextOf(a.err).String(), "log in") {
+			if a.trace.Code != int(model.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(model.FaultOf(a.err).Next.String(), "log in") {
 				t.Fatalf("ends with code %d: %s\n%s", a.trace.Code, a.says(), a.story())
 			}
 			x.installs(t, &wire{})

@@ -94,7 +94,7 @@ func installsAsTold(t *testing.T, b backend, cluster *spec.Cluster) map[string]a
 	dir := t.TempDir()
 	first := x.run(t, dir, install.Config{Timeout: 3 * time.Hour, UserTimeout: -1})
 	if first.err != nil || first.result.Verdict != model.VerdictInstalled {
-		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, model.NextOf(first.err), first.story())
+		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, model.FaultOf(first.err).Next, first.story())
 	}
 	if b.metal3 {
 		x.wereBooted(t)

@@ -37,7 +37,7 @@ func TestDelete(t *testing.T) {
 					}
 				}
 				if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
-					t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+					t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 				}
 				if left := x.named(t, "/v2/clusters", x.cluster.Metadata.Name); len(left) > 0 {
 					t.Errorf("the service still has %v", left)

@@ -66,7 +66,7 @@ func TestDocumentedRole(t *testing.T) {
 					t.Fatalf("%s\n%s", a.says(), a.story())
 				}
 				if err := plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, install.DeleteOptions{}); err != nil {
-					t.Errorf("delete: %v (next: %s)", err, model.NextOf(err))
+					t.Errorf("delete: %v (next: %s)", err, model.FaultOf(err).Next)
 				}
 			})
 		}
@@ -76,7 +76,7 @@ func TestDocumentedRole(t *testing.T) {
 				x := apart(t)
 				x.kube, x.heard = x.user(t, documented), used.hear
 				if err := x.livesApart(t, streams); err != nil {
-					t.Errorf("%v (next: %s)", err, model.NextOf(err))
+					t.Errorf("%v (next: %s)", err, model.FaultOf(err).Next)
 				}
 			})
 		}

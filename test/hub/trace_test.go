@@ -48,7 +48,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
 	}
-	return a.err.Error() + "\n" + model.NextOf(a.err).String()
+	return a.err.Error() + "\n" + model.FaultOf(a.err).Next.String()
 }
 
 // run installs as `oaictl create cluster` does, with a plane of its own, and

@@ -26,7 +26,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return string(a.result.Verdict) + "\n" + fixture.Story(a.events)
 	}
-	return a.err.Error() + "\nnext: " + model.NextOf(a.err).String() + "\n" + fixture.Story(a.events)
+	return a.err.Error() + "\nnext: " + model.FaultOf(a.err).Next.String() + "\n" + fixture.Story(a.events)
 }
 
 // runs is how a cluster is brought to where it is wanted, by a process after the other.

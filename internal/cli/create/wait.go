@@ -120,7 +120,7 @@ func (o *waitOptions) result(seen *install.Found, result install.Result, failed 
 	}
 	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.NextOf(failed))
+		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.FaultOf(failed).Next)
 	}
 	return doc
 }

@@ -80,7 +80,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	code := int(app.CodeOf(failed))
 	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
-		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.NextOf(failed)
+		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.FaultOf(failed).Next
 	}
 	o.tell(end)
 	o.shown.Close()

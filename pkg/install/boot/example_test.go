@@ -34,7 +34,7 @@ func Example() {
 	}
 	defer func() { _ = simulated.Close() }()
 	if err := installRack(ctx, cluster, simulated.URL(), simulated.BMCProxy(), passing); err != nil {
-		fmt.Println(err, model.NextOf(err))
+		fmt.Println(err, model.FaultOf(err).Next)
 	}
 	// Output: redfish is installed
 }

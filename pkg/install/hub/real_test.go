@@ -113,7 +113,7 @@ func (s *stage) observe() *model.Observed {
 	s.Helper()
 	o, err := s.plane.Observe(s.Context(), s.query(), nil)
 	if err != nil {
-		s.Fatalf("observe: %v (next: %s)", err, model.NextOf(err))
+		s.Fatalf("observe: %v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	return o
 }
@@ -151,7 +151,7 @@ func (s *stage) settle() []string {
 		}
 		for _, a := range plan.Actions {
 			if err := s.plane.Act(s.Context(), s.desired, a); err != nil {
-				s.Fatalf("%s: %v (next: %s)", a.Key, err, model.NextOf(err))
+				s.Fatalf("%s: %v (next: %s)", a.Key, err, model.FaultOf(err).Next)
 			}
 			done = append(done, string(a.Kind))
 			s.Logf("%s: %s %v", a.Key, a.Kind, a.Changes)

@@ -97,7 +97,7 @@ func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (
 	}
 	result, err := install.New(plane, options...).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s); states %v, done %v", err, model.NextOf(err), s.states, s.done)
+		t.Fatalf("%v (next: %s); states %v, done %v", err, model.FaultOf(err).Next, s.states, s.done)
 	}
 	return result, s.writes
 }

@@ -135,8 +135,8 @@ func TestRivals(t *testing.T) {
 		}
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(model.NextOf(err).String(), "oaictl approve w-0 --request csr-") {
-		t.Fatalf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(model.FaultOf(err).Next.String(), "oaictl approve w-0 --request csr-") {
+		t.Fatalf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	if got := s.approved(); len(got) > 0 {
 		t.Errorf("approved %v", got)
@@ -190,8 +190,8 @@ func TestMovedAddress(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(model.NextOf(err).String(), "approve w-0 --allow-address w-0="+moved.String()) {
-		t.Fatalf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(model.FaultOf(err).Next.String(), "approve w-0 --allow-address w-0="+moved.String()) {
+		t.Fatalf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	result, err := s.run(s.desired(func(d *model.Desired) {
 		d.Options.AllowAddresses = map[string][]netip.Addr{"w-0": {moved}}
@@ -211,7 +211,7 @@ func TestNeverReady(t *testing.T) {
 	s.boot("w-0", "192.168.127.20")
 	s.boot("w-1", "192.168.127.21")
 	result, err := s.run(s.desired(nil), time.Minute, install.Config{Timeout: 50 * time.Minute, UserTimeout: -1})
-	if model.CodeOf(err) != model.CodeTimeout {
+	if model.FaultOf(err).Code != model.CodeTimeout {
 		t.Fatalf("got %v", err)
 	}
 	var texts []string

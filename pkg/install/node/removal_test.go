@@ -308,8 +308,8 @@ func TestDrainIsRefused(t *testing.T) {
 			t.Errorf("says %v; want %s", err, want)
 		}
 	}
-	if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(model.NextOf(err).String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
-		t.Errorf("code %d, next %s", model.CodeOf(err), model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeInput || !strings.HasPrefix(model.FaultOf(err).Next.String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
+		t.Errorf("code %d, next %s", model.FaultOf(err).Code, model.FaultOf(err).Next)
 	}
 	l.untouched("w-0", "w-1", "w-2")
 	result, err := l.remove(l.removing(func(r *model.Removal) {
@@ -326,11 +326,11 @@ func TestDrainTimesOut(t *testing.T) {
 	l.pod("db", "w-1", nil)
 	l.budget("db")
 	_, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Timeout = 5 * time.Minute }, "w-1"), nil)
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
 		t.Errorf("got %v", err)
 	}
-	if !strings.Contains(string(model.NextOf(err)), "kubectl uncordon w-1") || !l.hasNode("w-1") {
-		t.Errorf("next %s", model.NextOf(err))
+	if !strings.Contains(string(model.FaultOf(err).Next), "kubectl uncordon w-1") || !l.hasNode("w-1") {
+		t.Errorf("next %s", model.FaultOf(err).Next)
 	}
 }
 
@@ -394,7 +394,7 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 		if err == nil {
 			return runs
 		}
-		if model.CodeOf(err) != model.CodeInterrupted && !errors.Is(err, context.Canceled) {
+		if model.FaultOf(err).Code != model.CodeInterrupted && !errors.Is(err, context.Canceled) {
 			l.t.Fatalf("run %d: %v", runs, err)
 		}
 	}
@@ -406,8 +406,8 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 func TestControlPlaneOfThree(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	_, err := l.remove(l.removing(nil, "cp-1"), nil)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.NextOf(err).String(), "replace-node cp-1") {
-		t.Errorf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
+		t.Errorf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	l.untouched("cp-0", "cp-1", "cp-2")
 	if len(l.forgotten) > 0 {

@@ -196,7 +196,7 @@ func TestReturnIsRefused(t *testing.T) {
 			of.prepare(p)
 			p.change = of.change
 			result, err := p.returning(t.Context(), silent, "w-0")
-			if model.CodeOf(err) != model.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == of.reason }) {
+			if model.FaultOf(err).Code != model.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == of.reason }) {
 				t.Errorf("%v; %+v", err, result.Plan.Blockers)
 			}
 			if len(p.given) > 0 || len(p.forgotten) > 0 || !p.hasNode("w-0") {

@@ -372,7 +372,7 @@ func TestClusterByNameOrID(t *testing.T) {
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %s, %v", text, got.ID, err)
 		}
-		if err != nil && model.CodeOf(err) != model.CodeNotFound {
+		if err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 			t.Errorf("%s: %v", text, err)
 		}
 		if text == "lab" && (!strings.Contains(err.Error(), clusterID) || !strings.Contains(err.Error(), other)) {

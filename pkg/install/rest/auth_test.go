@@ -68,7 +68,7 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 		"no secret": {ClientID: "x"},
 		"no id":     {ClientSecret: secret},
 	} {
-		if _, err := Authorise(c, Exchanger{}); model.CodeOf(err) != model.CodeUsage {
+		if _, err := Authorise(c, Exchanger{}); model.FaultOf(err).Code != model.CodeUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -94,7 +94,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
 				_, err := run(install.Config{Timeout: -1, UserTimeout: 5 * time.Minute})
-				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
+				if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
 					t.Fatalf("%d calls: %v", proxy.calls(), err)
 				}
 			}

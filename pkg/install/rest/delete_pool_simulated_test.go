@@ -50,7 +50,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if hosts, err := client.ListHosts(t.Context(), envs[0].ID); err != nil || len(hosts) != 1 || hosts[0].ClusterID != "" {
 		t.Errorf("the pool has %+v: %v", hosts, err)
 	}
-	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.CodeOf(err) != model.CodeNotFound {
+	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.FaultOf(err).Code != model.CodeNotFound {
 		t.Errorf("the cluster: %v", err)
 	}
 }

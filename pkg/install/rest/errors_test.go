@@ -324,11 +324,11 @@ func otherCA(t *testing.T) []byte {
 func TestServiceURL(t *testing.T) {
 	for _, text := range []string{"", "api.example.com", "ftp://x", "https://", "https://user:geheim@x", "https://x:y"} {
 		_, err := New(Config{URL: text})
-		if err == nil || model.CodeOf(err) != model.CodeUsage || strings.Contains(err.Error(), "geheim") {
+		if err == nil || model.FaultOf(err).Code != model.CodeUsage || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); model.CodeOf(err) != model.CodeUsage {
+	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); model.FaultOf(err).Code != model.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,7 @@ func Example_install() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	if err := installCluster(ctx, file, simulated.URL(), folder, passing); err != nil {
-		fmt.Println(err, model.NextOf(err))
+		fmt.Println(err, model.FaultOf(err).Next)
 	}
 	// Output: compact is installed
 }

@@ -72,7 +72,7 @@ func addToImported(t *testing.T, options model.Options) {
 	desired := &model.Desired{Spec: cluster, Options: options}
 	result, err := install.New(plane(), install.Config{Clock: clock, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	slices.Sort(result.Plan.Added)
 	if result.Verdict != model.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {

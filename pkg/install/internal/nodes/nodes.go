@@ -172,7 +172,7 @@ func pool(h Host) string {
 	return statuses.RoleWord(role)
 }
 
-func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
+func scopeOf(h Host) model.Scope { return model.ScopeNode.Of(h.Name) }
 
 // named are the requests for certificates that are about a host.
 func (a *asker) named(h Host, kind model.RequestKind) []model.RequestVerdict {
