@@ -58,7 +58,7 @@ func run(ctx context.Context, o options) error {
 
 	// What to identify with is the importer's choice. Without any of it, as
 	// here where the variable is unset, the service is spoken to openly.
-	auth, err := rest.Authorise(rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}, rest.Exchanger{})
+	auth, err := rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}.Authorise(rest.Exchanger{})
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func TestSeveralOfAKind(t *testing.T) {
 			{Kind: model.RegisterInfraEnv, Name: name, Settings: model.Settings{model.SettingVersion: model.ValueOf("4.20")}},
 		} {
 			desired := byID()
-			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))
+			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.NewSecret(pullSecret).Source()
 			if err := m.client().Service.Act(t.Context(), desired, kind); err != nil {
 				t.Fatal(err)
 			}

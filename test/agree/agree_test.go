@@ -205,7 +205,7 @@ func TestWrittenIsValid(t *testing.T) {
 				if c == nil || c.OnlyAdds() || c.Imported() {
 					return
 				}
-				files, lost, err := convert.Write(c, format, convert.WriteOptions{Secrets: true})
+				files, lost, err := convert.Write(c, format, convert.Options{Secrets: true})
 				if err != nil {
 					if _, told := errors.AsType[*spec.Problems](err); !told {
 						t.Errorf("it is refused without a place: %v", err)

@@ -100,7 +100,7 @@ type rights struct {
 
 // hear records what an allowed call needs: an apply is a patch, and a create as well where there was nothing.
 func (r *rights) hear(c install.Call) {
-	parts := strings.Split(strings.Trim(c.Path, "/"), "/")
+	parts := strings.Split(strings.Trim(c.URL, "/"), "/")
 	parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):] // group and version
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		parts = parts[2:]

@@ -117,7 +117,7 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 			if err != nil {
 				t.Fatal(err)
 			}
-			cluster.Spec.PullSecret = spec.SourceOf(spec.NewSecret(string(text)))
+			cluster.Spec.PullSecret = spec.NewSecret(string(text)).Source()
 		}
 	}
 	if b.hub {
@@ -257,7 +257,7 @@ func (x *site) plane(t testing.TB) remote {
 		}
 		plane, err := rest.New(rest.Config{
 			URL: x.wire.base, Clock: x.time, HTTPClient: client, CAFile: x.caFile, Auth: x.auth,
-			Trace: x.OverREST,
+			Trace: x.Note,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func (x *site) plane(t testing.TB) remote {
 	}
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: kube.CopyConfig(x.kube), Clock: x.time, HTTPClient: x.given.client,
-		Log: x.OverHub,
+		Log: x.Note,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -163,7 +162,7 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	if o.Until == untilReady {
 		o.approves = desired.Options.Approve != model.ApproveOff
 		o.ToCluster.Dir = o.Dir
-		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Config {
+		o.withNodes = func(service *install.Client, trace func(install.Call)) []install.Config {
 			options := []install.Config{{Nodes: o.Nodes(service, o.ToCluster, cluster, trace)}}
 			if desired.Options.Approve == model.ApproveAsk && o.CanAsk() {
 				options = append(options, install.Config{Ask: o.askRequest})
@@ -193,7 +192,7 @@ type runOptions struct {
 	approves     bool        // the requests of kubelets for certificates
 	told         []string    // what was shown of a run that leaves, which is not said again at its end
 	// withNodes makes the client observe the installed cluster itself; nil: it does not.
-	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Config
+	withNodes func(service *install.Client, trace func(install.Call)) []install.Config
 }
 
 func (o *runOptions) declare(flags *pflag.FlagSet) {

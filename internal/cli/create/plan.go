@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -104,7 +103,7 @@ func (o *planOptions) run(ctx context.Context) error {
 func (o *planOptions) addNodes(desired *model.Desired) {
 	desired.Options.AddNodes, desired.Options.ClusterKubeconfig = true, o.ToCluster.Kubeconfig
 	o.ToCluster.Dir = o.Dir
-	o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Config {
+	o.withNodes = func(service *install.Client, trace func(install.Call)) []install.Config {
 		return []install.Config{{Nodes: o.Nodes(service, o.ToCluster, desired.Spec, trace)}}
 	}
 }

@@ -177,7 +177,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 	if err != nil {
 		return err
 	}
-	if is, means := model.IdentityOf(is.ID, is.API, found.Observed.Cluster.OpenShiftID, has.fullName()); !strings.EqualFold(is, means) {
+	if is, means := found.Observed.Cluster.Identity(is.ID, is.API, has.fullName()); !strings.EqualFold(is, means) {
 		return other("the cluster calls itself " + is + ", and not " + means)
 	}
 	return nil

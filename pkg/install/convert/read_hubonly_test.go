@@ -76,7 +76,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 	}
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
-	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.WriteOptions{Secrets: true})
+	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.Options{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,9 +46,9 @@ func (c *calls) take() (writes, reads []string) {
 	for _, call := range c.all {
 		switch {
 		case call.Writes():
-			writes = append(writes, call.Method+" "+call.Path)
+			writes = append(writes, call.Method+" "+call.URL)
 		case call.Method != "WATCH":
-			reads = append(reads, call.Method+" "+call.Path)
+			reads = append(reads, call.Method+" "+call.URL)
 		}
 	}
 	c.all = nil

@@ -107,7 +107,7 @@ func (s *stage) called(call install.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if call.Writes() && call.Status < 300 {
-		s.writes[call.Path]++
+		s.writes[call.URL]++
 	}
 }
 

@@ -242,7 +242,7 @@ func (s *benchStage) addAll() (waited []time.Duration, calls, lists int) {
 		if counting {
 			s.calls++
 		}
-		if c.Method == "GET" && strings.HasSuffix(c.Path, "/certificatesigningrequests") {
+		if c.Method == "GET" && strings.HasSuffix(c.URL, "/certificatesigningrequests") {
 			s.lists++
 		}
 	})

@@ -352,7 +352,7 @@ func (s *stage) polls() int {
 	defer s.mu.Unlock()
 	asked := 0
 	for _, c := range s.calls {
-		if strings.Contains(c.Path, "/clusterversions/") {
+		if strings.Contains(c.URL, "/clusterversions/") {
 			asked++
 		}
 	}

@@ -108,15 +108,15 @@ func (a *asker) sameBMC(m *model.BareMetalHost, address, system string) bool {
 	if m.BMC == "" {
 		return false
 	}
-	endpoint, id := spec.Controller(address, system)
-	switch other, otherID := spec.Controller(m.BMC, ""); {
+	endpoint, id := (&spec.BMC{Address: address, System: system}).Controller()
+	switch other, otherID := (&spec.BMC{Address: m.BMC}).Controller(); {
 	case other != endpoint:
 		return false
 	case otherID != "" && id != "":
 		return otherID == id
 	}
 	return !slices.ContainsFunc(a.spoke.BareMetalHosts, func(o model.BareMetalHost) bool {
-		at, _ := spec.Controller(o.BMC, "")
+		at, _ := (&spec.BMC{Address: o.BMC}).Controller()
 		return o.Name != m.Name && o.BMC != "" && at == endpoint
 	})
 }
