@@ -125,7 +125,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "the results")
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}
-		client := install.New(p, install.Config{Files: install.NewFiles(dir)})
+		client := install.New(p, install.Config{Files: install.Directory(dir)})
 		result, err := client.Run(t.Context(), p.Desired)
 		if err != nil {
 			t.Fatal(err)

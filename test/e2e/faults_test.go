@@ -248,7 +248,7 @@ func (x *trial) installer(t *testing.T, options ...install.Config) *install.Clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.NewFiles(x.dir)}}, options...)...)
+	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.Directory(x.dir)}}, options...)...)
 }
 
 // story is what a run reported, for a test that failed.

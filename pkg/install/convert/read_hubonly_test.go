@@ -19,7 +19,7 @@ import (
 func readBack(t *testing.T, objects []*unstructured.Unstructured) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects); err != nil {
+	if err := (&render.Objects{Cluster: objects}).WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}
 	return readText(t, out.Bytes())

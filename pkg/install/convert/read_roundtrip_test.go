@@ -110,7 +110,7 @@ func TestRoundTripHub(t *testing.T) {
 				t.Skipf("a hub cannot say it: %v", err)
 			}
 			var out bytes.Buffer
-			if err := render.WriteYAML(&out, objects.All()); err != nil {
+			if err := objects.WriteYAML(&out); err != nil {
 				t.Fatal(err)
 			}
 			c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true})
@@ -149,7 +149,7 @@ func TestRoundTripMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects.All()); err != nil {
+	if err := objects.WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}
 	c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()})

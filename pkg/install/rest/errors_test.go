@@ -129,7 +129,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 			if failed == nil || len(heard) == 0 {
 				t.Fatalf("error %v, heard %v", failed, heard)
 			}
-			exchange, err := Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}.Authorise(Exchanger{Client: f.Client(), Clock: f.clock})
+			exchange, err := Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}.Authorise(f.Client(), "", f.clock)
 			if err != nil {
 				t.Fatal(err)
 			}
