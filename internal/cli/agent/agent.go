@@ -1,5 +1,5 @@
-// Package agent has the commands of agent-based media: the steps that their units run,
-// and how far these are.
+// Package agent has the commands of agent-based media: the steps that their systemd units run, and a command that shows
+// the progress of these steps.
 package agent
 
 import (

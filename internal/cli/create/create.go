@@ -1,5 +1,5 @@
-// Package create has the commands that bring a cluster to what its file says, and those that
-// say how far it is: create cluster, add-node, plan, why and wait.
+// Package create has the commands that run the loop, and those that show its state: create cluster, add-node, replace-node,
+// plan, why and wait.
 package create
 
 import (

@@ -1,4 +1,4 @@
-// Package download has the commands that fetch files of a cluster or host.
+// Package download has the commands that fetch files of a cluster or host: download and logs.
 package download
 
 import (

@@ -1,4 +1,4 @@
-// Package image reads live images for commands, and writes them, with how far it is.
+// Package image reads and writes live images for the commands of packages iso and media, and shows the progress.
 package image
 
 import (

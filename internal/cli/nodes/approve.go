@@ -1,4 +1,4 @@
-// Package nodes has the commands that manage the nodes of an installed cluster.
+// Package nodes has the commands that manage the nodes of an installed cluster: approve, import cluster and remove-node.
 package nodes
 
 import (

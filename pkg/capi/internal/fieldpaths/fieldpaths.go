@@ -1,4 +1,4 @@
-// Package fieldpaths says where Cluster API's objects say what a cluster.yaml says.
+// Package fieldpaths translates a field of cluster.yaml into the field of a Cluster API object that has the same meaning.
 package fieldpaths
 
 import (

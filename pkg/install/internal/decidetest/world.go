@@ -1,5 +1,5 @@
-// Package decidetest plays what is decided about: a service with its clusters and hosts, a hub, an installed cluster, and
-// machines with BMCs. Each takes actions, lets time pass, and refuses what must never be asked for. It is for tests.
+// Package decidetest is a small world for tests of decisions: a service with its clusters and hosts, a hub, an installed
+// cluster, and machines with BMCs. Each carries out actions, lets time pass, and refuses what must never be requested.
 package decidetest
 
 import (
