@@ -63,7 +63,7 @@ func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, 
 	}
 	observed.Spoke, desired.Options.AddNodes = nil, before
 	return []model.Warning{{
-		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be looked at: " + fault.Error(), Next: model.NextOf(fault),
+		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be read: " + fault.Error(), Next: model.NextOf(fault),
 	}}, nil
 }
 

@@ -35,7 +35,7 @@ func NewCluster(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
-		Short:   "Install the cluster that a file describes, or go on where things stand",
+		Short:   "Install the cluster that a file describes, or continue its installation",
 		Args:    app.NoArguments,
 		RunE:    app.Run(o.run),
 	}

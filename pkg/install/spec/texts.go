@@ -38,7 +38,7 @@ func ParseDisk(text string) (DiskHints, error) {
 			return DiskHints{}, fmt.Errorf("there is no hint %q for a disk; %s", name, didYouMean(name, into.Type(), ""))
 		}
 		if !field.IsZero() {
-			return DiskHints{}, fmt.Errorf("the hint %s stands here twice", name)
+			return DiskHints{}, fmt.Errorf("the hint %s appears here twice", name)
 		}
 		if err := setText(field, value); err != nil {
 			return DiskHints{}, fmt.Errorf("%s=%s: %w", name, value, err)

@@ -44,7 +44,7 @@ func all() []Place {
 		{"spec.sshKeys[]", ByControlPlane, "config.sshAuthorizedKey"},
 
 		{"spec.topology.controlPlane", ByControlPlane, "replicas"},
-		{"spec.topology.workers", ByMachines, "the replicas of MachineDeployments and MachineSets, and Machines of nobody's"},
+		{"spec.topology.workers", ByMachines, "the replicas of MachineDeployments and MachineSets, and Machines without an owner"},
 		{"spec.topology.arbiters", ByControlPlane, "config.arbiterReplicas"},
 		{"spec.topology.fencing", ByControlPlane, "config.fencing"},
 		{"spec.topology.required.workers", ByControlPlane, "config.requiredWorkers"},

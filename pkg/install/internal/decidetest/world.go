@@ -470,7 +470,7 @@ func (w *World) Disturb(random *rand.Rand) {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.Desired.Options.Adopt = false, w.Hub, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
-		o.InfraEnvs[0].Settings[model.SettingKernelArguments] = model.ValueOf([]string{"somebody=else"})
+		o.InfraEnvs[0].Settings[model.SettingKernelArguments] = model.ValueOf([]string{"another=client"})
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(8) == 0 && len(o.InfraEnvs) > 0 {
