@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// wall is a rule about which way imports lean. docs/architecture.md says why
+// wall is a rule about which way imports lean. docs/architecture-walls.md says why
 // each of them stands.
 type wall struct {
 	name string

@@ -59,7 +59,7 @@ func TestInsecureIsNotForTheTokenService(t *testing.T) {
 		t.Errorf("--insecure does not reach a service with its own certificate: %+v", got)
 	}
 	got := runLive(t, service.URL, "", false, "get", "clusters", "--insecure", "--offline-token-file", token, "--sso-url", sso.URL)
-	if got.code == 0 || asked || !strings.Contains(got.errors, "is signed by nobody that this machine trusts") || !strings.Contains(got.errors, "--ca-file") {
+	if got.code == 0 || asked || !strings.Contains(got.errors, "is not signed by an authority that this machine trusts") || !strings.Contains(got.errors, "--ca-file") {
 		t.Errorf("the token service's certificate is not verified: asked %v, %+v", asked, got)
 	}
 }

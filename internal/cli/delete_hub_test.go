@@ -36,7 +36,7 @@ func TestDeleteOnAHub(t *testing.T) {
 		{"delete cluster lab --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", "Waiting for the hub's controllers"},
 		{"delete cluster -f cluster.yaml --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", ""},
 		{"delete cluster lab --backend hub --orphan --yes", 0, "release c1", ""},
-		{"delete cluster lab --backend hub --orphan", 2, "", "let go of the objects of cluster lab.example.com"},
+		{"delete cluster lab --backend hub --orphan", 2, "", "release the objects of cluster lab.example.com"},
 		{"delete cluster lab --backend hub --return-to-pool", 2, "", "nothing of it runs on"},
 		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "booted into the discovery image"},
 		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "exclude each other"},

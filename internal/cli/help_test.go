@@ -33,7 +33,7 @@ func TestHelpTexts(t *testing.T) {
 	}
 	for _, file := range files {
 		if !known[file.Name] {
-			t.Errorf("%q is no command's text, or stands there twice", file.Name)
+			t.Errorf("%q is no command's text, or appears twice", file.Name)
 		}
 		known[file.Name] = false
 		if text := string(file.Data); strings.TrimSpace(text) == "" || text != strings.TrimSpace(text)+"\n" {

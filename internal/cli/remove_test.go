@@ -132,7 +132,7 @@ func TestRemoveNode(t *testing.T) {
 	}{
 		"no name":          {"remove-node" + to, "", 2, []string{"needs the NAME of a node"}},
 		"two clusters":     {"remove-node w-1 --cluster lab -f x.yaml", "", 2, []string{"--cluster or -f FILE, not both"}},
-		"yes to which":     {"remove-node w-1 --yes" + to, "", 2, []string{"--yes goes with --cluster NAME or -f FILE"}},
+		"yes to which":     {"remove-node w-1 --yes" + to, "", 2, []string{"--yes needs --cluster NAME or -f FILE"}},
 		"selector":         {"remove-node w-1 --pod-selector a==b==c", "", 2, []string{"--pod-selector"}},
 		"negative":         {"remove-node w-1 --drain-timeout -1s", "", 2, []string{"never negative"}},
 		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "comes back as a node", "needs --yes"}},

@@ -90,12 +90,12 @@ spec:
 
 	s.missed(t, "cp-1")
 	say("replace-node cp-1 --with cp-2 --yes --backup-taken -f "+file+to, "", 3, "cp-2 is a node of the cluster already")
-	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for somebody to take the member of cp-1 out of etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
+	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for a person to remove the member of cp-1 out of etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
 		"delete the certificates of its member: etcd-peer-cp-1", "Then cp-3 joins lab.example.com:")
 	if strings.Contains(got.out, "evict") {
 		t.Errorf("a dead node is drained:\n%s", got.out)
 	}
-	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes where nobody can be asked")
+	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes without a terminal to ask on")
 	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // the user is not asked about the backup again
 	kept, err := os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl"))
 	if err != nil || !strings.Contains(string(kept), `"node":"cp-1","by":"--backup-taken"`) {

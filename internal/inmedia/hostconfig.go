@@ -158,7 +158,7 @@ func readFencing(path string) ([]fencing, error) {
 		}
 		switch {
 		case (c.Hostname == "") == (c.MACAddress == ""):
-			return nil, complain("hostname or macaddress has to tell the host, and not both")
+			return nil, complain("hostname or macaddress must identify the host, and not both")
 		case c.Address == "" || c.Username == "" || c.Password == "":
 			return nil, complain("address, username and password have to be there")
 		case c.Verification != "" && c.Verification != "Enabled" && c.Verification != "Disabled":

@@ -113,7 +113,7 @@ func networkOf(config *agentinstall.NMStateConfig) (network model.StaticNetwork,
 	}
 	switch {
 	case len(config.Spec.Interfaces) == 0:
-		return network, errors.New("spec.interfaces is missing, so that nothing tells its host")
+		return network, errors.New("spec.interfaces is missing, so its host is not known")
 	case len(config.Spec.Config) == 0:
 		return network, errors.New("spec.config is missing")
 	case err != nil:

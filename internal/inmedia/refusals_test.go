@@ -97,7 +97,7 @@ func TestRefusals(t *testing.T) {
 		{"fencing without a host", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/fencing-credentials.yaml", "credentials:\n- {address: a, username: b, password: hunter2}\n")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, "hostname or macaddress has to tell the host"},
+		}, model.CodeInput, "hostname or macaddress must identify the host"},
 		{"variables that are missing", (*Client).ImportCluster, func(m *medium) { m.env.ClusterName = "lab" }, model.CodeUsage, "not set: CLUSTER_ID, CLUSTER_API_VIP_DNS_NAME"},
 		{"no configuration to import", (*Client).ImportCluster, importable, model.CodeInput, "import-cluster-config.json: no such file"},
 		{"an unknown field to import", (*Client).ImportCluster, func(m *medium) {

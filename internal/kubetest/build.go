@@ -47,7 +47,7 @@ const (
 )
 
 // Build builds the programs that are not there yet, and gives their folder. Processes
-// that ask at the same time build once. Cut off by ctx, it goes on from there the next
+// that ask at the same time build once. Cut off by ctx, it continues from there the next
 // time. What it does goes to log.
 func Build(ctx context.Context, log io.Writer) (string, error) {
 	if runtime.GOOS == "windows" {

@@ -28,7 +28,7 @@ build)
 esac
 `
 
-// TestInterruptedBuild cuts a build off and goes on from there: nothing half finished may be used as a program, and
+// TestInterruptedBuild cuts a build off and continues from there: nothing half finished may be used as a program, and
 // nothing of it may stay.
 func TestInterruptedBuild(t *testing.T) {
 	if filepath.Separator != '/' {

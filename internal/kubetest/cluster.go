@@ -83,7 +83,7 @@ func giveUp(t testing.TB, err error) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		t.Skipf("etcd and Kubernetes are not built yet, and the time of these tests is too short for it (go test -tags e2e -timeout 50m). "+
-			"The next run goes on from here, or run `go run ./internal/kubetest/build` first: %v", err)
+			"The next run continues from here, or run `go run ./internal/kubetest/build` first: %v", err)
 	case errors.Is(err, ErrUnavailable), errors.Is(err, errShort):
 		t.Skip(err)
 	default:

@@ -25,7 +25,7 @@
 //     [Client.Act].
 //
 // Nothing that is needed is kept in memory only: a run that is interrupted, by a context that ends or by a crash,
-// undoes nothing, and the next run, on any machine, goes on from there. A run of an installed cluster writes nothing.
+// undoes nothing, and the next run, on any machine, continues from there. A run of an installed cluster writes nothing.
 //
 // Each [model.Event] is one thing that happened; together they are the only output.
 // Every unsuccessful end is a [model.Fault], with the exit code that [model.FaultOf] reads

@@ -32,7 +32,7 @@ func TestEndsOfRemoval(t *testing.T) {
 			"kubectl uncordon worker-1"},
 		"nobody removes the member": {
 			func() *decidetest.Shrinking { return decidetest.NewShrinking(4, 0, false, "cp-3") }, model.CodeNeedsUser,
-			[]string{"somebody to take the member a3 of cp-3 (192.168.127.13) out of etcd"},
+			[]string{"a person to remove the member a3 of cp-3 (192.168.127.13) from etcd"},
 			"oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove a3",
 		},
 		"a BMC that does not answer": {func() *decidetest.Shrinking {

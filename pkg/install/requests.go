@@ -112,13 +112,13 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 	switch {
 	case decision == approvedByOther:
 		event.Type, event.Severity = model.EventHint, model.SeverityInfo
-		event.Message = fmt.Sprintf("somebody else approved the request %s of %s for a %s certificate: %s", v.Name, v.Host, v.Kind, by)
+		event.Message = fmt.Sprintf("another approver approved the request %s of %s for a %s certificate: %s", v.Name, v.Host, v.Kind, by)
 	case v.Host != "" || r.requests.again(v): // a blocker reports it, or it was reported
 		return
 	case r.requests.strange > mostStrange:
 		return
 	case r.requests.strange == mostStrange:
-		event.Key, event.Message = "request/more", "more requests for certificates are left pending than are told here; "+auditFile+" has all of them"
+		event.Key, event.Message = "request/more", "more certificate requests are pending than are listed here; "+auditFile+" has all of them"
 	default:
 		event.Message = fmt.Sprintf("the request %s%s for a %s certificate is left pending: %s", v.Name, ofNode(v), v.Kind, v.Message)
 	}

@@ -69,7 +69,7 @@ func (r *run) report(e model.Event) {
 // Run observes, decides and acts until the cluster is installed, has failed,
 // or needs a person for too long. The error of every unsuccessful end is a
 // *Fault whose Code is the exit code. When ctx ends, nothing is undone: a
-// later Run goes on from there.
+// later Run continues from there.
 func (client *Client) Run(ctx context.Context, desired *model.Desired) (Result, error) {
 	return client.newRun(desired).loop(ctx, nil, false)
 }

@@ -94,10 +94,10 @@ func (r *run) notTheService(fault *model.Fault, since time.Duration) *model.Faul
 	own.Permanent = true
 	text := "for " + spanText(since)
 	if o := r.latest.Observed; o != nil && o.Cluster != nil && o.Cluster.State.Running() {
-		text += "; the installation goes on without oaictl"
+		text += "; the installation continues without oaictl"
 	}
 	own.Err = fmt.Errorf("%w, %s", fault.Err, text)
-	own.Next = fault.Next + "; then run the same command again, which goes on from here"
+	own.Next = fault.Next + "; then run the same command again, which continues from here"
 	return &own
 }
 
@@ -130,7 +130,7 @@ func (r *run) left(ctx context.Context, err error) error {
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code
 	}
-	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which goes on from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
+	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which continues from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
 }
 
 func (r *run) lastEvent(result Result, err error) model.Event {

@@ -163,7 +163,7 @@ func TestRunEnds(t *testing.T) {
 					return nil
 				}
 			},
-			code: model.CodeTimeout, text: "not done after 4h0m0s, waiting for the service to prepare the installation; the installation goes on", state: "timed-out",
+			code: model.CodeTimeout, text: "not done after 4h0m0s, waiting for the service to prepare the installation; the installation continues", state: "timed-out",
 		},
 		"secrets that are sent again": {change: func(p *plane) { p.Desired.Options.ResendSecrets = true }, state: "installed"},
 		"failed": {

@@ -216,7 +216,7 @@ func checkIPXE(args string) error {
 	for word := range strings.FieldsSeq(args) {
 		if _, rest, found := strings.Cut(word, "${"); found && strings.Contains(rest, "}") {
 			name, _, _ := strings.Cut(word, "=")
-			return fmt.Errorf("kernel argument %s holds ${…}, in the place of which iPXE puts a setting of its own", name)
+			return fmt.Errorf("kernel argument %s holds ${…}, which iPXE replaces by one of its settings", name)
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ type stop struct {
 	Until state  `json:"until"` // the service's state then
 	// Through are states of the cluster on the way, in which nothing is to be done.
 	Through  []string `json:"through,omitempty"`
-	AddNodes bool     `json:"addNodes,omitempty"` // what goes on from there is `add-node`
+	AddNodes bool     `json:"addNodes,omitempty"` // what continues from there is `add-node`
 	// Then are the writes that the earlier build sent from there, by method and path.
 	Then []string `json:"then"`
 }

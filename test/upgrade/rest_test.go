@@ -38,7 +38,7 @@ func TestResumeOverREST(t *testing.T) {
 	}
 }
 
-// resume brings a service into a state, and goes on from there.
+// resume brings a service into a state, and continues from there.
 func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 	s.reach(t, requests, left)
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package agent has the commands of agent-based media: the steps that their units run,
-// and how far these are.
+// Package agent has the commands of agent-based media: the steps that their systemd units run, and a command that shows
+// the progress of these steps.
 package agent
 
 import (
@@ -116,7 +116,7 @@ func (o *agentOptions) declare(command *cobra.Command) {
 }
 
 func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
+	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which the hosts are listed that cannot be configured")
 }
 
 func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
@@ -229,7 +229,7 @@ type mediaStatus struct {
 func (o *agentOptions) statusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
-		Short: "Show where things stand on the medium",
+		Short: "Show the state of the medium",
 		Args:  app.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client(command.Context())

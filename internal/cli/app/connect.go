@@ -101,7 +101,7 @@ func (a *App) WarnPlain(to Connection) {
 	for _, address := range []string{to.ServiceURL, to.SSOURL} {
 		if isPlain(address) && !a.warnedPlain {
 			a.warnedPlain = true
-			a.Warn("the token goes to %s without encryption; whoever stands in between can read it: use https", HostOf(address))
+			a.Warn("the token goes to %s without encryption, so others on the network can read it: use https", HostOf(address))
 		}
 	}
 }
@@ -117,7 +117,7 @@ func isPlain(address string) bool {
 
 // WarnInsecure says what --insecure gives away.
 func (a *App) WarnInsecure(serviceURL string) {
-	a.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", HostOf(serviceURL))
+	a.Warn("--insecure: the certificate of %s is not verified, so an attacker on the network can read the pull secret and every token", HostOf(serviceURL))
 }
 
 // Reach connects, until the command is done.

@@ -145,7 +145,7 @@ func (k *Kube) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&k.Kubeconfig, "kubeconfig", "", "`FILE` by which a hub is reached (default: KUBECONFIG, else ~/.kube/config)")
 	flags.StringVar(&k.Context, "context", "", "`NAME` of the context of the kubeconfig (default: its current one)")
 	flags.StringVarP(&k.Namespace, "namespace", "n", "", "`NAMESPACE` on a hub (default: the one named after the cluster; for lists, all)")
-	flags.BoolVarP(&k.AllNamespaces, "all-namespaces", "A", false, "all namespaces of a hub, whatever --namespace is set to")
+	flags.BoolVarP(&k.AllNamespaces, "all-namespaces", "A", false, "all namespaces of a hub; overrides --namespace")
 }
 
 var kubeFlags = [...]string{"kubeconfig", "context", "namespace", "all-namespaces"}

@@ -85,7 +85,7 @@ func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 func AccessText(a serve.Access) string {
 	host := a.Host
 	if host == "" {
-		host = "nobody's"
+		host = "unknown"
 	}
 	text := fmt.Sprintf("media: %s %s %s for %s → %d, %d bytes (%d ms)", a.Method, host, a.Kind, a.Client, a.Status, a.Bytes, a.Took.Milliseconds())
 	if a.Err != nil {

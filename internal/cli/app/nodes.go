@@ -78,7 +78,7 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	}
 	data, err := service.Credential(ctx, ref.ID, model.KubeconfigFile)
 	if err != nil {
-		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service gives none: %w", filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
+		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service has none: %w", filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
 	}
 	return data, "of the service", selfContained("of the service", data)
 }

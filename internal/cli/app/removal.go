@@ -142,7 +142,7 @@ func (r *Removing) Client(service *install.Client, found *install.Found) (*insta
 	return service.With(options...), nil
 }
 
-// Agree makes the run remove what a person was shown, and nothing that is made anew meanwhile.
+// Agree makes the run remove what a person was shown, and nothing that is created again meanwhile.
 func (r *Removing) Agree(desired *model.Desired, plan model.Plan) {
 	desired.Options.Remove.UIDs = map[string]string{}
 	for _, removed := range plan.Removals {

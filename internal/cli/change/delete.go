@@ -49,7 +49,7 @@ func newDeleteCluster(a *app.App) *cobra.Command {
 	}
 	o.flags(command)
 	command.Flags().BoolVar(&o.ReturnToPool, "return-to-pool", false, "boot the nodes of a cluster that runs into the discovery image again, for the pool of a hub that they came from")
-	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and let go of the objects on a hub")
+	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and release the objects on a hub")
 	return command
 }
 
@@ -213,7 +213,7 @@ func (o *changeOptions) orphanCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.confirm(fmt.Sprintf("let go of the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID, seen.Ref.Status)); err != nil {
+	if err := o.confirm(fmt.Sprintf("release the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID, seen.Ref.Status)); err != nil {
 		return err
 	}
 	if err := service.ReleaseCluster(ctx, seen.Ref.ID); err != nil {
@@ -269,7 +269,7 @@ func (o *changeOptions) deletion() install.DeleteOptions {
 // clusterDeletion is deletion for a cluster; a hub releases its objects one by one.
 func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
 	if o.Globals.Backend == app.BackendHub {
-		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)
+		o.Say("Waiting for the hub's controllers to release the objects of %s.", id)
 	}
 	return o.deletion()
 }

@@ -137,7 +137,7 @@ func (o *bootOptions) declare(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that machines with a bmc boot (default: the service's)")
 	flags.StringVar(&o.MediaListen, "media-listen", app.MediaListen, "`ADDRESS` at which BMCs read their machines' images")
-	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` that BMCs are told for it (default: derived from the way to them)")
+	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` of the server for BMCs (default: derived from the route to them)")
 	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "permit to reboot machines that are on and have not registered")
 	app.DeclareBMCProxy(flags, &o.BMCProxy)
 }

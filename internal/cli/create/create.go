@@ -1,5 +1,5 @@
-// Package create has the commands that bring a cluster to what its file says, and those that
-// say how far it is: create cluster, add-node, plan, why and wait.
+// Package create has the commands that run the loop, and those that show its state: create cluster, add-node, replace-node,
+// plan, why and wait.
 package create
 
 import (
@@ -34,7 +34,7 @@ func NewCluster(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
-		Short:   "Install the cluster that a file describes, or go on where things stand",
+		Short:   "Install the cluster that a file describes, or continue its installation",
 		Args:    app.NoArguments,
 		RunE:    app.Run(o.run),
 	}

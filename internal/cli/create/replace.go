@@ -78,7 +78,7 @@ func (o *replaceOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Detach {
-		return app.Usagef("replace-node waits for each of its steps, and cannot be detached; it may be stopped, and goes on where things stand")
+		return app.Usagef("replace-node waits for each of its steps, and cannot be detached; you can stop it, and run it again to continue")
 	}
 	o.removing.ToCluster = o.ToCluster
 	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout, o.boot.BMCProxy

@@ -165,7 +165,7 @@ func (o *runOptions) resumable(failed error) error {
 	case model.CodeInterrupted, model.CodeTerminated, model.CodeTimeout:
 		advised.Next = model.Advicef("%s", o.CommandLine())
 		if o.Globals.Simulated {
-			advised.Next += " (the simulated service ended with this command; it begins anew)"
+			advised.Next += " (the simulated service ended with this command; it begins again)"
 		}
 		return &advised
 	}

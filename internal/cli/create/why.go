@@ -29,7 +29,7 @@ func NewWhy(a *app.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
 		Use:   "why [cluster|host|machine] NAME|ID|-f FILE",
-		Short: "Say what stands in the way, by its root causes, and what to do",
+		Short: "Show what blocks a cluster or host, with root causes and remedies",
 		RunE: o.Then(func(ctx context.Context) error {
 			if _, err := app.ProxyURL(o.BMCProxy); err != nil {
 				return err

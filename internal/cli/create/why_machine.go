@@ -48,14 +48,14 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 		case ctx.Err() != nil:
 			return err
 		default: // what is known of the Machine is worth saying without it
-			o.Warn("its host %s cannot be looked at: %v", m.Host.DisplayName(), err)
+			o.Warn("its host %s cannot be read: %v", m.Host.DisplayName(), err)
 		}
 	}
 	plan := o.Hinted(machinePlan(&m, &ofHost))
 	plan.Blockers = withoutRepeated(append(plan.Blockers, ofHost.Blockers...), func(b model.Blocker) string { return b.Message })
 	plan.Waits = withoutRepeated(append(plan.Waits, ofHost.Waits...), func(w model.Wait) string { return w.For })
 	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
-	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not looked at yet"), plan)
+	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not read yet"), plan)
 	shown := document.OfMachine(m)
 	doc.Machine = &shown
 	return o.show(seen, plan, doc)

@@ -1,4 +1,4 @@
-// Package download has the commands that fetch files of a cluster or host.
+// Package download has the commands that fetch files of a cluster or host: download and logs.
 package download
 
 import (
@@ -224,7 +224,7 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		o.Say("%s has no manifests of its own.", seen.FullName())
+		o.Say("%s has no custom manifests.", seen.FullName())
 	}
 	return o.Saved(files, nil)
 }

@@ -264,7 +264,7 @@ func stateFacts(s catalogue.StateEntry) []fact {
 		facts = append(facts, fact{"FINAL", "yes, nothing follows unless asked for"})
 	}
 	if s.NeedsUser {
-		facts = append(facts, fact{"NEEDS YOU", "yes, somebody has to act at a machine"})
+		facts = append(facts, fact{"NEEDS YOU", "yes, a person must act at a machine"})
 	}
 	return facts
 }

@@ -1,4 +1,4 @@
-// Package file has the commands on files that need no service.
+// Package file has the commands that need no service: init, validate, render, convert, schema and explain.
 package file
 
 import (

@@ -24,7 +24,7 @@ func newGetMachines(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "machines [CLUSTER|ID]",
 		Aliases: []string{"machine"},
-		Short:   "List the Machines of Cluster API, each with its host and what stands in its way",
+		Short:   "List the Machines of Cluster API, each with its host and its problem",
 		Args:    app.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) == 1 {

@@ -89,7 +89,7 @@ func (o *nodesOptions) warnUnseen(observed *model.Observed) {
 		why = observed.Spoke.Trouble
 	}
 	if why != "" && why != o.warned {
-		o.Warn("the cluster itself cannot be looked at: %s", why)
+		o.Warn("the cluster itself cannot be read: %s", why)
 	}
 	o.warned = why
 }

@@ -1,4 +1,4 @@
-// Package image reads live images for commands, and writes them, with how far it is.
+// Package image reads and writes live images for the commands of packages iso and media, and shows the progress.
 package image
 
 import (
@@ -81,7 +81,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 		return nil, err
 	}
 	if o.Globals.Insecure && strings.HasPrefix(location, "https:") {
-		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", app.HostOf(location))
+		o.Warn("--insecure: the certificate of %s is not verified, so an attacker on the network can change the image", app.HostOf(location))
 	}
 	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
 	defer shown.End()
@@ -107,7 +107,7 @@ func fetchFault(location string, err error) error {
 	case app.Is[*fetch.StatusError](err):
 		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
 	case app.Is[*fetch.ChecksumError](err):
-		next = "see that the digest is that of this image, or get the image anew"
+		next = "see that the digest is that of this image, or get the image again"
 	default:
 		return MissingFault(location, err)
 	}
@@ -125,7 +125,7 @@ func SourceFault(location string, err error) error {
 	case app.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
-		fault.Next = model.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
+		fault.Next = model.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image again"
 	}
 	return coded
 }

@@ -31,7 +31,7 @@ func newMerge(a *app.App) *cobra.Command {
 	o := &mergeOptions{options: options{App: a, Target: app.Target{Whole: true}}}
 	command := &cobra.Command{
 		Use:   "merge [NAME|ID|-f FILE]",
-		Short: "Put a cluster's kubeconfig among those that kubectl uses, beside what is there",
+		Short: "Put a cluster's kubeconfig among those that kubectl uses, next to the other entries",
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given); err != nil {
 				return err
@@ -43,7 +43,7 @@ func newMerge(a *app.App) *cobra.Command {
 	o.declare(flags)
 	flags.StringVar(&o.From, "from", "", "`FILE` with the cluster's kubeconfig, - for standard input (default: below --dir, else from the service)")
 	flags.StringVar(&o.As, "name", "", "`NAME` of the context, cluster and user (default: the cluster's; with its domain where that name is taken)")
-	flags.BoolVar(&o.Overwrite, "overwrite", false, "replace what has the name, whatever it is")
+	flags.BoolVar(&o.Overwrite, "overwrite", false, "replace any entry that has the name")
 	flags.BoolVar(&o.Use, "use", false, "make it the current context, also where there is one")
 	return command
 }
@@ -179,7 +179,7 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 		o.Warn("what was replaced is also used by %s", names.Few(merged.Others))
 	}
 	if o.As == "" && merged.Name != found.name {
-		o.Say("The name %s stands for something else there.", found.name)
+		o.Say("The name %s is used for another entry there.", found.name)
 	}
 	if before != "" && before != now {
 		o.Say("The current context was %s.", before)

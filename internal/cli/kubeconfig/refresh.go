@@ -211,13 +211,13 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	if after.Equal(before) {
 		why = fmt.Errorf("its client certificate %s, and the service has the same; it keeps what the installation made", ending(now, before))
 	}
-	who := "as an administrator whom the cluster still lets in"
+	who := "as an administrator with valid credentials"
 	if before.After(now) {
 		who = "while it still holds, or as another administrator"
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
-		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; where nobody is let in, the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
+		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; without valid credentials, do the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
 			who, nodeKubeconfig, model.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
 	}
 }

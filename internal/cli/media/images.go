@@ -1,4 +1,4 @@
-// Package media has the commands that make and serve the images of the hosts of a file.
+// Package media has the commands that make and serve the images of the hosts of a file: create images and iso serve.
 package media
 
 import (

@@ -1,4 +1,4 @@
-// Package nodes has the commands that manage the nodes of an installed cluster.
+// Package nodes has the commands that manage the nodes of an installed cluster: approve, import cluster and remove-node.
 package nodes
 
 import (
@@ -245,7 +245,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		case all[i].Decision == model.RequestIgnore:
 			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
-			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes), cmp.Or(all[i].Node, "nobody that can be told"), all[i].Message), "name the node that it is of")
+			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes), cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
 		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
 			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
 			return nil, o.refusal(newest.Host, fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name), nextOf(document.OfRequest(newest)))

@@ -63,7 +63,7 @@ func (o *removeOptions) check() error {
 	case o.Cluster != "" && o.File != "":
 		return app.Usagef("remove-node takes --cluster or -f FILE, not both")
 	case o.Yes && o.Cluster == "" && o.File == "":
-		return app.Usagef("--yes goes with --cluster NAME or -f FILE: nobody is asked whether the cluster is the right one")
+		return app.Usagef("--yes needs --cluster NAME or -f FILE, because the command does not ask whether the cluster is the right one")
 	}
 	return o.Check()
 }
@@ -144,7 +144,7 @@ func (o *removeOptions) gone(plan model.Plan) error {
 }
 
 // confirm says all that will be done, and asks once. What was agreed to is what was shown: a node
-// that is made anew meanwhile is another.
+// that is created again meanwhile is another.
 func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 	o.Agree(desired, plan)
 	o.Say("%s", escape.Text(strings.TrimSuffix(app.RemovalText(desired, o.Hinted(plan)), "\n")))

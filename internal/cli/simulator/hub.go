@@ -43,7 +43,7 @@ func newHub(a *app.App) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
 	flags.BoolVar(&o.Hive, "hive", false, "play Hive's operator, too, which records installed clusters")
-	flags.BoolVar(&o.Auth, "local-auth", false, "let in nobody but machines, by a token of their image, as the service of a real hub")
+	flags.BoolVar(&o.Auth, "local-auth", false, "accept only machines, with the token in their image, as the service of a real hub does")
 	flags.BoolVar(&o.Webhooks, "webhooks", false, "register admission webhooks that are served on loopback: for an API server on this machine")
 	return command
 }
@@ -129,7 +129,7 @@ func playable(ctx context.Context, kube *rest.Config) error {
 	if name != "" {
 		fault := hubFault(kube, fmt.Errorf("it is a real hub: it has the AgentServiceConfig %s", name))
 		fault.Code, fault.Permanent = model.CodeUsage, true
-		fault.Next = "give --kubeconfig of an API server that is there to be played on"
+		fault.Next = "give the --kubeconfig of an API server for simulations"
 		return fault
 	}
 	missing, err := simulatedhub.Missing(ctx, kube)

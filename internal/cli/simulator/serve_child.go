@@ -145,7 +145,7 @@ func (s *starter) start(ctx context.Context, kubeconfig string, args ...string) 
 		err = json.Unmarshal(line, &said)
 	}
 	if errors.Is(err, io.EOF) {
-		err = errors.New("it has ended, with what stands above")
+		err = errors.New("it has ended, with the output above")
 	}
 	if err != nil {
 		return fail(err)

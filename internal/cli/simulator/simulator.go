@@ -97,7 +97,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return app.Usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
 	}
 	if (mode != auth.None) != (o.TokenDir != "") {
-		return app.Usagef("--auth other than none and --token-dir go together: nobody could get in without a token")
+		return app.Usagef("--auth other than none and --token-dir must be used together: without a token no client could connect")
 	}
 	release, err := versions.ParseServiceRelease(o.Release)
 	if err != nil {

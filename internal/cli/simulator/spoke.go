@@ -142,7 +142,7 @@ func (o *spokeOptions) plays(kube *rest.Config, c simulatedspoke.Cluster) string
 			nodes = append(nodes, list[i].Name)
 		}
 	}
-	who := "nobody approves requests of kubelets"
+	who := "requests of kubelets are not approved"
 	if len(o.Approvers) > 0 {
 		who = "requests of kubelets are approved by " + strings.Join(o.Approvers, ", ")
 	}
@@ -156,7 +156,7 @@ func spokeFault(kube *rest.Config, err error) *model.Fault {
 	}
 	if errors.Is(err, simulatedspoke.ErrRealCluster) {
 		fault.Code, fault.Permanent = model.CodeUsage, true
-		fault.Next = "give --kubeconfig of an API server that is there to be played on: go run ./internal/kubetest/serve --kubeconfig FILE, from the sources of oaictl"
+		fault.Next = "give the --kubeconfig of an API server for simulations: go run ./internal/kubetest/serve --kubeconfig FILE, from the sources of oaictl"
 	}
 	return fault
 }

@@ -99,7 +99,7 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	running, said, err := start(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
-			return errors.New("stopped; the same command goes on from here")
+			return errors.New("stopped; the same command continues from here")
 		}
 		return err
 	}

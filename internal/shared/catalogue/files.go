@@ -46,7 +46,7 @@ func partsOf(files fs.FS, file string) ([]part, error) {
 		if !strings.ContainsRune(" #\r\n", rune(line[0])) {
 			key, colon := strings.CutSuffix(strings.TrimSpace(line), ":")
 			if !colon {
-				return nil, fmt.Errorf("%s:%d: a key and a colon should stand here, and nothing behind them", file, number)
+				return nil, fmt.Errorf("%s:%d: expected a key and a colon, and nothing after them", file, number)
 			}
 			parts = append(parts, part{file: file, line: number, order: len(parts) + 1, key: key})
 			starts = append(starts, offset)

@@ -1,4 +1,5 @@
-// Package diskhints reads root device hints as each component does that chooses a disk by them.
+// Package diskhints reads root device hints. Each component that chooses a disk by them has rules that differ a little, and
+// the package knows those of each.
 package diskhints
 
 import (

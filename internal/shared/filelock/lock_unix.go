@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package filelock locks files against other processes.
+// Package filelock locks files against other processes. The kernel releases a lock when its process ends.
 package filelock
 
 import (

@@ -10,7 +10,7 @@ type Texts struct {
 	seen map[string]any // each as a value of its own, which is what objects hold
 }
 
-// mostTexts is how many are kept in mind before it begins anew: what conditions say is not always the same.
+// mostTexts is how many are kept in mind before it begins again: what conditions say is not always the same.
 const mostTexts = 1 << 12
 
 // Same is a text as it is kept.

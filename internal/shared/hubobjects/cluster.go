@@ -259,7 +259,7 @@ func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 	case !h.Secrets:
 		h.addNote("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
 	case !ok || password.IsZero():
-		h.RefuseHost(host, "bmc.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
+		h.RefuseHost(host, "bmc.credentials", "the password is in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal()})
 	}
@@ -281,7 +281,7 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 	case !h.Secrets:
 		h.addNote("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
 	case !ok || password.IsZero():
-		h.RefuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
+		h.RefuseHost(host, "fencing.credentials", "the password is in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{
 			hubapi.KeyFencingAddress: f.Address, hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal(), hubapi.KeyFencingVerify: FencingVerification(f),

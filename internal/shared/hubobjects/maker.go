@@ -1,5 +1,6 @@
-// Package hubobjects makes each of a hub's objects out of a cluster.yaml: what is
-// rendered and applied, and what formats that consist of such objects share.
+// Package hubobjects makes each object of a hub from a cluster.yaml, and reads it again. Each kind of object has one
+// table (such as [InstallTable]) that says which fields hold which setting. The plane of a hub applies and reads objects by
+// these tables, render writes files by them, and the formats that consist of such objects convert by them.
 package hubobjects
 
 import (

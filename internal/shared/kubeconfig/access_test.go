@@ -114,7 +114,7 @@ func TestSameCluster(t *testing.T) {
 		want bool
 	}{
 		"itself": {lab, "1", true}, "renewed": {renewed, "1", true}, "rotated": {rotated, "", true}, "spelt otherwise": {plain, "", true}, "nobody says its id": {lab, "", true},
-		"another server": {other, "1", false}, "installed anew": {again, "", false}, "another id": {lab, "2", false}, "the same id, all certificates new": {again, "1", true},
+		"another server": {other, "1", false}, "installed again": {again, "", false}, "another id": {lab, "2", false}, "the same id, all certificates new": {again, "1", true},
 	} {
 		if got := lab.access(t, "1").SameCluster(tt.way.access(t, tt.id)); got != tt.want {
 			t.Errorf("%s: %v", name, got)

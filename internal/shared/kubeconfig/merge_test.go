@@ -98,9 +98,9 @@ func mergeCases(t *testing.T, lab way) map[string]mergeCase {
 				strings.ReplaceAll(mergedCluster, "name: lab", "name: lab.example.com") + "contexts: [{name: lab.example.com, context: {cluster: lab.example.com, user: lab.example.com}}]\n",
 			done: kubeconfig.Unchanged, name: "lab.example.com",
 		},
-		"installed anew":         {there: again.filled(mergedCluster + mergedUser + mergedContext), taken: "the cluster there is also at https://api.lab.example.com:6443, but has other certificates"},
-		"installed anew, forced": {there: again.filled(mergedCluster + mergedUser + mergedContext), wish: force, done: kubeconfig.Overwritten, name: "lab"},
-		"installed anew, marked": {
+		"installed again":         {there: again.filled(mergedCluster + mergedUser + mergedContext), taken: "the cluster there is also at https://api.lab.example.com:6443, but has other certificates"},
+		"installed again, forced": {there: again.filled(mergedCluster + mergedUser + mergedContext), wish: force, done: kubeconfig.Overwritten, name: "lab"},
+		"installed again, marked": {
 			there: again.filled(strings.ReplaceAll(mergedCluster, "{ca}}", "{ca}, "+strings.Replace(mark, `"1"`, `"0"`, 1)+"}") + mergedUser + mergedContext), taken: "the cluster there is an earlier one at https://api.lab.example.com:6443, with the id 0",
 		},
 		"same id on another hub": {

@@ -1,4 +1,4 @@
-// Package names writes lists of names, and numbers of things, for people.
+// Package names formats lists of names, and counts of things, for a sentence.
 package names
 
 import (

@@ -1,4 +1,4 @@
-// Package spelling compares words that people have mistyped.
+// Package spelling measures how far a mistyped word is from the known words, and finds the one that was meant.
 package spelling
 
 import "strings"

@@ -87,7 +87,7 @@ func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
 	if part := slices.Contains(b.open, name); part || !ok {
 		format := "the alias %s has no anchor before it"
 		if part {
-			format = "the alias %s stands for something that it is part of itself"
+			format = "the alias %s refers to a value that contains the alias itself"
 		}
 		b.reportWord(n.At, format, "*"+name, "")
 		n.Kind = Broken
@@ -133,7 +133,7 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 		}
 		key := b.keyText(value.Key)
 		if first, again := seen[key]; again {
-			b.reportWord(at, fmt.Sprintf("the key %%s stands here a second time, first in line %d", first.Line), strconv.Quote(key), "keep one of them")
+			b.reportWord(at, fmt.Sprintf("the key %%s appears here a second time, first in line %d", first.Line), strconv.Quote(key), "keep one of them")
 			continue
 		}
 		seen[key] = at
@@ -193,7 +193,7 @@ func (b *builder) fillScalar(n *Node, from ast.Node) {
 	}
 	if text, is := from.(*ast.StringNode); is && isPlain(from) && strings.Contains(text.Value, ": ") {
 		// The library takes it in maps with braces.
-		b.report(n.At, "is not valid YAML: a second colon stands in this value", "put the value in quotes")
+		b.report(n.At, "is not valid YAML: a second colon is in this value", "put the value in quotes")
 	}
 	if b.version11 && isPlain(from) {
 		n.Kind, n.Value = plain11(n.Text)

@@ -46,7 +46,7 @@ func (m mistaken) problem() Problem {
 			message: "a conflict of a merge has been left here", remedy: "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out",
 		}.find,
 		mistaken.blank,
-		slip{said: []string{"found character '\t'"}, message: "a tab stands here", remedy: "write blanks instead"}.find,
+		slip{said: []string{"found character '\t'"}, message: "a tab is not allowed here", remedy: "write blanks instead"}.find,
 		slip{
 			lines: mistaken.around, match: `^\s*([^#\s].*?)??(?P<at>{{|{%)`,
 			message: "this looks like a template that has not been filled in", remedy: "render it first, or put a value that begins with $at in quotes",
@@ -61,7 +61,7 @@ func (m mistaken) problem() Problem {
 			said:    []string{"escape character", "escape sequence"},
 			message: `in "…" a backslash begins an escape, and there is none of this letter`, remedy: `write \\ for a backslash, or put the value in '…'`,
 		}.find,
-		slip{said: []string{"invalid header option"}, message: "text stands on the line of | or >", remedy: "begin it on the next line, indented, or put it in quotes"}.find,
+		slip{said: []string{"invalid header option"}, message: "text is on the line of | or >", remedy: "begin it on the next line, indented, or put it in quotes"}.find,
 		mistaken.block,
 		slip{lines: mistaken.around, match: `^ *(?P<at>-)[A-Za-z].*:`, message: "a blank is missing behind the dash", remedy: "write - and a blank before each entry of a list"}.find,
 		slip{ // A URL touches the colon, too, and so does a MAC address.
@@ -72,7 +72,7 @@ func (m mistaken) problem() Problem {
 		mistaken.filled,
 		slip{
 			said: []string{"mapping value is not allowed"}, lines: func(m mistaken) []int { return []int{m.at.Line} }, match: field + `.*?(?P<at>: )`,
-			message: "a second colon stands in the value of $name", remedy: "put the value in quotes",
+			message: "a second colon is in the value of $name", remedy: "put the value in quotes",
 		}.find,
 		mistaken.noColon,
 	} {
@@ -153,9 +153,9 @@ func (m mistaken) blank() (Problem, bool) {
 	for _, n := range m.around() {
 		at := indentOf(m.line(n))
 		r, size := utf8.DecodeRuneInString(m.line(n)[at:])
-		p := Problem{At: Position{n, at + 1}, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}
+		p := Problem{At: Position{n, at + 1}, Message: "a tab is in the indentation", Remedy: "write blanks instead"}
 		if r != '\t' {
-			p.Message = fmt.Sprintf("the character U+%04X stands in the indentation, which looks like a blank and is none", r)
+			p.Message = fmt.Sprintf("the character U+%04X is in the indentation, which looks like a space and is none", r)
 		}
 		if size > 0 && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)) {
 			return p, true

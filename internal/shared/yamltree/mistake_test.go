@@ -22,9 +22,9 @@ func TestMistakes(t *testing.T) {
 		inUTF16 += string([]byte{byte(unit), byte(unit >> 8)})
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"tab":                     {edit("  name", "\tname"), "3:1: is not valid YAML: a tab stands in the indentation; write blanks instead"},
-		"tab behind blanks":       {edit("  baseDomain", "  \tbaseDomain"), "7:3: is not valid YAML: a tab stands in the indentation; write blanks instead"},
-		"no-break space":          {edit("  baseDomain", "\u00a0\u00a0baseDomain"), "7:1: is not valid YAML: the character U+00A0 stands"},
+		"tab":                     {edit("  name", "\tname"), "3:1: is not valid YAML: a tab is in the indentation; write blanks instead"},
+		"tab behind blanks":       {edit("  baseDomain", "  \tbaseDomain"), "7:3: is not valid YAML: a tab is in the indentation; write blanks instead"},
+		"no-break space":          {edit("  baseDomain", "\u00a0\u00a0baseDomain"), "7:1: is not valid YAML: the character U+00A0 is"},
 		"colon missing":           {edit("baseDomain:", "baseDomain"), "7:13: is not valid YAML: a colon is missing behind baseDomain;"},
 		"colon missing, alone":    {edit("metadata:", "metadata"), "2:9: is not valid YAML: a colon is missing behind this word;"},
 		"blank missing":           {edit("baseDomain: ", "baseDomain:"), "7:13: is not valid YAML: a blank is missing behind the colon of baseDomain;"},
@@ -32,7 +32,7 @@ func TestMistakes(t *testing.T) {
 		"too far in":              {edit("  baseDomain", "   baseDomain"), "7:4: is not valid YAML: this line is indented by 3, and nothing above it is; indent it by 2 or 4,"},
 		"not far enough":          {edit("  baseDomain", " baseDomain"), "7:2: is not valid YAML: this line is indented by 1, and nothing above it is; indent it by 0 or 2,"},
 		"a field with both":       {edit("example.com", "example.com\n    deeper: 1"), "8:5: is not valid YAML: baseDomain has a value already,"},
-		"colon in a value":        {edit("example.com", "example.com: x"), "7:26: is not valid YAML: a second colon stands in the value of baseDomain; put the value in quotes"},
+		"colon in a value":        {edit("example.com", "example.com: x"), "7:26: is not valid YAML: a second colon is in the value of baseDomain; put the value in quotes"},
 		"quote not closed":        {edit("example.com", "\"example.com"), "7:15: is not valid YAML: what \" opens here is not closed on this line;"},
 		"single quote not closed": {edit("example.com", "'example.com"), "7:15: is not valid YAML: what ' opens here is not closed on this line;"},
 		"brace not closed":        {edit("example.com", "{a: b"), "7:15: is not valid YAML: what { opens here is not closed before the next field; close it with },"},
@@ -40,7 +40,7 @@ func TestMistakes(t *testing.T) {
 		"reserved":                {edit("example.com", "@example.com"), "7:15: is not valid YAML: a value must not begin with @; put it in quotes"},
 		"an anchor":               {edit("example.com", "&"), "7:15: is not valid YAML: a value that begins with & means something else to YAML;"},
 		"escape":                  {edit("example.com", `"C:\dir"`), "7:19: is not valid YAML: in \"…\" a backslash begins an escape,"},
-		"text behind a bar":       {edit("example.com", "|example.com"), "7:15: is not valid YAML: text stands on the line of | or >;"},
+		"text behind a bar":       {edit("example.com", "|example.com"), "7:15: is not valid YAML: text is on the line of | or >;"},
 		"block not indented":      {edit("example.com", "|\n  geheim"), "8:3: is not valid YAML: the text of the | or > above has to be indented;"},
 		"dash without blank":      {edit("- name: cp-0", "-name: cp-0"), "9:3: is not valid YAML: a blank is missing behind the dash;"},
 		"template":                {edit("example.com", "{{ domain }}"), "7:15: is not valid YAML: this looks like a template that has not been filled in;"},

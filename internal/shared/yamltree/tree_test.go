@@ -69,10 +69,10 @@ func TestVersion11(t *testing.T) {
 // TestDiscreet: the error says what is wrong with a text without a word of it.
 func TestDiscreet(t *testing.T) {
 	for text, want := range map[string]string{
-		"hunter2: 1\nhunter2: 2\n": "the key stands here a second time, first in line 1",
+		"hunter2: 1\nhunter2: 2\n": "the key appears here a second time, first in line 1",
 		"a: *hunter2\n":            "the alias has no anchor before it",
 		"a: !hunter2 b\n":          "the tag means nothing here",
-		"a: {b: hunter2: x}\n":     "is not valid YAML: a second colon stands in this value",
+		"a: {b: hunter2: x}\n":     "is not valid YAML: a second colon is in this value",
 	} {
 		_, problems := Parse([]byte(text))
 		if len(problems) != 1 || problems[0].Discreet() != want {
@@ -151,10 +151,10 @@ func TestPlaces(t *testing.T) {
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no YAML":        {"a: [1", "1:4: is not valid YAML: what [ opens here is never closed"},
-		"twice a key":    {"a: 1\na: 2\n", `2:1: the key "a" stands here a second time, first in line 1`},
-		"two colons":     {"a: {b: c: d}\n", "1:8: is not valid YAML: a second colon stands in this value"},
+		"twice a key":    {"a: 1\na: 2\n", `2:1: the key "a" appears here a second time, first in line 1`},
+		"two colons":     {"a: {b: c: d}\n", "1:8: is not valid YAML: a second colon is in this value"},
 		"no anchor":      {"a: *b\n", "1:4: the alias *b has no anchor before it"},
-		"part of itself": {"a: &a\n  b: *a\n", "2:6: the alias *a stands for something that it is part of itself"},
+		"part of itself": {"a: &a\n  b: *a\n", "2:6: the alias *a refers to a value that contains the alias itself"},
 		"own tag":        {"a: !mine b\n", "1:4: the tag !mine means nothing here"},
 		"merged scalar":  {"<<: 1\n", "1:1: << takes a map, or a list of maps"},
 		"merged lists":   {"a: &a [[{}]]\nb: {<<: *a}\n", "2:5: << takes a map, or a list of maps"},

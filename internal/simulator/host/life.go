@@ -343,7 +343,7 @@ func (l *life) attend(ctx context.Context) {
 		if l.spec.Chassis != nil {
 			break // its BMC can do this without a person
 		}
-		l.logf("is %s: somebody will boot it from the ISO", h.Status)
+		l.logf("is %s: a person must boot it from the ISO", h.Status)
 		l.after(l.jitter.of(personTime), func(context.Context) {
 			l.settleTroubles()
 			l.written = nil

@@ -28,7 +28,7 @@ func (t *Trouble) add(rule scenario.Rule) error {
 	case rule.Do == scenario.DoRequest:
 		return t.addRequest(rule)
 	case name == "":
-		return fmt.Errorf("match.name has to say whom it is about")
+		return fmt.Errorf("match.name must name the node, pool or operator")
 	case strings.ContainsAny(name, "*?["):
 		return fmt.Errorf("match.name %q has to be a whole name", name)
 	}

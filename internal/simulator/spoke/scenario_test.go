@@ -59,7 +59,7 @@ func TestTroubleOf(t *testing.T) {
 func TestTroubleRefused(t *testing.T) {
 	for rule, says := range map[string]string{
 		"  - {do: request}":                                     "line 5: request: args.node",
-		"  - {do: pause-pool}":                                  "line 5: pause-pool: match.name has to say",
+		"  - {do: pause-pool}":                                  "line 5: pause-pool: match.name must name",
 		"  - {do: replay, match: {name: 'worker-*'}}":           "has to be a whole name",
 		"  - {do: request, args: {node: a, addresses: [here]}}": "args.addresses",
 	} {

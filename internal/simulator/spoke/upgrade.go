@@ -110,7 +110,7 @@ func (p *operators) wanted(v *unstructured.Unstructured, desired map[string]stri
 	case image != "" && force && version != "":
 		return version, ""
 	case image != "":
-		return "", fmt.Sprintf("spec.desiredUpdate.image: Invalid value: %q: nobody here knows its version", image)
+		return "", fmt.Sprintf("spec.desiredUpdate.image: Invalid value: %q: its version is not known here", image)
 	}
 	return "", fmt.Sprintf("spec.desiredUpdate.version: Invalid value: %q: when image is empty the update must be an available update", version)
 }

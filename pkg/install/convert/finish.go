@@ -48,7 +48,7 @@ func (r *conversion) moveDocuments() {
 
 func networkFile(h *spec.Host) string { return "nmstate/" + input.FileName(h.Name) + ".yaml" }
 
-// moveSecret moves a document with a secret, which never stands in cluster.yaml itself.
+// moveSecret moves a document with a secret, which must not be in cluster.yaml itself.
 func (r *conversion) moveSecret(d **spec.Document, name string) {
 	if n := r.Written[*d]; n != nil && input.HoldsSecret(n) {
 		r.move(d, name)
@@ -150,7 +150,7 @@ func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted
 		if wanted == 0 {
 			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
 		}
-		r.Problem(in.Path, 0, 0, "", message, "name the missing hosts, or ask for it beside the input: --accept-unknown-hosts")
+		r.Problem(in.Path, 0, 0, "", message, "name the missing hosts, or allow it in the command: --accept-unknown-hosts")
 		return
 	}
 	r.Cluster.Spec.AcceptUnknownHosts = true
@@ -215,11 +215,11 @@ func (r *conversion) explained(p spec.Problem) spec.Problem {
 	}
 	switch p.Field {
 	case "spec.openshift.version":
-		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "say it beside the input: --openshift-version 4.20"
+		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "add it to the command: --openshift-version 4.20"
 	case "metadata.name":
-		p.Message, p.Remedy = "the input does not say what the cluster is called", "say it beside the input: --name NAME"
+		p.Message, p.Remedy = "the input does not say what the cluster is called", "add it to the command: --name NAME"
 	case "spec.pullSecret":
-		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
+		p.Message, p.Remedy = "the input has no pull secret", "add its file to the command: --pull-secret PATH"
 	}
 	return p
 }

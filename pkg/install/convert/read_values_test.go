@@ -143,7 +143,7 @@ func TestReadRegistriesConf(t *testing.T) {
 		{"one line", "unqualified-search-registries = [\"a.io\", 'b.io'] # both\n" + mirrors, `unqualified-search-registries = ["a.io","b.io"]`},
 		{"several lines", "unqualified-search-registries = [\n  \"a.io\", # the first\n  \"[::1]:5000\",\n]\n" + mirrors, `unqualified-search-registries = ["a.io","[::1]:5000"]`},
 		{"Windows", strings.ReplaceAll("unqualified-search-registries = [\n]\n"+mirrors, "\n", "\r\n"), ""},
-		{"a wildcard", mirrors + "[[registry]]\nprefix = \"*.redhat.io\"\n[[registry.mirror]]\nlocation = \"reg.example.com/b\"\n", "stands for many registries"},
+		{"a wildcard", mirrors + "[[registry]]\nprefix = \"*.redhat.io\"\n[[registry.mirror]]\nlocation = \"reg.example.com/b\"\n", "matches many registries"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

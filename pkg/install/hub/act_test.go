@@ -182,7 +182,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 					t.Errorf("%s is there: %v", set, is)
 				}
 			}
-			// What is changed later goes on from there.
+			// What is changed later continues from there.
 			s.desired.Spec.Spec.Network.Machine = []string{"192.168.0.0/16"}
 			if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
 				t.Errorf("done %v", done)

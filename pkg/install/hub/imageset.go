@@ -156,13 +156,13 @@ func noImageSet(o spec.OpenShift, names []string) *model.Fault {
 	f := &model.Fault{Code: model.CodeInput, Op: "choose the ClusterImageSet", Permanent: true}
 	f.Next = "write spec.openshift.imageSet with one of them, or spec.openshift.releaseImage to have one made"
 	if len(names) == 0 {
-		f.Next = "write spec.openshift.releaseImage, and one is made of it, or have somebody who may make ClusterImageSets do it"
+		f.Next = "write spec.openshift.releaseImage, from which oaictl makes one, or ask a user with the right to create ClusterImageSets"
 	}
 	switch {
 	case o.ImageSet != "":
 		f.Err = fmt.Errorf("spec.openshift.imageSet is %s, and there is no such ClusterImageSet: %s", o.ImageSet, there)
 	case o.Version == "":
-		f.Err = errors.New("the file names neither a version nor an image set nor a release image")
+		f.Err = errors.New("the file has neither a version nor an image set nor a release image")
 	default:
 		of := o.Version
 		if o.Arch != "" {

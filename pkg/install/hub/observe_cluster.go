@@ -174,7 +174,7 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		who := kube.OtherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
-		return cmp.Or(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
+		return cmp.Or(who, "another user") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
 	}
 	if !held {
 		return ""

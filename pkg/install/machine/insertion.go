@@ -18,7 +18,7 @@ const (
 	insertTick   = 5 * time.Second
 )
 
-var errClosed = errors.New("nobody waits for the insertion any more")
+var errClosed = errors.New("the insertion is no longer waited for")
 
 // insertion is an image on its way into a drive. There is never more than one for a
 // host: a second would have the BMC read twice, and change what a machine boots from.

@@ -36,7 +36,7 @@ type Media interface {
 	URL(host string) (string, error)
 	// Fetched is how far it has been read.
 	Fetched(host string) model.Fetched
-	// Prepare makes it anew, before it goes into the drive: a BMC gives up on an
+	// Prepare creates it again, before it goes into the drive: a BMC gives up on an
 	// image that is slow to come, and the service may say something else by now.
 	Prepare(ctx context.Context, host string) error
 }

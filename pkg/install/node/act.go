@@ -58,7 +58,7 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 
 var (
 	errOther  = errors.New("another object has its name by now")
-	errDenied = errors.New("somebody denied it")
+	errDenied = errors.New("it was denied")
 )
 
 // sendApproval writes the condition to one version of one object.

@@ -176,7 +176,7 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *model.Rem
 // oddClock is how far what an API server dates may be ahead of the time that its answers tell.
 const oddClock = 30 * time.Second
 
-var errNoClock = errors.New("the clock of its API server cannot be told, without which no certificate request can be judged")
+var errNoClock = errors.New("the clock of its API server is not known, without which no certificate request can be judged")
 
 // synced waits for the first lists, and says why nothing comes where nothing does.
 func (c *connection) synced(ctx context.Context) error {

@@ -104,7 +104,7 @@ func (s *stage) clear() {
 	}
 }
 
-// tidy takes what an earlier test has left out of the way: the cluster is made anew.
+// tidy takes what an earlier test has left out of the way: the cluster is created again.
 func (s *stage) tidy() {
 	s.t.Helper()
 	ctx, all := s.t.Context(), metav1.ListOptions{}
@@ -407,7 +407,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestNoAccess is what is said where the cluster cannot be looked at for good.
+// TestNoAccess is what is said where the cluster cannot be read for good.
 func TestNoAccess(t *testing.T) {
 	s := newStage(t, nil)
 	observed, err := s.Observe(t.Context(), model.Query{}, nil)

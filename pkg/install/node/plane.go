@@ -26,7 +26,7 @@ import (
 type Config struct {
 	// Kubeconfig gives a kubeconfig of the installed cluster's administrator, and says where it
 	// is from. It is asked again where the credentials are refused. An error is told as why the
-	// cluster cannot be looked at.
+	// cluster cannot be read.
 	Kubeconfig func(ctx context.Context, cluster model.ClusterRef) (data []byte, from string, err error)
 	// Connection makes the way to the cluster of a kubeconfig, or refuses that. Nil takes every kubeconfig that client-go does.
 	Connection func(kubeconfig []byte) (*rest.Config, error)

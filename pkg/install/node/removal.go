@@ -248,7 +248,7 @@ func (c *connection) failed(op, on string, err error) error {
 	if err == nil {
 		return nil
 	}
-	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err, Next: "run the same command again, which goes on from here"}
+	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err, Next: "run the same command again, which continues from here"}
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = model.CodeAuth, true

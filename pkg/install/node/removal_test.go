@@ -416,7 +416,7 @@ func TestControlPlaneOfThree(t *testing.T) {
 }
 
 // TestControlPlaneWithoutMachines: a person takes the member out, by the command that is printed,
-// and the run goes on from there.
+// and the run continues from there.
 func TestControlPlaneWithoutMachines(t *testing.T) {
 	l := newLeaving(t, false, func(c *spoke.Config) {
 		c.Cluster.ControlPlane = append(c.Cluster.ControlPlane, at("cp-3", "192.168.127.13"))

@@ -161,7 +161,7 @@ func TestReturnsByHand(t *testing.T) {
 		if e.Reason == "StillWaiting" { // which does not keep it from asking for a person later
 			p.change = givesUp
 		}
-		if e.Reason == "Waiting" && strings.Contains(e.Message, "somebody to boot w-0") && slices.ContainsFunc(e.Next.Commands(), func(c string) bool { return strings.HasPrefix(c, "download iso") }) {
+		if e.Reason == "Waiting" && strings.Contains(e.Message, "a person to boot w-0") && slices.ContainsFunc(e.Next.Commands(), func(c string) bool { return strings.HasPrefix(c, "download iso") }) {
 			asked = true
 			kill()
 		}

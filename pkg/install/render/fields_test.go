@@ -107,7 +107,7 @@ func places() map[string]place {
 		"spec.hosts.bmc.system":               goes("BareMetalHost spec.bmc.address"),
 		"spec.hosts.bmc.insecure":             goes("BareMetalHost spec.bmc.disableCertificateVerification"),
 		"spec.hosts.bmc.ca":                   refused(`boot: {method: metal3}, hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}, ca: {env: CA}}}]`),
-		"spec.hosts.bmc.rebootRunning":        ours("what oaictl may do over Redfish; metal3 boots a machine whatever it runs"),
+		"spec.hosts.bmc.rebootRunning":        ours("what oaictl may do over Redfish; metal3 also boots a machine that runs something else"),
 		"spec.hosts.bmc.metal3.bootMode":      goes("BareMetalHost spec.bootMode"),
 		"spec.hosts.bmc.metal3.cleaning":      goes("BareMetalHost spec.automatedCleaningMode"),
 		"spec.hosts.bmc.metal3.inspect":       goes("BareMetalHost metadata.annotations.inspect.metal3.io"),

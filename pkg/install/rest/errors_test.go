@@ -271,7 +271,7 @@ func TestTLS(t *testing.T) {
 		next   string
 		text   string
 	}{
-		"unknown CA":  {Config{URL: server.URL}, "--ca-file", "the certificate of " + server.Listener.Addr().String() + " is signed by nobody"},
+		"unknown CA":  {Config{URL: server.URL}, "--ca-file", "the certificate of " + server.Listener.Addr().String() + " is not signed by an authority"},
 		"wrong CA":    {Config{URL: server.URL, CAFile: wrong}, "--ca-file", "the certificate of " + server.Listener.Addr().String() + " is signed by none in " + wrong},
 		"wrong name":  {Config{URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), CAFile: ca}, "a name that the certificate was made for", "the certificate of localhost:"},
 		"given CA":    {Config{URL: server.URL, CAFile: ca}, "", ""},

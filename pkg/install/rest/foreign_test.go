@@ -60,7 +60,7 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 				if model.FaultOf(err).Code != model.CodeFailure || after < 10*time.Minute || after > 40*time.Minute {
 					t.Errorf("ends with %d after %s", model.FaultOf(err).Code, after)
 				}
-				for _, want := range []string{w.URL, test.want, "the installation goes on without oaictl"} {
+				for _, want := range []string{w.URL, test.want, "the installation continues without oaictl"} {
 					if err == nil || !strings.Contains(err.Error(), want) {
 						t.Errorf("%v lacks %q", err, want)
 					}

@@ -108,7 +108,7 @@ func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]model.In
 	})
 }
 
-// imageUpdated is the event that an InfraEnv's discovery image was made anew,
+// imageUpdated is the event that an InfraEnv's discovery image was created again,
 // and imageUpdatedText a part of its message.
 const (
 	imageUpdated     = "image_info_updated"

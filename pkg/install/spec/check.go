@@ -203,7 +203,7 @@ func (k *checker) registry() {
 		}
 		for _, other := range mirrors[:i] {
 			if other.Source == mirror.Source && mirror.Source != "" {
-				k.Report(field+".source", fmt.Sprintf("%s stands here twice", mirror.Source), "write one entry with all its mirrors")
+				k.Report(field+".source", fmt.Sprintf("%s appears here twice", mirror.Source), "write one entry with all its mirrors")
 			}
 		}
 	}
@@ -265,7 +265,7 @@ func (k *checker) proxy(field string, p Proxy) {
 }
 
 func (k *checker) kernelArgs(field string, args []string) {
-	k.EachValid(field, args, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
+	k.EachValid(field, args, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as a separate entry, such as console=ttyS0; put values with spaces in double quotes")
 }
 
 func (k *checker) encryption(e *DiskEncryption) {
@@ -295,7 +295,7 @@ func (k *checker) roles(field string, set RoleSet) {
 		k.Report(field, fmt.Sprintf("%q is not a role", unknown[0]), "use all, none, or some of control-plane, worker and arbiter")
 		return
 	}
-	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field, "all and none stand alone", "")
+	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field, "all and none cannot be combined with other values", "")
 }
 
 func (k *checker) operators() {

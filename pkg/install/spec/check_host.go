@@ -73,7 +73,7 @@ func (k *checker) match(i int, m Match) {
 	k.MAC(field+".mac", m.MAC)
 	k.Valid(field+".uuid", m.UUID, systemUUID.MatchString, "%q is not a UUID", "")
 	if _, err := netip.ParseAddr(m.BMC); err != nil && m.BMC != "" {
-		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
+		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines report the IP address of their BMC, not its name")
 	}
 	k.ReportIf(strings.TrimSpace(m.Serial) != m.Serial, field+".serial", "begins or ends with a space", "")
 	k.ownInfraEnv(field+".infraEnv", m.InfraEnv)
@@ -154,7 +154,7 @@ func (k *checker) disk(i int, d Disk) {
 		case path == d.Hints.DeviceName:
 			k.Report(field, fmt.Sprintf("%s is the disk to install on", path), "keep another disk, or install on another one")
 		case slices.Contains(d.Keep[:j], path):
-			k.Report(field, fmt.Sprintf("%s stands here twice", path), "")
+			k.Report(field, fmt.Sprintf("%s appears here twice", path), "")
 		}
 	}
 }

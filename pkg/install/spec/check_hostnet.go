@@ -61,7 +61,7 @@ func (k *checker) interfaces(i int, n *HostNet) {
 		k.InterfaceName(field+".name", nic.Name)
 		k.Required(field+".mac", nic.MAC, "write the MAC address of the interface")
 		k.MAC(field+".mac", nic.MAC)
-		k.ReportIf(slices.Contains(names, nic.Name), field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
+		k.ReportIf(slices.Contains(names, nic.Name), field+".name", fmt.Sprintf("%q appears here twice", nic.Name), "")
 		names = append(names, nic.Name)
 		for _, other := range n.Interfaces[:j] {
 			if nic.MAC != "" && other.MAC == nic.MAC {
@@ -77,7 +77,7 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		"ip": n.IP != "", "ip6": n.IP6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "dns": n.DNS != nil, "search": n.Search != nil,
 		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil, "mtu": n.MTU != 0,
 	} {
-		k.ReportIf(given, hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
+		k.ReportIf(given, hostField(i, "net."+name), "cannot be set together with nmstate, which describes the whole network", "keep one of them; only interfaces goes with nmstate")
 	}
 	if n.NMState.Text() == "" || k.IsFailed(field) {
 		return nil
@@ -176,7 +176,7 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 	}
 	bond := field + ".bond"
 	if n.Interface != "" || n.MAC != "" {
-		k.Report(bond, "stands beside a single interface", "name the bond with bond.name, and its ports with interfaces")
+		k.Report(bond, "cannot be set with a single interface", "name the bond with bond.name, and its ports with interfaces")
 	}
 	k.bond(bond, n.Bond)
 	for j, port := range n.Bond.Ports {
@@ -191,7 +191,7 @@ func (k *checker) bond(field string, b *Bond) {
 	k.ReportIf(len(b.Ports) == 0, field+".ports", "is missing", "list the interfaces of the bond")
 	for j, port := range b.Ports {
 		if slices.Contains(b.Ports[:j], port) {
-			k.Report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
+			k.Report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s appears here twice", port), "")
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (k *checker) hub() {
 	k.image("spec.hub.ironic.image", h.Ironic.Image)
 	for i, family := range h.Ironic.IPFamilies {
 		if slices.Contains(h.Ironic.IPFamilies[:i], family) {
-			k.Report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
+			k.Report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s appears here twice", family), "")
 		}
 	}
 	if pool := k.cluster.Spec.InfraEnv.Ref; pool != "" {
@@ -55,7 +55,7 @@ func (k *checker) classifications(list []Classification) {
 		k.Required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
 		for _, before := range list[:i] {
 			if c.Label != "" && before.Name() == c.Name() {
-				k.Report(field, fmt.Sprintf("%s with the value %s stands here twice, in whatever case", c.Label, c.Value), "write one query, with `or` between its parts")
+				k.Report(field, fmt.Sprintf("%s with the value %s appears twice here, ignoring case", c.Label, c.Value), "write one query, with `or` between its parts")
 				break
 			}
 		}

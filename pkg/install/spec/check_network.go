@@ -126,7 +126,7 @@ func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 		}
 	}
 	if dual && len(machine) > 0 && len(service) > 0 && machine[0].Prefix.Addr().Is4() != service[0].Prefix.Addr().Is4() {
-		k.Report("spec.network.service", "the families stand in another order than in spec.network.machine", "the first decides the primary family; keep one order everywhere")
+		k.Report("spec.network.service", "the address families are in another order than in spec.network.machine", "the first decides the primary family; keep one order everywhere")
 	}
 }
 
@@ -180,7 +180,7 @@ func (k *checker) podMTU(n Network) {
 	switch n.Type {
 	case "", ovnKubernetes, openShiftSDN:
 	default:
-		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a configuration of its own", n.Type), "set it in its own manifests, and leave it out here")
+		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a separate configuration", n.Type), "set it in its own manifests, and leave it out here")
 	}
 }
 

@@ -248,7 +248,7 @@ func (r *sourceReader) manifests() {
 		switch {
 		case r.check.IsFailed(field):
 		case m.Path != "" && (m.Content != "" || m.Name != ""):
-			r.check.Report(field, "has a path, and stands inline too", "keep path, or name and content")
+			r.check.Report(field, "has both a path and inline content", "keep path, or name and content")
 		case m.Path != "":
 			all = append(all, r.manifestPath(m, field)...)
 		case m.Name != "" && m.Content != "":

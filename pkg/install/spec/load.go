@@ -129,7 +129,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Position, field string, 
 		if _, pullSecret := n.Get("auths"); n.Kind == yamltree.Map && !pullSecret {
 			return false
 		}
-		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
+		d.report(at, field, "a secret must not be in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
 	case *RoleSet:
 		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))

@@ -180,13 +180,13 @@ func TestRefusesNodes(t *testing.T) {
 		"value of a taint":      {edit{"value: many", "value: very many"}, `12:46: spec.hosts[0].taints[0].value: "very many" cannot be the value of a taint`},
 		"taint without effect":  {edit{", effect: PreferNoSchedule", ""}, "spec.hosts[0].taints[1].effect: is missing; write NoSchedule, PreferNoSchedule or NoExecute"},
 		"effect of a taint":     {edit{"PreferNoSchedule", "PreferNoScheduel"}, `spec.hosts[0].taints[1].effect: "PreferNoScheduel" is not known here; did you mean "PreferNoSchedule"?`},
-		"taint twice":           {edit{"key: slow, effect: Prefer", "key: example.com/disks, effect: "}, "12:74: spec.hosts[0].taints[1]: example.com/disks:NoSchedule stands here twice"},
+		"taint twice":           {edit{"key: slow, effect: Prefer", "key: example.com/disks, effect: "}, "12:74: spec.hosts[0].taints[1]: example.com/disks:NoSchedule appears here twice"},
 		"no address":            {edit{"192.168.10.25", "192.168.10"}, `13:17: spec.hosts[0].addresses[0]: "192.168.10" is not an IP address`},
 		"address with a length": {edit{"192.168.10.25", "192.168.10.25/24"}, `write "192.168.10.25", without the prefix length`},
 		"address of a link":     {edit{`"2001:DB8::0:15"`, `"fe80::1"`}, `spec.hosts[0].addresses[1]: "fe80::1" is an address within one link`},
 		"address with a zone":   {edit{`"2001:DB8::0:15"`, `"2001:db8::15%eth0"`}, "is an address within one link"},
 		"loopback":              {edit{"192.168.10.25", "127.0.0.1"}, `"127.0.0.1" cannot be used here`},
-		"address twice":         {edit{"192.168.10.25", `"2001:db8::15"`}, "13:33: spec.hosts[0].addresses[1]: 2001:db8::15 stands here twice"},
+		"address twice":         {edit{"192.168.10.25", `"2001:db8::15"`}, "13:33: spec.hosts[0].addresses[1]: 2001:db8::15 appears here twice"},
 		"address of another":    {edit{more, `  - {name: w-6, match: {serial: S2}, addresses: [192.168.10.15]}` + "\n"}, "17:50: spec.hosts[3].addresses[0]: 192.168.10.15 is the address of host w-5 already"},
 		"both may have it":      {edit{more, `  - {name: w-6, match: {serial: S2}, addresses: ["2001:db8::15"]}` + "\n"}, "spec.hosts[3].addresses[0]: 2001:db8::15 is the address of host w-5 already"},
 		"provider id":           {edit{"metal3://machines/w-5", "metal3 w-5"}, `14:17: spec.hosts[0].providerID: "metal3 w-5" cannot be a provider id`},
@@ -392,7 +392,7 @@ func TestDiskHintsSet(t *testing.T) {
 		"wnw=0x5":                `there is no hint "wnw" for a disk; did you mean "wwn"?`,
 		"minSizeGigabytes=large": "minSizeGigabytes=large: is not a number",
 		"rotational=2":           "is neither true nor false",
-		"model=a,model=b":        "the hint model stands here twice",
+		"model=a,model=b":        "the hint model appears here twice",
 	} {
 		if err := new(DiskHints).Set(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -98,11 +98,11 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 func (r *sourceReader) userAndPassword(c *Credentials, field string) {
 	switch whole := c.whole(); {
 	case !whole.IsZero():
-		r.check.Report(field, "username and password stand beside another source", "keep one of them")
+		r.check.Report(field, "username and password cannot be set together with another source", "keep one of them")
 	case c.Username == "":
-		r.check.Report(field, "username is missing beside password", "")
+		r.check.Report(field, "password needs username", "")
 	case c.Password == nil:
-		r.check.Report(field, "password is missing beside username", "write where it is read from: password: {file: PATH}")
+		r.check.Report(field, "username needs password", "write where it is read from: password: {file: PATH}")
 	default:
 		r.source(c.Password, field+".password")
 		c.user, c.password = c.Username, c.Password.content
@@ -131,10 +131,10 @@ func (r *sourceReader) one(s Source, kinds int, field, choice string) (string, b
 	case kinds != 1 && r.check.IsFailed(field):
 		return "", false
 	case kinds == 0:
-		r.check.Report(field, "says not where it is read from", "write one of "+choice)
+		r.check.Report(field, "has no source", "write one of "+choice)
 		return "", false
 	case kinds > 1:
-		r.check.Report(field, "says more than one place where it is read from", "keep one of "+choice)
+		r.check.Report(field, "has more than one source", "keep one of "+choice)
 		return "", false
 	case s.SecretRef == nil:
 		return r.read(s, field)

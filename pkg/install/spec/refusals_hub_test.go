@@ -24,14 +24,14 @@ func TestRefusesHubFields(t *testing.T) {
 		{"label of oaictl", hub(`nodeLabels: {oaictl.io/cluster: x}`), "is a label by which oaictl finds its objects"},
 		{"iPXE", hub("ipxe: disk"), `"disk" is not known here; it is one of always, boot-order`},
 		{"family", hub("ironic: {ipFamilies: [v5]}"), `spec.hub.ironic.ipFamilies[0]: "v5" is not known here`},
-		{"families", hub("ironic: {ipFamilies: [v4, v4]}"), "v4 stands here twice"},
+		{"families", hub("ironic: {ipFamilies: [v4, v4]}"), "v4 appears here twice"},
 		{"image", hub(`ironic: {image: "https://a"}`), "spec.hub.ironic.image: is not the reference of an image"},
 		{"no label", hub("classifications: [{value: a, query: .cpu}]"), "spec.hub.classifications[0].label: is missing"},
 		{"label with a domain", hub("classifications: [{label: a/b, value: a, query: .cpu}]"), "its domain is the hub's"},
 		{"no value", hub("classifications: [{label: a, query: .cpu}]"), "spec.hub.classifications[0].value: is missing"},
 		{"no query", hub("classifications: [{label: a, value: b}]"), "spec.hub.classifications[0].query: is missing"},
 		{"reserved value", hub("classifications: [{label: a, value: QUERYERROR-a, query: .cpu}]"), "begins with QUERYERROR"},
-		{"twice", hub("classifications: [{label: a, value: b, query: .cpu}, {label: A, value: b, query: .memory}]"), "spec.hub.classifications[1]: A with the value b stands here twice"},
+		{"twice", hub("classifications: [{label: a, value: b, query: .cpu}, {label: A, value: b, query: .memory}]"), "spec.hub.classifications[1]: A with the value b appears twice here"},
 		{"pool", edit{afterHosts, afterHosts + "  infraEnv: {ref: pool}\n  hub: {ipxe: always}\n"}, "spec.hub.ipxe: is a matter of the InfraEnv pool"},
 		{"version of a pool's image", edit{afterHosts, afterHosts + "  infraEnv: {ref: pool}\n  discovery: {osVersion: \"4.21\"}\n"}, "spec.discovery.osVersion: is a matter of the InfraEnv pool"},
 		{"version of the image", edit{afterHosts, afterHosts + "  discovery: {osVersion: new}\n"}, `spec.discovery.osVersion: "new" is not a version of OpenShift`},
@@ -74,8 +74,8 @@ func TestImportedCluster(t *testing.T) {
 		"operators":             {edit{"  hosts:", "  operators: [{name: lvm}]\n  hosts:"}, "10:3: spec.operators: says how"},
 		"fencing":               {edit{"role: worker", "fencing: {address: 10.0.0.1, credentials: {file: bmc}}"}, "spec.hosts[1].fencing"},
 		"no hosts":              {edit{imported[strings.Index(imported, "  hosts:"):], ""}, "there is nothing to add"},
-		"a kubeconfig in place": {edit{"{file: kubeconfig}", "kubeconfig"}, "a secret never stands in the file itself"},
-		"nowhere":               {edit{"{file: kubeconfig}", "{}"}, "says not where it is read from"},
+		"a kubeconfig in place": {edit{"{file: kubeconfig}", "kubeconfig"}, "a secret must not be in the file itself"},
+		"nowhere":               {edit{"{file: kubeconfig}", "{}"}, "has no source"},
 	} {
 		_, err := parse(t, test.edit.apply(t, imported), files)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

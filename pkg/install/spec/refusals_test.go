@@ -86,9 +86,9 @@ func runRefusals(t *testing.T, cases []refusal, files map[string]string) {
 
 func TestRefusesDocuments(t *testing.T) {
 	runRefusals(t, []refusal{
-		{"the pull secret itself", edit{"{file: pull-secret.json}", "{auths: {registry: {auth: geheim}}}"}, "spec.pullSecret: a secret never stands in the file itself; write where it is read from"},
+		{"the pull secret itself", edit{"{file: pull-secret.json}", "{auths: {registry: {auth: geheim}}}"}, "spec.pullSecret: a secret must not be in the file itself; write where it is read from"},
 		{"not YAML", edit{"metadata: {name: lab}", "metadata: {name: lab"}, "is not valid YAML"},
-		{"duplicate key", edit{"  baseDomain: example.com\n", "  baseDomain: example.com\n  baseDomain: example.org\n"}, `7:3: the key "baseDomain" stands here a second time, first in line 6`},
+		{"duplicate key", edit{"  baseDomain: example.com\n", "  baseDomain: example.com\n  baseDomain: example.org\n"}, `7:3: the key "baseDomain" appears here a second time, first in line 6`},
 		{"second document", edit{more, more + "---\nkind: Cluster\n"}, "a second document starts here"},
 		{"another kind", edit{"kind: Cluster", "kind: Pod"}, `kind: is a "Pod", not a Cluster`},
 		{"another version", edit{"v1alpha1", "v1"}, `apiVersion: the version "oaictl.io/v1" of the format is not known`},
@@ -188,7 +188,7 @@ func TestRefusesNetworks(t *testing.T) {
 		{"host prefix too short", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 14}]\n"}, "leaves no room"},
 		{"few host parts", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/22, hostPrefix: 23}]\n"}, "has room for 2 nodes of /23 each, but there are 3"},
 		{"dual stack without clusters", edit{machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "spec.network.cluster: is missing: dual stack needs networks of both families here; write one IPv4 and one IPv6 network such as 10.128.0.0/14 and fd01::/48"},
-		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the families stand in another order"},
+		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the address families are in another order"},
 		{"two services", edit{machine, machine + "    service: [172.30.0.0/16, 172.31.0.0/16]\n"}, "one service network of each family"},
 		{"network type", edit{machine, machine + "    type: OVNKubernets\n"}, `did you mean "OVNKubernetes"?`},
 		{"another plug-in without its manifests", edit{machine, machine + "    type: Cilium\n"}, "spec.network.type: Cilium needs the manifests of its vendor, and there are none; add them to spec.manifests"},

@@ -40,7 +40,7 @@ func (h *DiskHints) Set(text string) error {
 			return fmt.Errorf("there is no hint %q for a disk; %s", name, didYouMean(name, into.Type(), ""))
 		}
 		if !field.IsZero() {
-			return fmt.Errorf("the hint %s stands here twice", name)
+			return fmt.Errorf("the hint %s appears here twice", name)
 		}
 		if err := setText(field, value); err != nil {
 			return fmt.Errorf("%s=%s: %w", name, value, err)

@@ -163,7 +163,7 @@ func (q *question) ask() Decision {
 		d.Passes = true
 		return d
 	case q.evaluates(a):
-		return blocked(reasonOtherUpdate, "The cluster looks at an update to %s that somebody has asked for: %s",
+		return blocked(reasonOtherUpdate, "The cluster is checking a requested update to %s: %s",
 			cmp.Or(a.Version, a.Image), oneLine(q.cv.Conditions[conditionReleaseAccepted].Message))
 	}
 	if channel := q.channel(); channel != nil {

@@ -92,7 +92,7 @@ func (q *question) readiness() *Decision {
 		}
 	}
 	if len(missing) > 0 {
-		return refusal(reasonAdminAckRequired, "Before %s somebody has to agree to: %s. If all of that is seen to: %s",
+		return refusal(reasonAdminAckRequired, "Before %s an administrator must acknowledge: %s. If all of that is done: %s",
 			q.want.Version, strings.Join(why, " / "), acknowledge(missing))
 	}
 	if len(agreed) > 0 {

@@ -11,7 +11,7 @@ func (r *reader) check(s *State) {
 	names := map[string]*iface{}
 	for _, i := range s.interfaces {
 		if first, again := names[i.key()]; again {
-			r.report(i.at, i.field+".name", "%s stands here a second time, first in line %d", i.name, first.at.Line)
+			r.report(i.at, i.field+".name", "%s appears here a second time, first in line %d", i.name, first.at.Line)
 			continue
 		}
 		names[i.key()] = i
@@ -140,7 +140,7 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 		if !f.enabled {
 			f = i.ip6
 		}
-		r.report(f.at, f.field, "%s is a port of %s, and a port has no addresses of its own", i.name, c.name)
+		r.report(f.at, f.field, "%s is a port of %s, and a port has no addresses", i.name, c.name)
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *reader) key(group map[string]word, title string, at yamltree.Position, 
 	case key == "":
 		r.report(at, title, "a value has no key")
 	case again:
-		r.report(at, title+"."+key, "stands here a second time")
+		r.report(at, title+"."+key, "appears here a second time")
 	default:
 		group[key] = word{strings.TrimSpace(value), at}
 	}

@@ -72,7 +72,7 @@ func TestCheckKeyfile(t *testing.T) {
 		"not text":     {"x.nmconnection", "[connection]\nid=\xff\n", "x.nmconnection: is not text in UTF-8"},
 		"YAML":         {"x.nmconnection", "interfaces:\n- name: a\n", "x.nmconnection:1:1: stands before the first group, such as [connection]"},
 		"no value":     {"x.nmconnection", change("password=hidden", "hidden"), "x.nmconnection:13:1: 802-1x: a line is neither a group nor a key with a value"},
-		"twice":        {"x.nmconnection", good + "password=other\n", "x.nmconnection:14:1: 802-1x.password: stands here a second time"},
+		"twice":        {"x.nmconnection", good + "password=other\n", "x.nmconnection:14:1: 802-1x.password: appears here a second time"},
 		"title":        {"x.nmconnection", change("[ipv4]", "[ipv4"), "x.nmconnection:9:1: is not the title of a group, such as [connection]"},
 		"empty":        {"x.nmconnection", "", "x.nmconnection:1:1: has no group [connection]"},
 		"no type":      {"x.nmconnection", change("type=ethernet\n", ""), "x.nmconnection:2:1: connection.type: is missing"},

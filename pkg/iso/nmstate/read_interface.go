@@ -342,7 +342,7 @@ func (o *object) virtualFunctions() settings {
 		switch {
 		case id == nil:
 		case seen[*id]:
-			o.r.report(entry.at, entry.field("id"), "%d stands here a second time", *id)
+			o.r.report(entry.at, entry.field("id"), "%d appears here a second time", *id)
 		case total == nil || *id >= *total:
 			o.r.report(entry.at, entry.field("id"), "%d is not below total-vfs", *id)
 		default:

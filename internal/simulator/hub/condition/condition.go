@@ -1,4 +1,4 @@
-// Package condition tells the conditions of a hub's objects from what the service says.
+// Package condition computes the conditions of the objects of a hub from the state that the service reports.
 package condition
 
 import (

@@ -1,4 +1,4 @@
-// Package objects is a hub's objects as the simulated operators read and write them.
+// Package objects has the kinds and specs of the objects of a hub, as the simulated operators read and write them.
 package objects
 
 import (

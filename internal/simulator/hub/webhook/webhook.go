@@ -1,4 +1,4 @@
-// Package webhook has the verdicts of the service's and Hive's admission webhooks.
+// Package webhook decides as the admission webhooks of the service and of Hive do.
 package webhook
 
 import (

@@ -1,4 +1,4 @@
-// Package steps tells the agents of hosts what to do next.
+// Package steps has the instructions that the service gives to the agents of hosts.
 package steps
 
 import (

@@ -47,7 +47,7 @@ func agentOf(of Pool, object client.Object) *pool.Host {
 // is not reconciled now is reconciled after the next change.
 func list[L client.ObjectList](ctx context.Context, c client.Reader, into L, options ...client.ListOption) L {
 	if err := c.List(ctx, into, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list whom a change concerns")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the objects that a change affects")
 	}
 	return into
 }

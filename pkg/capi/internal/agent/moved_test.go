@@ -181,7 +181,7 @@ func TestMachinesThatWereMovedStay(t *testing.T) {
 			if len(pooled.GetAnnotations()) > 0 {
 				t.Errorf("another host was taken: %v", pooled.GetAnnotations())
 			}
-			if told := m.events(); !strings.Contains(told, "Warning "+agentv1.WaitingForPersonReason) || !strings.Contains(told, "until somebody switches it off") {
+			if told := m.events(); !strings.Contains(told, "Warning "+agentv1.WaitingForPersonReason) || !strings.Contains(told, "until a person switches it off") {
 				t.Errorf("told was %s", told)
 			}
 		})

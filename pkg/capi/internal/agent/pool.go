@@ -42,4 +42,4 @@ type Pool interface {
 var errForeign = errors.New("it belongs neither to the cluster of the machine, nor to a pool that is opened to its namespace")
 
 // errTaken says that a host cannot be reserved any more.
-var errTaken = errors.New("somebody else has the host")
+var errTaken = errors.New("another owner has the host")

@@ -245,7 +245,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		return false, ctrl.Result{}, err
 	case host == nil && s.isElsewhere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
-			"there is no %s %s here to give the machine back by: it runs on until somebody switches it off, or boots a discovery image on it", s.Pool.Thing(), name.Name))
+			"there is no %s %s here to return the machine: it continues to run until a person switches it off, or boots a discovery image on it", s.Pool.Thing(), name.Name))
 		return true, ctrl.Result{}, nil
 	case host == nil:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is there no more")
@@ -318,7 +318,7 @@ func (s *scope) byHand() string {
 	if s.Pool.Notes() {
 		env = s.host.Namespace + "/" + env
 	}
-	return "somebody has to boot the discovery image on " + label + ", for it to be used again: " +
+	return "a person must boot the discovery image on " + label + ", for it to be used again: " +
 		model.Advicef("{download iso --infra-env %s}", names.Quoted(env)).String()
 }
 

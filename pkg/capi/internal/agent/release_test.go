@@ -169,7 +169,7 @@ func TestPeopleAreToldWhomToBoot(t *testing.T) {
 	x.unbinds(t, "unbinding-pending-user-action")
 	x.deleteMachine(t, "m")
 	x.gone(t, "m")
-	want := "somebody has to boot the discovery image on host-of-agent (agent), for it to be used again: oaictl download iso --infra-env " + x.agents + "/pool"
+	want := "a person must boot the discovery image on host-of-agent (agent), for it to be used again: oaictl download iso --infra-env " + x.agents + "/pool"
 	eventually(t, "an event", func() (bool, string) {
 		events := x.events(t, x.namespace, "m")
 		return strings.Contains(events, "Warning "+agentv1.WaitingForPersonReason) && strings.Contains(events, want), events

@@ -452,7 +452,7 @@ func TestInfraEnvWithoutReferenceIsLeftToNobody(t *testing.T) {
 // machine that boots from its disk; a machine that is yet to boot an image waits for it.
 func TestRunningNodesAreReadyWhateverTheirImage(t *testing.T) {
 	images := map[string]*model.Image{
-		"it is made anew":      {State: model.ImagePending},
+		"it is created again":  {State: model.ImagePending},
 		"it can not be made":   {State: model.ImageFailed, Info: "the pull secret is not valid"},
 		"there is no InfraEnv": nil,
 	}

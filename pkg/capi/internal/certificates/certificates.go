@@ -120,11 +120,11 @@ func (k *Keeper) ensureSecret(ctx context.Context) (*material, error) {
 			return nil, fmt.Errorf("read Secret %s: %w", key, err)
 		}
 		k.mu.Lock()
-		have := k.have // where the Secret was deleted, it is made anew of this
+		have := k.have // where the Secret was deleted, it is created again of this
 		k.mu.Unlock()
 		if !missing {
 			if have, err = read(secret.Data); err != nil {
-				k.Log.Info("the Secret with the certificate of the webhooks is made anew", "secret", k.Secret, "reason", err.Error())
+				k.Log.Info("the Secret with the certificate of the webhooks is created again", "secret", k.Secret, "reason", err.Error())
 				have = nil
 			}
 		}

@@ -198,7 +198,7 @@ func TestKeeper(t *testing.T) {
 			t.Error("another certificate is served")
 		}
 	})
-	t.Run("a Secret that is broken is made anew", func(t *testing.T) {
+	t.Run("a Secret that is broken is created again", func(t *testing.T) {
 		for _, key := range []string{keyAuthority, keyAuthorityKey, keyCertificate, keyKey} {
 			secret := &corev1.Secret{}
 			if err := k.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: k.Secret}, secret); err != nil {

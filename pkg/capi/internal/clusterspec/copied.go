@@ -44,7 +44,7 @@ func (s *Source) checkCopied(ctx context.Context, c *Cluster) error {
 	for _, other := range twins {
 		if isOlder(other, c.ControlPlane) {
 			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-				"OpenshiftAssistedControlPlane metadata.annotations are copied from control plane %s/%s, whose cluster they name: it is left alone; delete this one, and make it anew without the annotations oaictl.io/* if it is to have a cluster of its own: kubectl -n %s delete cluster %s",
+				"OpenshiftAssistedControlPlane metadata.annotations are copied from control plane %s/%s, whose cluster they name: nothing is done for it; if it must have its own cluster, delete it and create it again without the annotations oaictl.io/*: kubectl -n %s delete cluster %s",
 				other.Namespace, other.Name, c.Namespace, c.Name)}}
 		}
 	}

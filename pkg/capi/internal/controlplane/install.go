@@ -162,7 +162,7 @@ const unseenFor = 5 * time.Minute
 func (s *scope) showUnseen(why string) {
 	since := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
 	if since != nil && since.Status != metav1.ConditionTrue && clock.Real().Now().Sub(since.LastTransitionTime.Time) > unseenFor {
-		s.set(clusterv1.AvailableCondition, metav1.ConditionUnknown, controlplanev1.ControlPlaneUnseenReason, "the cluster was not looked at: "+why)
+		s.set(clusterv1.AvailableCondition, metav1.ConditionUnknown, controlplanev1.ControlPlaneUnseenReason, "the cluster was not read: "+why)
 	}
 }
 

@@ -196,10 +196,10 @@ func TestKubeconfigWithoutItsLabel(t *testing.T) {
 	for name, test := range map[string]struct {
 		service, have, taken, want []byte
 	}{
-		"the service has none":           {have: persons, want: persons},
-		"the service has one":            {service: old, have: persons, taken: old, want: persons},
-		"it was made anew by somebody":   {service: old, have: persons, want: old},
-		"the service has made it itself": {service: old, want: old},
+		"the service has none":             {have: persons, want: persons},
+		"the service has one":              {service: old, have: persons, taken: old, want: persons},
+		"it was created again by somebody": {service: old, have: persons, want: old},
+		"the service has made it itself":   {service: old, want: old},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, test.service, test.have, test.taken)

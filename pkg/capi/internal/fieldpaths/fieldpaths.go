@@ -1,4 +1,4 @@
-// Package fieldpaths says where Cluster API's objects say what a cluster.yaml says.
+// Package fieldpaths translates a field of cluster.yaml into the field of a Cluster API object that has the same meaning.
 package fieldpaths
 
 import (
@@ -44,7 +44,7 @@ func all() []Place {
 		{"spec.sshKeys[]", ByControlPlane, "config.sshAuthorizedKey"},
 
 		{"spec.topology.controlPlane", ByControlPlane, "replicas"},
-		{"spec.topology.workers", ByMachines, "the replicas of MachineDeployments and MachineSets, and Machines of nobody's"},
+		{"spec.topology.workers", ByMachines, "the replicas of MachineDeployments and MachineSets, and Machines without an owner"},
 		{"spec.topology.arbiters", ByControlPlane, "config.arbiterReplicas"},
 		{"spec.topology.fencing", ByControlPlane, "config.fencing"},
 		{"spec.topology.required.workers", ByControlPlane, "config.requiredWorkers"},

@@ -1,4 +1,5 @@
-// Package ignitionurl reads the URLs of servers that machines fetch their Ignition from.
+// Package ignitionurl reads the URLs of servers that machines fetch their Ignition from, and adds the brackets that an IPv6
+// address lacks.
 package ignitionurl
 
 import (

@@ -1,5 +1,5 @@
-// Package media hands discovery images on to machines that cannot reach the image service of the
-// installation's service, or do not trust its certificate.
+// Package media is a proxy for discovery images: it passes them on to machines that cannot reach the image service of the
+// assisted-service, or do not trust its certificate.
 package media
 
 import (

@@ -1,5 +1,5 @@
-// Package messages says what the library finds in the words of Cluster API's objects: by their fields, and with the
-// commands of a user who applies objects.
+// Package messages rewrites the messages of the library for users of Cluster API: they name the fields of its objects
+// instead of cluster.yaml, and the commands of a user who applies objects.
 package messages
 
 import (

@@ -1,5 +1,5 @@
-// Package status writes the status of objects: all that differs in one request, and not each word that an
-// installation changes on its way.
+// Package status writes the status of objects: one request for all differences. If only the text of a message differs, it
+// is written seldom, because texts change often during an installation.
 package status
 
 import (

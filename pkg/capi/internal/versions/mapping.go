@@ -1,5 +1,5 @@
-// Package versions says which version of Kubernetes a release of OpenShift is made of, and whether what is wanted is of one
-// release.
+// Package versions knows which version of Kubernetes a release of OpenShift contains. It checks whether a
+// wanted version of Kubernetes and a wanted release of OpenShift belong together.
 package versions
 
 import (

@@ -140,12 +140,12 @@ func (o *object) causes() []Cause {
 	}
 	if _, paused := o.u.GetAnnotations()[annotationPaused]; paused {
 		c := o.cause(reasonPaused, "it is paused (annotation "+annotationPaused+"): nothing is done for it")
-		c.Remedy = model.Advicef("unless somebody needs it so: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name), annotationPaused)
+		c.Remedy = model.Advicef("unless it is needed: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name), annotationPaused)
 		return []Cause{c}
 	}
 	conditions := conditionsOf(o.u)
 	if len(conditions) == 0 {
-		return []Cause{o.cause("NoConditions", "nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces")}
+		return []Cause{o.cause("NoConditions", "it has no conditions yet: the controller of its kind does not run, or watches other namespaces")}
 	}
 	if o.who == theInfrastructure && hubapi.IsTrue(conditions, conditionReady) {
 		return nil // its other conditions are not its own causes

@@ -141,7 +141,7 @@ func TestCauses(t *testing.T) {
 		"nobody looks at it": {
 			strings.Replace(poolMachine, "[%s]", "[]", 1), append(fine, strings.Replace(config, "[%s]", "[]", 1), with(agentMachine)),
 			false, []string{
-				"OpenshiftAssistedConfig w-1  NoConditions: nobody has said anything of it: the controller of its kind does not run, or looks at other namespaces",
+				"OpenshiftAssistedConfig w-1  NoConditions: it has no conditions yet: the controller of its kind does not run, or watches other namespaces",
 			},
 		},
 		"a condition repeats others, under headings": {
@@ -191,7 +191,7 @@ func TestLook(t *testing.T) {
 		t.Fatalf("%+v", causes)
 	}
 	for i, want := range [][2]string{
-		{"kubectl -n lab describe agentmachine.capi-provider.agent-install.openshift.io w-1-x", "unless somebody needs it so: kubectl -n lab annotate agentmachine.capi-provider.agent-install.openshift.io w-1-x cluster.x-k8s.io/paused-"},
+		{"kubectl -n lab describe agentmachine.capi-provider.agent-install.openshift.io w-1-x", "unless it is needed: kubectl -n lab annotate agentmachine.capi-provider.agent-install.openshift.io w-1-x cluster.x-k8s.io/paused-"},
 		{"kubectl -n lab describe machine.cluster.x-k8s.io w-1", ""},
 	} {
 		if got := [2]string{causes[i].Look.String(), causes[i].Remedy.String()}; got != want {

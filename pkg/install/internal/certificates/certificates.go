@@ -1,4 +1,4 @@
-// Package certificates reads certificates in PEM.
+// Package certificates reads certificates in PEM, for the planes and for the decisions about nodes.
 package certificates
 
 import (

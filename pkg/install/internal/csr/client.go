@@ -157,7 +157,7 @@ func (a *asked) fitsHost() *finding {
 	case !a.host.Named:
 		return refused(model.ReasonHostNotNamed, "neither a file nor the command names the host that is recorded as %s", quoted(a.host.Hostname))
 	case a.host.Unasked:
-		return refused(model.ReasonHostUnasked, "the host %s is none of those that are looked after here", quoted(a.host.Name))
+		return refused(model.ReasonHostUnasked, "the host %s is none of those that this command handles", quoted(a.host.Name))
 	case !a.host.Installed:
 		return refused(model.ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
 	case a.host.Rebooted.IsZero():

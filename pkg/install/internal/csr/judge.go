@@ -278,7 +278,7 @@ func (j *judge) settleRivals() {
 			case first == "":
 				first = c.Name
 			default:
-				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
+				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated, "the older request " + quoted(first) + " has the same key, so this decision is for both"})
 			}
 		}
 	}

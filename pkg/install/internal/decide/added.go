@@ -64,7 +64,7 @@ func (p *planner) addNodes() {
 	if p.cluster.State == model.ClusterInstalled {
 		p.act(model.Action{
 			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
-			Reason: "the cluster is installed and takes no more hosts until it is told to",
+			Reason: "the cluster is installed and accepts no more hosts yet",
 		})
 		return
 	}

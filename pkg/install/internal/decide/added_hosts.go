@@ -245,7 +245,7 @@ func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvP
 			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
 			Field:   p.hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
-			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
+			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is created again"),
 		})
 		return
 	default:

@@ -138,8 +138,8 @@ func (p *planner) unapproved(h *model.Host) bool {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/approval", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
 		Field: p.hostField(name) + "match.agent", Hosts: []string{name},
-		Message: fmt.Sprintf("the Agent %s is reserved for %s, and nobody has approved it", h.Reserved, name),
-		Remedy: model.Advicef("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
+		Message: fmt.Sprintf("the Agent %s is reserved for %s, and is not approved", h.Reserved, name),
+		Remedy: model.Advicef("if the machine may be installed, the owner of the pool must approve it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
 			namespace, agent),
 	})
 	return true

@@ -75,7 +75,7 @@ func (p *planner) decide() {
 	case p.cluster.State == model.ClusterUnknown:
 		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "{version}")
 	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
-		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
+		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it again")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
 		p.retireMedia()

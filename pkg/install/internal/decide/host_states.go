@@ -88,7 +88,7 @@ func (p *planner) binding(h *model.Host) {
 	}
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/binding", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("%s should have registered again for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
 }
@@ -98,7 +98,7 @@ func (p *planner) disconnected(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/disconnected", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
-		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
+		Remedy:  "check its power, cable and network; it continues by itself when the agent answers",
 	})
 }
 
@@ -123,7 +123,7 @@ func (p *planner) bootOrder(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
+		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then continues by itself", name),
 	})
 }
 

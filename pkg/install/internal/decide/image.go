@@ -156,7 +156,7 @@ func (p *planner) lasts(scope model.Scope, d setting.Difference) {
 	}
 	p.warn(model.Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.Setting, orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service removes nothing", d.Setting, orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
 		Next:    p.anew(),
 	})
 }
@@ -167,7 +167,7 @@ func (p *planner) anew() model.Advice {
 	if p.cluster.State.Installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
 	}
-	return model.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
+	return model.Command("delete cluster", p.name()) + ", and then the same command again, which creates it again"
 }
 
 // barred reports whether a setting is excluded by what the service goes on with: from such a change on it refuses every

@@ -70,6 +70,6 @@ func (p *planner) recorded() {
 	}
 	p.plan.Actions = slices.Insert(p.plan.Actions, 0, model.Action{
 		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: p.cluster.ID, Name: p.name(),
-		Reason: "the cluster is installed, and nobody else writes that down",
+		Reason: "the cluster is installed, and no controller records that",
 	})
 }

@@ -270,7 +270,7 @@ func (b *booting) on() {
 		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
 	default:
 		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
-			"switch it off if nobody needs what it runs, or allow that: --reboot-running, or bmc.rebootRunning: true")
+			"switch it off if what it runs is not needed, or allow that: --reboot-running, or bmc.rebootRunning: true")
 	}
 }
 

@@ -167,8 +167,8 @@ func (p *planner) deleted() {
 	}
 	b := model.Blocker{
 		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
-		Message: "somebody deleted the cluster meanwhile; nothing was written since",
-		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
+		Message: "the cluster was deleted meanwhile; nothing was written since",
+		Remedy:  "run the same command again to create it again; its machines then have to boot the new discovery image",
 	}
 	if p.desired.Options.AddNodes && !p.spec.Imported() || p.desired.Options.Adopt != "" {
 		b.Remedy = "{get clusters}"

@@ -19,7 +19,7 @@ func (p *planner) removeNodes() {
 	case p.observed.Spoke == nil:
 		p.block(model.Blocker{
 			Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Cure: model.CureNow,
-			Message: "nobody looks at the installed cluster itself", Remedy: "give its own kubeconfig, --cluster-kubeconfig FILE",
+			Message: "the installed cluster itself is not read", Remedy: "give its own kubeconfig, --cluster-kubeconfig FILE",
 		})
 		return
 	}

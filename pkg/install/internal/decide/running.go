@@ -34,7 +34,7 @@ func (p *planner) running() {
 	if p.cluster.State == model.ClusterNeedsUser && p.unhindered() { // and no host says what for
 		p.block(model.Blocker{
 			Key: "cluster/needs-user", Scope: model.ScopeCluster, Reason: "ClusterNeedsUser", Cure: model.CurePerson, Since: p.cluster.StatusSince,
-			Message: cmp.Or(p.cluster.StatusInfo, "somebody has to act at a machine"), Remedy: "look at the machines' consoles; the installation then goes on by itself",
+			Message: cmp.Or(p.cluster.StatusInfo, "a person must act at a machine"), Remedy: "look at the machines' consoles; the installation then continues by itself",
 		})
 	}
 	// A host that takes too long may well wait for another host that is blocked: that blocker goes first.

@@ -27,10 +27,10 @@ func Approvers(q Question) Answer {
 	w := model.Warning{Key: "spoke/approvers", Scope: model.ScopeCluster, Reason: "OthersApprove"}
 	switch {
 	case len(others) > 0:
-		w.Message = "whatever --approve says, certificate requests of nodes are also approved by " + strings.Join(others, "; by ")
+		w.Message = "regardless of --approve, certificate requests of nodes are also approved by " + strings.Join(others, "; by ")
 		w.Next = "what they approve is written down, as theirs, in csr-audit.jsonl"
 	case mode == model.ApproveOff:
-		w.Reason, w.Message = "NobodyApproves", "nobody is known who approves the certificate requests of the nodes, and --approve off leaves it to others"
+		w.Reason, w.Message = "NobodyApproves", "no approver of certificate requests of nodes is known, and --approve off leaves it to others"
 		w.Next = model.Advicef("approve them as they come: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
 	default:
 		return a.answer

@@ -11,7 +11,7 @@ import (
 )
 
 func TestApprovers(t *testing.T) {
-	const also = "warn OthersApprove: whatever --approve says, certificate requests of nodes are also approved by "
+	const also = "warn OthersApprove: regardless of --approve, certificate requests of nodes are also approved by "
 	machines := func(q *Question) {
 		q.Observed.Spoke.MachineAPI, q.Observed.Spoke.Machines = true, []model.Machine{{Name: "m-0"}}
 	}
@@ -32,7 +32,7 @@ func TestApprovers(t *testing.T) {
 		"not said":        {"", machines, ""},
 		"ask, and nobody": {model.ApproveAsk, func(*Question) {}, ""},
 		"off, and nobody": {model.ApproveOff, func(*Question) {},
-			"warn NobodyApproves: nobody is known who approves the certificate requests of the nodes, and --approve off leaves it to others"},
+			"warn NobodyApproves: no approver of certificate requests of nodes is known, and --approve off leaves it to others"},
 		"machine-approver":        {model.ApproveAsk, machines, also + "the cluster's machine-approver (of nodes that have a Machine)"},
 		"the API, and no Machine": {model.ApproveAsk, func(q *Question) { q.Observed.Spoke.MachineAPI = true }, ""},
 		"a hub": {model.ApproveOff, func(q *Question) {

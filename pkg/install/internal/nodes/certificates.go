@@ -252,7 +252,7 @@ func (a *asker) verdict(h Host, v model.RequestVerdict) {
 	case (decision == model.RequestApprove || decision == model.RequestAsk) && a.Desired.Options.Approve == model.ApproveOff:
 		a.wait(model.Wait{
 			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: model.Command("approve", h.inService()),
-			For: fmt.Sprintf("somebody to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
+			For: fmt.Sprintf("an approver to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
 		})
 	case decision == model.RequestApprove:
 		a.act(model.Action{
@@ -324,7 +324,7 @@ func (a *asker) ask(h Host, v model.RequestVerdict, key string, since time.Time)
 	a.answer.Questions = append(a.answer.Questions, v)
 	a.block(model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: ReasonAsk, Cure: a.forPerson(), Since: since, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("somebody has to say whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind, v.Message),
+		Message: fmt.Sprintf("a person must decide whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind, v.Message),
 		Remedy:  remedy,
 	})
 }

@@ -43,7 +43,7 @@ func (t *leaving) evict() {
 		t.block(model.Blocker{
 			Key: t.key("drain"), Scope: t.scope(), Reason: "NotDrained", Cure: model.CureTime, Hosts: []string{t.Name},
 			Message: fmt.Sprintf("%s was not drained in %s: %s", t.nodeName, t.Desired.Options.Remove.Drain.Timeout, t.drainText()),
-			Remedy:  "see to these pods and run the same command again, which goes on from here",
+			Remedy:  "see to these pods and run the same command again, which continues from here",
 		})
 		return
 	}

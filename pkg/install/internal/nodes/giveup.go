@@ -86,7 +86,7 @@ func (t *leaving) awaitGivenUp() {
 	}
 	t.block(model.Blocker{
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s was lowered to give up the Machine %s, and has the %d that it is to have: it gave up another one, or somebody has raised it", t.set.Name, t.machine.Name, t.set.Replicas),
+		Message: fmt.Sprintf("the MachineSet %s was lowered to remove the Machine %s, and has its %d Machines: it has removed another one, or was raised since", t.set.Name, t.machine.Name, t.set.Replicas),
 		Remedy:  "see what has become of its Machines before anything is lowered again: kubectl -n openshift-machine-api get machines",
 	})
 }
@@ -171,7 +171,7 @@ func (t *leaving) machineRefused() *model.Blocker {
 		return nil
 	case t.machine.Elsewhere:
 		b.Reason = "MachineElsewhere"
-		b.Message = fmt.Sprintf("the Machine %s is looked after by Cluster API and not by the Machine API", t.machine.Name)
+		b.Message = fmt.Sprintf("the Machine %s is managed by Cluster API and not by the Machine API", t.machine.Name)
 		b.Remedy = "give it back first: spec.authoritativeAPI: MachineAPI"
 		return b
 	case t.set != nil && t.set.FollowsHosts:

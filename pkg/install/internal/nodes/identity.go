@@ -254,6 +254,6 @@ func (t *leaving) sameAsBefore() {
 		return
 	}
 	t.doubt = t.refuse("NodeMadeAnew", "anew", model.CurePerson,
-		fmt.Sprintf("the node %s is not the one that was to be removed: it was made anew, by a kubelet that has started again or by another machine", t.nodeName),
+		fmt.Sprintf("the node %s is not the one that was to be removed: it was created again, by a kubelet that has started again or by another machine", t.nodeName),
 		model.Advicef("if the old machine still runs, switch it off, and remove this node, too: {remove-node %s}", names.Quoted(t.nodeName)))
 }

@@ -103,7 +103,7 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 	case metal == nil:
 		act(model.CreateMetalHost, "metal", node.Name, macOf(h, node))
 	case !isSpare(metal, machine):
-		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine installed anew", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "nobody")))
+		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
 	case machine >= 0 && (a.spoke.Machines[machine].Deleting || a.spoke.Machines[machine].Phase == "Failed"):
 		m := &a.spoke.Machines[machine]
 		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase, cmp.Or(m.Error, "it does not say why")))

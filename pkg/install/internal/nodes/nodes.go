@@ -1,6 +1,5 @@
-// Package nodes decides about the nodes of an installed cluster: which requests for
-// certificates are approved, what a node that joins is still waited for, and what keeps a host
-// from ever becoming one. It is pure.
+// Package nodes decides about the nodes of an installed cluster: which certificate requests are approved, what a joining
+// node still lacks, what prevents a host from becoming a node, and how a node is removed. It is pure.
 package nodes
 
 import (

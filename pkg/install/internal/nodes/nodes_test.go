@@ -248,7 +248,7 @@ func TestJoin(t *testing.T) {
 		}), "wait (service) for the Machine of w-1 to have its addresses\nblocked (person): NoEtcdMember: w-1 is Ready, and no member of etcd that is well: 3 members are available"},
 		"a BareMetalHost that would be provisioned": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "available", BMC: "redfish://bmc"}}
-		})), "blocked (person): NoMachine: the BareMetalHost w-1, which would be that of w-1, is available, for nobody: a Machine on it could have the machine installed anew"},
+		})), "blocked (person): NoMachine: the BareMetalHost w-1, which would be that of w-1, is available, for no consumer: a Machine on it could have the machine installed again"},
 		"a Machine that has failed": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Consumer: "w-1"}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1", Phase: "Failed",

@@ -64,7 +64,7 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 	case t.member == nil && len(orphans) > 0:
 		b.Reason = "EtcdUnknown"
 		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.Few(orphans))
-		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are; one that is nobody's is taken out of etcd first"
+		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find their owners; remove one without an owner from etcd first"
 		return
 	case len(ill) > 0:
 		b.Reason = "ControlPlaneNotWell"
@@ -184,7 +184,7 @@ func (t *leaving) memberText() string {
 		return "wait for the etcd operator to take the member of " + t.nodeName + " away"
 	}
 	command := quorum.Remove(t.spoke, t.nodeName, t.member.ID)
-	return "wait for somebody to take the member of " + t.nodeName + " out of etcd: " + command.String()
+	return "wait for a person to remove the member of " + t.nodeName + " out of etcd: " + command.String()
 }
 
 // awaitMember waits for the node's member to be taken out of etcd.
@@ -198,6 +198,6 @@ func (t *leaving) awaitMember() {
 	}
 	t.wait(model.Wait{
 		Key: t.key("member"), Scope: t.scope(), Who: model.WhoUser, Next: quorum.Remove(t.spoke, t.nodeName, t.member.ID),
-		For: fmt.Sprintf("somebody to take the member %s of %s (%s) out of etcd", t.member.ID, t.nodeName, t.member.Address),
+		For: fmt.Sprintf("a person to remove the member %s of %s (%s) from etcd", t.member.ID, t.nodeName, t.member.Address),
 	})
 }

@@ -317,7 +317,7 @@ func (r *removal) warnOfMachine(t *leaving) {
 	}
 	for _, e := range r.Observed.Enrolled {
 		if t.Have != nil && e.Name == t.Name && !t.returns() {
-			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the hub's own BareMetalHost %s stays, detached: nobody switches the machine on or installs it until that is taken off", e.Name), "")
+			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the annotation is removed", e.Name), "")
 		}
 	}
 	if !t.node.Ready && t.isReplaced() {

@@ -113,7 +113,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.MachineOf("worker-1").Elsewhere = true
 			return w
-		}, "MachineElsewhere", model.CodeInput, "looked after by Cluster API"},
+		}, "MachineElsewhere", model.CodeInput, "managed by Cluster API"},
 		"another cluster": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.API = "https://api.other.example.com:6443"

@@ -102,7 +102,7 @@ func (t *leaving) recordText() string {
 	case t.Have.Returns == model.ReturnByHub:
 		return fmt.Sprintf("give %s back to the pool %s: the hub boots it into the discovery image, through its BareMetalHost", t.Name, pool)
 	}
-	return fmt.Sprintf("give %s back to the pool %s, for somebody to boot it into the discovery image", t.Name, pool)
+	return fmt.Sprintf("return %s to the pool %s; a person must boot it into the discovery image", t.Name, pool)
 }
 
 func (t *leaving) recordKind() model.Kind {
@@ -130,7 +130,7 @@ func (t *leaving) awaitReboot() {
 	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Have != nil && h.Have.ID == t.node.Returns })
 	if i >= 0 && t.Hosts[i].Have.Status == statusByHand {
 		w.Who = model.WhoUser
-		w.For = fmt.Sprintf("somebody to boot %s into the discovery image, which the service could not", t.nodeName)
+		w.For = fmt.Sprintf("a person to boot %s into the discovery image, which the service could not do", t.nodeName)
 		w.Next = model.Advicef("boot that image on it: {download iso --infra-env %s}", names.Quoted(t.Hosts[i].Have.InfraEnvID))
 	}
 	t.wait(w)

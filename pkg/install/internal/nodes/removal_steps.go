@@ -13,7 +13,7 @@ import (
 //
 // The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the etcd operator finds
 // the member that belongs to it. A machine is switched off before its Node is deleted, since a kubelet that starts
-// makes it anew.
+// creates it again.
 func (r *removal) stages(t *leaving) {
 	add := func(left bool, kind model.Kind, text string, do func()) {
 		if left {
@@ -116,7 +116,7 @@ func (t *leaving) switchOff() {
 	default:
 		t.act(model.Action{
 			Key: key, Scope: t.scope(), Kind: model.PowerOff, Name: t.Name, Destructive: true,
-			Reason: "a kubelet that starts again makes its node anew",
+			Reason: "a kubelet that starts again creates its node again",
 		})
 	}
 }

@@ -234,7 +234,7 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var steps []string
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + names.Few(run) + " is off"
-		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))))
+		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with the certificate that it still has", names.Few(run))))
 	}
 	if len(back) > 0 {
 		message += "; given back to their pools: " + names.Few(back)

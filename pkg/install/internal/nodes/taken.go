@@ -52,7 +52,7 @@ func (a *asker) machineIsFree(h Host) {
 
 // anew is what to do about a host whose machine is part of the cluster already; next frees the machine.
 func anew(desired *model.Desired, next model.Advice) model.Advice {
-	return model.Advice("correct what "+desired.Source()+" says of the host, or, if this machine is to be installed anew: ") + next
+	return model.Advice("correct what "+desired.Source()+" says of the host, or, if this machine is to be installed again: ") + next
 }
 
 // sameMachine is by which field a host is the machine of a BareMetalHost, and what they have in
@@ -219,7 +219,7 @@ func (a *asker) addressesAreFree(h Host) {
 		a.block(model.Blocker{
 			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].net", Hosts: []string{h.Name},
 			Message: fmt.Sprintf("%s is given the address %s, which is %s", h.Name, address, owner),
-			Remedy:  "give the host an address that nobody has",
+			Remedy:  "give the host an unused address",
 		})
 	}
 }

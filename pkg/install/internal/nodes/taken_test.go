@@ -122,9 +122,9 @@ func TestTaken(t *testing.T) {
 // TestTakenAdvice: what to type is for the node, the Machine or the BareMetalHost that is there.
 func TestTakenAdvice(t *testing.T) {
 	for mac, want := range map[string]string{
-		"52:54:00:00:00:10": "correct what the file says of the host, or, if this machine is to be installed anew: oaictl remove-node w-0 --cluster lab",
-		"52:54:00:00:00:11": "correct what the file says of the host, or, if this machine is to be installed anew: kubectl delete machine -n openshift-machine-api m-1",
-		"52:54:00:00:00:12": "correct what the file says of the host, or, if this machine is to be installed anew: kubectl delete baremetalhost -n openshift-machine-api 'spare;1'",
+		"52:54:00:00:00:10": "correct what the file says of the host, or, if this machine is to be installed again: oaictl remove-node w-0 --cluster lab",
+		"52:54:00:00:00:11": "correct what the file says of the host, or, if this machine is to be installed again: kubectl delete machine -n openshift-machine-api m-1",
+		"52:54:00:00:00:12": "correct what the file says of the host, or, if this machine is to be installed again: kubectl delete baremetalhost -n openshift-machine-api 'spare;1'",
 	} {
 		answer := Ahead(metal(func(q *Question, h *spec.Host) {
 			fresh(q)

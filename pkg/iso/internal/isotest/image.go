@@ -137,7 +137,7 @@ func (im *image) writePartitions() {
 
 func (im *image) mbr() []byte {
 	m := make([]byte, blockSize)
-	copy(m, "\x33\xed\x90\x90stands for the code that loads isolinux.bin")
+	copy(m, "\x33\xed\x90\x90the place of code that loads isolinux.bin")
 	binary.LittleEndian.PutUint64(m[432:], uint64(im.sector(isolinuxPath))*4)
 	binary.LittleEndian.PutUint32(m[440:], 0x6f617463)
 	entry := func(i int, status, kind byte, start, blocks int64) {

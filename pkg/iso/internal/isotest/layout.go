@@ -141,7 +141,7 @@ func Content(tb testing.TB, l Layout, path string) []byte {
 			return f.data
 		}
 	}
-	tb.Fatalf("the fixture %s has no content of its own for %s", l.Name, path)
+	tb.Fatalf("the fixture %s has no content for %s", l.Name, path)
 	return nil
 }
 

@@ -124,7 +124,7 @@ func checkArgument(argument string) error {
 	case strings.Count(argument, `"`)%2 != 0:
 		return fmt.Errorf("argument %q: a quote is not closed", argument)
 	case len(split(argument)) != 1 || strings.TrimSpace(argument) != argument:
-		return fmt.Errorf("argument %q: a space divides arguments; give each of its own, or quote the value", argument)
+		return fmt.Errorf("argument %q: a space separates arguments; give each separately, or quote the value", argument)
 	case argument[0] == '#':
 		return fmt.Errorf("argument %q: boot loaders take it for a comment", argument)
 	}

@@ -28,7 +28,7 @@ const (
 func (q *Question) unreachable() string {
 	switch {
 	case q.Spoke == nil:
-		return "the installed cluster has not been looked at yet"
+		return "the installed cluster has not been read yet"
 	case q.Spoke.Trouble != "":
 		return "the installed cluster cannot be reached: " + q.Spoke.Trouble
 	}

@@ -131,7 +131,7 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
 		}
 	}
-	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for somebody to take the member %s of %s (%s) out of etcd: %s",
+	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for a person to remove the member %s of %s (%s) from etcd: %s",
 		member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
 }
 

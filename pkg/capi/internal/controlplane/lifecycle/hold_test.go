@@ -98,7 +98,7 @@ func TestHold(t *testing.T) {
 		{name: "the cluster does not answer", have: 3, change: func(p *plane) { p.Spoke.Trouble = "timeout" }, reason: ReasonClusterUnreachable, message: "kubectl -n clusters annotate machine m-0 " + HookAnnotation + "-"},
 		{name: "nobody has looked", have: 3, change: func(p *plane) { p.Spoke = nil }, reason: ReasonClusterUnreachable},
 		{name: "the operator cannot tell", have: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "it cannot tell" }, reason: ReasonEtcdUnknown},
-		{name: "etcd was not looked at", have: 3, change: func(p *plane) { p.Spoke.Etcd = nil }, reason: ReasonEtcdUnknown},
+		{name: "etcd was not read", have: 3, change: func(p *plane) { p.Spoke.Etcd = nil }, reason: ReasonEtcdUnknown},
 		{name: "there is no etcd operator", have: 3, change: func(p *plane) { p.Spoke.Etcd, p.Spoke.Operators = nil, nil }, release: true},
 		{name: "the cluster goes as a whole", have: 3, change: func(p *plane) { p.Gone = true }, release: true},
 		{name: "the cluster goes as a whole and does not answer", have: 3, change: func(p *plane) { p.Gone, p.Spoke.Trouble = true, "timeout" }, release: true},

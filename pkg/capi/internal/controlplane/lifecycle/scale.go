@@ -118,7 +118,7 @@ func (d *decider) make(cause Cause) {
 func (d *decider) dead() {
 	for _, member := range d.orphans() {
 		d.ByPerson = true
-		d.block(fmt.Sprintf("the member %s (%s) of etcd is of no node any more; somebody has to take it out: %s",
+		d.block(fmt.Sprintf("the member %s (%s) of etcd has no node any more; a person must remove it: %s",
 			member.ID, member.Address, quorum.Remove(d.Spoke, "", member.ID)))
 	}
 }

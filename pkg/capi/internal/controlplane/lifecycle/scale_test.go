@@ -40,7 +40,7 @@ func TestScalesOneAtATime(t *testing.T) {
 		{name: "up while one joins etcd", have: 3, want: 5, change: func(p *plane) { p.addMachine(3); p.addNode(3) }, because: "its node cp-3 is no member of etcd yet"},
 		{name: "down while one joins etcd", have: 4, want: 3, change: func(p *plane) { p.loseMember(3) }, because: "its node cp-3 is no member of etcd yet"},
 		{name: "up while the cluster does not answer", have: 3, want: 5, change: func(p *plane) { p.Spoke.Trouble = "connection refused" }, because: "cannot be reached: connection refused"},
-		{name: "down while nobody has looked", have: 5, want: 3, change: func(p *plane) { p.Spoke = nil }, because: "has not been looked at yet"},
+		{name: "down while nobody has looked", have: 5, want: 3, change: func(p *plane) { p.Spoke = nil }, because: "has not been read yet"},
 		{name: "down while etcd is not known", have: 5, want: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "the etcd operator lists no members" }, because: "lists no members"},
 		{name: "down without its operator", have: 5, want: 3, change: func(p *plane) { p.Spoke.Etcd = nil }, because: "the members of etcd are not known"},
 		{name: "down while another member is ill", have: 5, want: 3, change: func(p *plane) { p.dies(3) }, because: "the etcd member cp-3 is not well"},

@@ -115,7 +115,7 @@ func (r *Reader) Override(n *input.Node, keys ...string) {
 		return
 	}
 	if input.HoldsSecret(n) {
-		r.Lose(n, "holds a secret, which never stands in cluster.yaml itself")
+		r.Lose(n, "holds a secret, which must not be in cluster.yaml itself")
 		return
 	}
 	if !r.overridable(n, keys) {

@@ -1,6 +1,6 @@
-// Package fields carries over the settings that several formats write alike:
-// hosts and their networks, BMCs, pools of machines, proxies, mirrors,
-// certificates, extra manifests.
+// Package fields has the table of the fields of cluster.yaml (table.go). A row says where each document of a format has the
+// field, and how it is read and written there. The package also carries over what several formats write in the same way:
+// hosts and their networks, BMCs, pools of machines, proxies, mirrors, certificates, extra manifests.
 package fields
 
 import (

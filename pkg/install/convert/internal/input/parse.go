@@ -190,7 +190,7 @@ func (j *jsonReader) fill(n *Node, depth int) error {
 				return err
 			}
 			if key, _ = token.(string); seen[key] {
-				return fmt.Errorf("the key %q stands there twice", key)
+				return fmt.Errorf("the key %q appears twice", key)
 			}
 			seen[key] = true
 		}

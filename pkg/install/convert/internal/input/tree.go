@@ -1,5 +1,5 @@
-// Package input is what an input says: its files as trees of values that know
-// their places, and an account of which of them were carried over to cluster.yaml.
+// Package input reads the files of an input as trees of values. Each value knows its file and line. The package keeps an
+// account of the values that were carried over to cluster.yaml.
 package input
 
 import (

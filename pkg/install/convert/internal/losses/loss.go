@@ -1,5 +1,5 @@
-// Package losses is what a format has no place for, and what of a cluster.yaml that
-// is.
+// Package losses explains what a conversion loses: keys of a format that become no field of cluster.yaml (keys.yaml), and
+// fields of cluster.yaml that a format does not have (reasons.yaml).
 package losses
 
 import (

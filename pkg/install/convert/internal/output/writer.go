@@ -1,5 +1,5 @@
-// Package output is what the writers of formats share: files, objects of a hub
-// made of what can be said, and an account of what cannot.
+// Package output is what the writers of formats share: files, objects of a hub, and the account of what the format cannot
+// express.
 package output
 
 import (

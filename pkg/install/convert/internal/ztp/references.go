@@ -133,14 +133,14 @@ func (r *Hub) registriesConf(n *input.Node) {
 func (r *Hub) registry(n *input.Node) {
 	location, prefix := n.Get("location"), n.Get("prefix")
 	if strings.HasPrefix(prefix.Peek(), "*.") {
-		r.Lose(n, "stands for many registries: write each of them into spec.registry.mirrors")
+		r.Lose(n, "matches many registries: write each of them into spec.registry.mirrors")
 		return
 	}
 	if location == nil || location.Peek() == "" {
 		r.Text(location)
 		location, prefix = prefix, nil
 	}
-	r.MeansIf(prefix, "stands for the location", "", location.Peek())
+	r.MeansIf(prefix, "replaces the location", "", location.Peek())
 	r.Lose(prefix, "a mirror stands in for its location, not for another prefix")
 	r.Keys(n, "registries-conf-registry")
 	mirrors := n.Get("mirror").Items()

@@ -234,7 +234,7 @@ func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Uns
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
-		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
+		Err: fmt.Errorf("another client has just created or deleted it: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *Client) Fault(a Attempt, err error) *model.Fault {
 	case apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = model.CodeAuth, true
 		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", c.Host)
-		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
+		f.Next = "log in to the hub again (oc login, or the tool that made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.Namespace)
 		f.Next = model.Advicef("wait until it is gone; `kubectl get namespace %s -o yaml` says what holds it", a.Namespace)
@@ -84,7 +84,7 @@ func (c *Client) Fault(a Attempt, err error) *model.Fault {
 		f.Next = "{get clusters}"
 		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
 			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
-			f.Next = model.Advicef("kubectl create namespace %s, or have somebody do it who may", a.Namespace)
+			f.Next = model.Advicef("kubectl create namespace %s, or ask a user with the right to do it", a.Namespace)
 		}
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = model.CodeNotFound, true
@@ -114,7 +114,7 @@ func unknownFieldFault(f *model.Fault, a Attempt, field string) {
 func SetOwnedByOthers(f *model.Fault, fields string) {
 	f.Code, f.Permanent = model.CodeNotFound, true
 	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
-	f.Next = "take these fields out of the file, or have whoever set them give them up"
+	f.Next = "remove these fields from the file, or let their owner give them up"
 }
 
 // Temporary says whether an HTTP status may be another one a little later.
@@ -133,7 +133,7 @@ func (c *Client) setForbidden(f *model.Fault, a Attempt) {
 	f.Code, f.Permanent = model.CodeAuth, true
 	resource := a.Kind.Resource().GroupResource().String()
 	if resource == "" || a.Verb == "" {
-		f.Next = "use credentials of somebody who may do this"
+		f.Next = "use credentials of a user with this right"
 		return
 	}
 	where, flag := "in the whole hub", ""
@@ -141,7 +141,7 @@ func (c *Client) setForbidden(f *model.Fault, a Attempt) {
 		where, flag = "in namespace "+a.Namespace, " -n "+a.Namespace
 	}
 	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.Verb, resource, where)
-	f.Next = model.Advicef("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
+	f.Next = model.Advicef("ask an administrator for the right (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
 func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
@@ -157,7 +157,7 @@ func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
 	}
 	if isImmutable(text) {
 		f.Code = model.CodeInput
-		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete the cluster and make it anew"
+		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete the cluster and create it again"
 	}
 }
 
@@ -234,7 +234,7 @@ func fieldConflicts(status metav1.Status) string {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
-		who := "somebody else"
+		who := "another client"
 		if match := conflictText.FindStringSubmatch(c.Message); match != nil {
 			who = match[1]
 		}

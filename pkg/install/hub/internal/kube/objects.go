@@ -310,5 +310,5 @@ func finalizerOwner(finalizer string) string {
 	case finalizer == metav1.FinalizerDeleteDependents, finalizer == metav1.FinalizerOrphanDependents:
 		return "the garbage collector of the hub"
 	}
-	return "whoever set it"
+	return "its owner"
 }

@@ -25,7 +25,7 @@ func (p *plugin) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// A token that has expired meanwhile is made anew, and no run ends over it.
+// A token that has expired meanwhile is created again, and no run ends over it.
 func TestRefresh(t *testing.T) {
 	var sent []string
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -58,8 +58,8 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
 			return &model.Fault{
 				Code: model.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
-				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
-				Next: model.Advicef("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
+				Err:  errors.New("a user has protected it with the annotation " + hubapi.AnnotationProtectedDelete),
+				Next: model.Advicef("kubectl annotate clusterdeployment -n %s %s %s-, to delete it nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
 		}
 		settle := w.preserve

@@ -44,14 +44,14 @@ func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) e
 		case over:
 			return stuckFault(left)
 		case unwatched != nil:
-			text = "nothing is heard of the hub: " + unwatched.Error()
+			text = "the hub does not answer: " + unwatched.Error()
 		}
 		if text != said && now.Sub(last) >= reportInterval {
 			w.report(text)
 			last, said = now, text
 		}
 		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil {
-			w.report("stopped while " + text + "; the same command goes on from there")
+			w.report("stopped while " + text + "; the same command continues from there")
 			return err
 		}
 	}

@@ -274,7 +274,7 @@ func distrust(err error, host, caFile string) (text, next string) {
 	case errors.As(err, &unknown) && caFile != "":
 		return fmt.Sprintf("the certificate of %s is signed by none in %s", host, caFile), "give the certificate that signed that of " + host + " with --ca-file"
 	case errors.As(err, &unknown):
-		return fmt.Sprintf("the certificate of %s is signed by nobody that this machine trusts", host), "give the certificate that signed that of " + host + " with --ca-file"
+		return fmt.Sprintf("the certificate of %s is not signed by an authority that this machine trusts", host), "give the certificate that signed that of " + host + " with --ca-file"
 	case errors.As(err, &name):
 		return fmt.Sprintf("the certificate of %s was made for another name", host), "use a name that the certificate was made for, or have it made for " + host
 	case errors.As(err, &invalid):

@@ -147,7 +147,7 @@ func (k *Checker) Listed(field, what, name string, before []string) {
 	case !plainName.MatchString(name):
 		k.Report(field, fmt.Sprintf("%q cannot be the name of %s", name, what), "use lower-case letters, digits and dashes")
 	case slices.Contains(before, name):
-		k.Report(field, fmt.Sprintf("%s stands here twice", name), "")
+		k.Report(field, fmt.Sprintf("%s appears here twice", name), "")
 	}
 }
 
@@ -312,7 +312,7 @@ func ManifestError(name, content string) string {
 func (k *Checker) Overrides(field string, values map[string]any, secrets ...string) {
 	for _, name := range secrets {
 		if _, has := values[name]; has {
-			k.Report(Join(field, name), "a secret never stands in the file itself", "use the field that this format has for it")
+			k.Report(Join(field, name), "a secret must not be in the file itself", "use the field that this format has for it")
 		}
 	}
 	if _, err := Marshal(values); err != nil {

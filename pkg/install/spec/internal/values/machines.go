@@ -329,7 +329,7 @@ func (k *Checker) TimeServers(field string, texts []string) {
 func (k *Checker) NoProxy(field string, texts []string) {
 	k.EachValid(field, texts, IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
 	for i, text := range texts {
-		k.ReportIf(slices.Contains(texts[:i], text), fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%s stands here twice", text), "")
+		k.ReportIf(slices.Contains(texts[:i], text), fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%s appears here twice", text), "")
 	}
 }
 
