@@ -28,11 +28,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/capi/api"
-	agentv1beta1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta1"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	bootstrapv1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	controlplanev1alpha3 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha3"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 )
@@ -157,9 +154,10 @@ spec:
 	if version != "infrastructure.cluster.x-k8s.io/v1beta1" || timeout != "5m0s" || len(again.GetAnnotations()) > 0 {
 		t.Errorf("it is read back with %s, %s, annotations %q", version, timeout, again.GetAnnotations())
 	}
-	middle := &controlplanev1alpha3.OpenshiftAssistedControlPlane{}
-	if err := c.Get(t.Context(), key, middle); err != nil || middle.Spec.MachineTemplate.InfrastructureRef.Name != "older" {
-		t.Errorf("v1alpha3 has %+v, %v", middle.Spec.MachineTemplate, err)
+	middle := manifest(t, namespace, "apiVersion: controlplane.cluster.x-k8s.io/v1alpha3\nkind: OpenshiftAssistedControlPlane")
+	err := c.Get(t.Context(), key, middle)
+	if name, _, _ := unstructured.NestedString(middle.Object, "spec", "machineTemplate", "infrastructureRef", "name"); err != nil || name != "older" {
+		t.Errorf("v1alpha3 has %+v, %v", middle.Object["spec"], err)
 	}
 }
 
@@ -247,12 +245,14 @@ func everythingIsKept(t *testing.T, c client.Client, namespace string) {
 	if err := c.Create(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	older := &bootstrapv1alpha2.OpenshiftAssistedConfig{}
+	older := manifest(t, namespace, "apiVersion: bootstrap.cluster.x-k8s.io/v1alpha2\nkind: OpenshiftAssistedConfig")
 	key := client.ObjectKeyFromObject(config)
 	if err := c.Get(t.Context(), key, older); err != nil {
 		t.Fatal(err)
 	}
-	older.Spec.OSImageVersion = "4.20"
+	if err := unstructured.SetNestedField(older.Object, "4.20", "spec", "osImageVersion"); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Update(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}
@@ -426,16 +426,19 @@ func statuses(t *testing.T, c client.Client, namespace string) {
 	if err := c.Status().Update(t.Context(), machine); err != nil {
 		t.Fatal(err)
 	}
-	older := &agentv1beta1.AgentMachine{}
+	older := manifest(t, namespace, "apiVersion: capi-provider.agent-install.openshift.io/v1beta1\nkind: AgentMachine")
 	key := client.ObjectKeyFromObject(machine)
 	if err := c.Get(t.Context(), key, older); err != nil {
 		t.Fatal(err)
 	}
-	if !older.Status.Ready || older.Status.AgentRef.Name != "agent" || older.Status.Addresses[0].Address != "192.0.2.1" {
-		t.Errorf("v1beta1 shows %+v", older.Status)
+	ready, _, _ := unstructured.NestedBool(older.Object, "status", "ready")
+	agent, _, _ := unstructured.NestedString(older.Object, "status", "agentRef", "name")
+	addresses, _, _ := unstructured.NestedSlice(older.Object, "status", "addresses")
+	if !ready || agent != "agent" || !cmp.Equal(addresses, []any{map[string]any{"type": "InternalIP", "address": "192.0.2.1"}}) {
+		t.Errorf("v1beta1 shows %+v", older.Object["status"])
 	}
 	// HyperShift writes through the version that it was written for.
-	older.Labels = map[string]string{"by": "v1beta1"}
+	older.SetLabels(map[string]string{"by": "v1beta1"})
 	if err := c.Update(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}
