@@ -29,10 +29,10 @@ func TestEveryFieldHasItsPlace(t *testing.T) {
 	for _, p := range all() {
 		used := false
 		for field := range fields {
-			used = used || covers(p.File, field)
+			used = used || covers(p.file, field)
 		}
 		if !used {
-			t.Errorf("cluster.yaml has no field %s", p.File)
+			t.Errorf("cluster.yaml has no field %s", p.file)
 		}
 	}
 }
@@ -44,15 +44,15 @@ func TestPlacesAreFieldsOfTheObjects(t *testing.T) {
 		ByCluster:      reflect.TypeFor[clusterv1.ClusterSpec](),
 	}
 	for _, p := range all() {
-		of, known := specs[p.By]
+		of, known := specs[p.by]
 		if !known {
-			if len(p.At) < 20 {
-				t.Errorf("%s: %q is no reason", p.File, p.At)
+			if len(p.at) < 20 {
+				t.Errorf("%s: %q is no reason", p.file, p.at)
 			}
 			continue
 		}
-		if err := walkTo(of, p.At); err != "" {
-			t.Errorf("%s: %s of %s: %s", p.File, p.At, p.By, err)
+		if err := walkTo(of, p.at); err != "" {
+			t.Errorf("%s: %s of %s: %s", p.file, p.at, p.by, err)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestEveryFieldOfConfigIsMeant(t *testing.T) {
 	for field := range fields {
 		meant := false
 		for _, p := range all() {
-			meant = meant || p.By == ByControlPlane && (covers(field, p.At) || covers(p.At, field))
+			meant = meant || p.by == ByControlPlane && (covers(field, p.at) || covers(p.at, field))
 		}
 		for prefix := range own {
 			meant = meant || covers(prefix, field)
