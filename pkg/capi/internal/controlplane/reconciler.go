@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -87,9 +86,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !machines.IsWatched(plane, r.WatchFilter) {
 		return ctrl.Result{}, nil
 	}
-	cluster, err := util.GetOwnerCluster(ctx, r.Client, plane.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("read the Cluster of control plane %s: %w", plane.Name, err)
+	cluster, err := machines.ClusterOwning(ctx, r.Client, "control plane", plane.ObjectMeta)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	s := r.scope(plane, cluster)
 	if cluster == nil {
