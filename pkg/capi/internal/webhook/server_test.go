@@ -265,101 +265,59 @@ func everythingIsKept(t *testing.T, c client.Client, namespace string) {
 }
 
 func refusals(t *testing.T, c client.Client, namespace string) {
-	for name, c2 := range map[string]struct{ object, says string }{
-		"by the webhook, through an older version": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1alpha3
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.12.0
-  replicas: 3
-  machineTemplate: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}
-  config: {baseDomain: example.com}
-`, "spec.distributionVersion"},
-		"by the schema": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  replicas: 2
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com}
-`, "or 2 with config.arbiterReplicas: 1 or config.fencing"},
-		"without domain": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {apiVIPs: [192.0.2.1], ingressVIPs: [192.0.2.2]}
-`, "spec.config.baseDomain is missing"},
-		"external without its name": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, platform: {type: External}}
-`, "external is for type External"},
-		"a surge that is none": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  rollout: {strategy: {type: OnDelete, rollingUpdate: {maxSurge: 1}}}
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com}
-`, "set type to RollingUpdate"},
-		"a wait that is no duration": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, workerWait: soon}
-`, `spec.config.workerWait: Invalid value: "soon": write a duration, as 10m or 1h30m`},
-		"a number that is a word": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, mtu: large}
-`, "spec.config.mtu: Invalid value"},
-		"a delay that is no duration": {`
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedConfigTemplate
-metadata: {name: refused}
-spec: {template: {spec: {networkDelay: a while}}}
-`, "spec.template.spec.networkDelay: Invalid value: \"a while\": write a duration, as 30s"},
-		"a config's kernel argument": {`
-apiVersion: bootstrap.cluster.x-k8s.io/v1alpha1
-kind: OpenshiftAssistedConfig
-metadata: {name: refused}
-spec: {kernelArguments: [{operation: append, value: "-a"}]}
-`, "spec.kernelArguments[0].value"},
-		"an AgentMachine's selector": {`
-apiVersion: capi-provider.agent-install.openshift.io/v1alpha1
-kind: AgentMachine
-metadata: {name: refused}
-spec: {agentLabelSelector: {matchLabels: {"a b": c}}}
-`, "spec.agentLabelSelector.matchLabels"},
-		"an AgentClusterTemplate's endpoint": {`
-apiVersion: capi-provider.agent-install.openshift.io/v1beta2
-kind: AgentClusterTemplate
-metadata: {name: refused}
-spec: {template: {spec: {controlPlaneEndpoint: {host: api, port: 6443}}}}
-`, "every cluster of the template would have the same endpoint"},
+	const template = "machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}"
+	const planes, configs, agents = "controlplane.cluster.x-k8s.io/", "bootstrap.cluster.x-k8s.io/", "capi-provider.agent-install.openshift.io/"
+	const plane = "OpenshiftAssistedControlPlane"
+	for name, refused := range map[string]struct{ version, kind, spec, says string }{
+		"by the webhook, through an older version": {
+			planes + "v1alpha3", plane,
+			"distributionVersion: 4.12.0, replicas: 3, config: {baseDomain: example.com}, " +
+				"machineTemplate: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}",
+			"spec.distributionVersion",
+		},
+		"by the schema": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, replicas: 2, config: {baseDomain: example.com}, " + template,
+			"or 2 with config.arbiterReplicas: 1 or config.fencing",
+		},
+		"without domain": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {apiVIPs: [192.0.2.1], ingressVIPs: [192.0.2.2]}, " + template,
+			"spec.config.baseDomain is missing",
+		},
+		"external without its name": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, platform: {type: External}}, " + template,
+			"external is for type External",
+		},
+		"a surge that is none": {
+			planes + "v1beta1", plane,
+			"distributionVersion: 4.20.3, rollout: {strategy: {type: OnDelete, rollingUpdate: {maxSurge: 1}}}, config: {baseDomain: example.com}, " + template,
+			"set type to RollingUpdate",
+		},
+		"a wait that is no duration": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, workerWait: soon}, " + template,
+			`spec.config.workerWait: Invalid value: "soon": write a duration, as 10m or 1h30m`,
+		},
+		"a number that is a word": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, mtu: large}, " + template, "spec.config.mtu: Invalid value",
+		},
+		"a delay that is no duration": {
+			configs + "v1beta1", "OpenshiftAssistedConfigTemplate", "template: {spec: {networkDelay: a while}}",
+			`spec.template.spec.networkDelay: Invalid value: "a while": write a duration, as 30s`,
+		},
+		"a config's kernel argument": {
+			configs + "v1alpha1", "OpenshiftAssistedConfig", `kernelArguments: [{operation: append, value: "-a"}]`, "spec.kernelArguments[0].value",
+		},
+		"an AgentMachine's selector": {
+			agents + "v1alpha1", "AgentMachine", `agentLabelSelector: {matchLabels: {"a b": c}}`, "spec.agentLabelSelector.matchLabels",
+		},
+		"an AgentClusterTemplate's endpoint": {
+			agents + "v1beta2", "AgentClusterTemplate", "template: {spec: {controlPlaneEndpoint: {host: api, port: 6443}}}",
+			"every cluster of the template would have the same endpoint",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.Create(t.Context(), manifest(t, namespace, c2.object))
-			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), c2.says) {
+			object := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: refused}, spec: {%s}}", refused.version, refused.kind, refused.spec)
+			err := c.Create(t.Context(), manifest(t, namespace, object))
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), refused.says) {
 				t.Errorf("it says %v", err)
 			}
 		})
