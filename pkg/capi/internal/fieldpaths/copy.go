@@ -8,24 +8,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Copy says in a cluster.yaml what a control plane says of the cluster, as far as no other object adds to it.
-func Copy(to *spec.Cluster, from *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
-	for _, r := range all() {
-		if r.ofCluster != nil {
-			r.ofCluster(to, from)
-		}
-	}
-}
-
-// CopyHost says of a host in cluster.yaml what a config says of the machine, as far as no other object adds to it.
-func CopyHost(to *spec.Host, from *bootstrapv1.OpenshiftAssistedConfigSpec) {
-	for _, r := range all() {
-		if r.ofHost != nil {
-			r.ofHost(to, from)
-		}
-	}
-}
-
 // Proxy is a proxy as cluster.yaml has it.
 func Proxy(p *bootstrapv1.Proxy) spec.Proxy {
 	if p == nil {

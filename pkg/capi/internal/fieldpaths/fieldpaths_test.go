@@ -29,10 +29,10 @@ func TestEveryFieldHasItsPlace(t *testing.T) {
 	for _, p := range all() {
 		used := false
 		for field := range fields {
-			used = used || covers(p.file, field)
+			used = used || covers(p.File, field)
 		}
 		if !used {
-			t.Errorf("cluster.yaml has no field %s", p.file)
+			t.Errorf("cluster.yaml has no field %s", p.File)
 		}
 	}
 }
@@ -44,15 +44,15 @@ func TestPlacesAreFieldsOfTheObjects(t *testing.T) {
 		ByCluster:      reflect.TypeFor[clusterv1.ClusterSpec](),
 	}
 	for _, p := range all() {
-		of, known := specs[p.by]
+		of, known := specs[p.By]
 		if !known {
-			if len(p.at) < 20 {
-				t.Errorf("%s: %q is no reason", p.file, p.at)
+			if len(p.At) < 20 {
+				t.Errorf("%s: %q is no reason", p.File, p.At)
 			}
 			continue
 		}
-		if err := walkTo(of, p.at); err != "" {
-			t.Errorf("%s: %s of %s: %s", p.file, p.at, p.by, err)
+		if err := walkTo(of, p.At); err != "" {
+			t.Errorf("%s: %s of %s: %s", p.File, p.At, p.By, err)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestEveryFieldOfConfigIsMeant(t *testing.T) {
 	for field := range fields {
 		meant := false
 		for _, p := range all() {
-			meant = meant || p.by == ByControlPlane && (covers(field, p.at) || covers(p.at, field))
+			meant = meant || p.By == ByControlPlane && (covers(field, p.At) || covers(p.At, field))
 		}
 		for prefix := range own {
 			meant = meant || covers(prefix, field)

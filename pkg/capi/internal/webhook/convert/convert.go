@@ -161,8 +161,11 @@ func (c *converter) toHub(version string, older *unstructured.Unstructured) (*un
 	return c.restore(version, hub, kept)
 }
 
+// removeIt is the advice about an annotation that cannot be read.
+const removeIt = "remove it, then fields that only newer versions have get their defaults"
+
 // kept is the stored object as the annotation has it, nil where there is none. It takes the
-// annotation away. One that another program wrote, for a hub of its own, means nothing here.
+// annotation away. One that another program wrote, for another hub, means nothing here.
 func (c *converter) kept(hub *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data := takeAnnotation(hub, dataAnnotation)
 	if data == "" {
@@ -170,13 +173,13 @@ func (c *converter) kept(hub *unstructured.Unstructured) (*unstructured.Unstruct
 	}
 	kept := &unstructured.Unstructured{}
 	if err := kjson.Unmarshal([]byte(data), &kept.Object); err != nil {
-		return nil, fmt.Errorf("annotation %s is no JSON: remove it, then fields that only newer versions have get their defaults: %w", dataAnnotation, err)
+		return nil, fmt.Errorf("annotation %s is no JSON: %s: %w", dataAnnotation, removeIt, err)
 	}
 	if kept.GetAPIVersion() != c.hub.GroupVersion().String() {
 		return nil, nil
 	}
 	if err := c.normalize(kept); err != nil {
-		return nil, fmt.Errorf("annotation %s is not what was written there: remove it, then fields that only newer versions have get their defaults: %w", dataAnnotation, err)
+		return nil, fmt.Errorf("annotation %s is not what was written there: %s: %w", dataAnnotation, removeIt, err)
 	}
 	return kept, nil
 }

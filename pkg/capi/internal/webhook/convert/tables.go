@@ -25,6 +25,9 @@ var tables = map[string]map[string]table{
 	"AgentMachineTemplate":            {"v1alpha1": template, "v1beta1": template},
 }
 
+// machines is what Machines of a control plane are made of.
+const machines = "spec.machineTemplate."
+
 var (
 	configV1Alpha1 = table{
 		rows: []row{
@@ -38,15 +41,21 @@ var (
 	controlPlaneV1Alpha2 = table{
 		rows: []row{
 			{older: "spec.replicas", hub: "spec.replicas", up: nonzero, down: nonzero},
-			{older: "spec.machineTemplate.nodeDrainTimeout", hub: "spec.machineTemplate.spec.deletion.nodeDrainTimeoutSeconds", up: seconds, down: duration},
-			{older: "spec.machineTemplate.nodeVolumeDetachTimeout", hub: "spec.machineTemplate.spec.deletion.nodeVolumeDetachTimeoutSeconds", up: seconds, down: duration},
-			{older: "spec.machineTemplate.nodeDeletionTimeout", hub: "spec.machineTemplate.spec.deletion.nodeDeletionTimeoutSeconds", up: seconds, down: duration},
-			{older: "spec.machineTemplate.infrastructureRef", hub: "spec.machineTemplate.spec.infrastructureRef", up: versionlessReference, down: versionedReference},
+			{older: machines + "nodeDrainTimeout", hub: machines + "spec.deletion.nodeDrainTimeoutSeconds", up: seconds, down: duration},
+			{
+				older: machines + "nodeVolumeDetachTimeout", hub: machines + "spec.deletion.nodeVolumeDetachTimeoutSeconds",
+				up: seconds, down: duration,
+			},
+			{older: machines + "nodeDeletionTimeout", hub: machines + "spec.deletion.nodeDeletionTimeoutSeconds", up: seconds, down: duration},
+			{older: machines + "infrastructureRef", hub: machines + "spec.infrastructureRef", up: versionlessReference, down: versionedReference},
 			{older: "status.replicas", hub: "status.replicas", up: nonzero},
 			{older: "status.readyReplicas", hub: "status.readyReplicas", up: nonzero},
 			{older: "status.updatedReplicas", hub: "status.upToDateReplicas", up: nonzero},
 			{older: "status.initialized", hub: "status.initialization.controlPlaneInitialized", up: nonzero, down: nonzero},
-			{older: "status.clusterDeploymentRef", hub: "status.clusterDeploymentRef", down: referenceTo("hive.openshift.io/v1", "ClusterDeployment")},
+			{
+				older: "status.clusterDeploymentRef", hub: "status.clusterDeploymentRef",
+				down: referenceTo("hive.openshift.io/v1", "ClusterDeployment"),
+			},
 		},
 		deprecated: map[string]string{
 			"conditions": "conditions", "failureReason": "failureReason", "failureMessage": "failureMessage",
@@ -55,14 +64,15 @@ var (
 		zero: map[string]any{
 			"spec.distributionVersion": "", "spec.config.baseDomain": "",
 			"status.ready": false, "status.initialized": false,
-			"status.replicas": int64(0), "status.readyReplicas": int64(0), "status.updatedReplicas": int64(0), "status.unavailableReplicas": int64(0),
+			"status.replicas": int64(0), "status.readyReplicas": int64(0),
+			"status.updatedReplicas": int64(0), "status.unavailableReplicas": int64(0),
 		},
 	}
 	controlPlaneV1Alpha3 = table{
 		rows: []row{
 			{older: "spec.replicas", hub: "spec.replicas", up: nonzero, down: nonzero},
-			{older: "spec.machineTemplate.infrastructureRef", hub: "spec.machineTemplate.spec.infrastructureRef"},
-			{older: "spec.machineTemplate.deletion", hub: "spec.machineTemplate.spec.deletion"},
+			{older: machines + "infrastructureRef", hub: machines + "spec.infrastructureRef"},
+			{older: machines + "deletion", hub: machines + "spec.deletion"},
 		},
 		zero: map[string]any{"spec.distributionVersion": "", "spec.config.baseDomain": ""},
 	}
