@@ -37,6 +37,34 @@ func TestEveryVersionIsConverted(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeConverted is told when a manager starts, or by the object.
+func TestWhatCannotBeConverted(t *testing.T) {
+	hub, storedAlone := &agentv1.AgentMachine{}, runtime.NewScheme()
+	if _, err := newConverter(storedAlone, hub); err == nil {
+		t.Error("a kind that no scheme has is converted")
+	}
+	if err := agentv1.AddToScheme(storedAlone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newConverter(storedAlone, hub); err == nil || err.Error() != "AgentMachine v1alpha1 is served, and cannot be converted" {
+		t.Errorf("without the older versions: %v", err)
+	}
+	if _, err := definitionOf(agentv1.GroupVersion().WithKind("AgentThing")); err == nil {
+		t.Error("a kind without definition has one")
+	}
+	c, typed := converterOf(t, hub), &agentv1.AgentMachine{}
+	hub.SetGroupVersionKind(c.hub)
+	typed.SetGroupVersionKind(c.hub.GroupKind().WithVersion("v1beta1"))
+	if err := c.ConvertObject(t.Context(), hub, typed); err == nil || !strings.Contains(err.Error(), "is a *v1beta2.AgentMachine") {
+		t.Errorf("into a typed object of an older version: %v", err)
+	}
+	older := as(t, "v1beta1", hub)
+	older.Object["spec"] = map[string]any{"providerID": map[string]any{}}
+	if err := store(t, older, hub); err == nil || !strings.Contains(err.Error(), "making a AgentMachine") {
+		t.Errorf("a field of another type: %v", err)
+	}
+}
+
 // as is an object of the stored version in an older one.
 func as(t *testing.T, version string, hub client.Object) *unstructured.Unstructured {
 	t.Helper()
