@@ -119,7 +119,7 @@ func (d *deletion) deleteCluster(ctx context.Context) error {
 	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && clusterspec.CheckIdentity(d.plane, &c) != nil }) {
 		return nil
 	}
-	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 		return fmt.Errorf("delete the cluster %s in the service: %w", id, err)
 	}
 	return nil
@@ -144,7 +144,7 @@ func (d *deletion) deleteRecords(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 			return fmt.Errorf("delete the cluster %s in the service: %w", own[i].ID, err)
 		}
 	}
