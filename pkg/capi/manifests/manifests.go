@@ -1,6 +1,6 @@
 // Package manifests holds the CustomResourceDefinitions of the three Cluster API providers,
 // and the configurations of their webhooks. They are written from the types in
-// pkg/capi/api and the markers on them.
+// pkg/capi/api and the markers on them; versions that are older than the types stay as they stand here.
 package manifests
 
 import (

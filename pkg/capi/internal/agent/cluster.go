@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -68,10 +67,11 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	if annotations.IsExternallyManaged(object) || !machines.IsWatched(object, r.watchFilter) {
 		return ctrl.Result{}, nil
 	}
-	s := &clusterScope{ClusterReconciler: r, object: object}
-	if err := s.find(ctx); err != nil {
+	cluster, err := machines.ClusterOwning(ctx, r.Client, "AgentCluster", object.ObjectMeta)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
+	s := &clusterScope{ClusterReconciler: r, object: object, cluster: cluster}
 	if machines.IsPaused(s.cluster, object) {
 		return ctrl.Result{}, machines.Pause(ctx, r.Client, s.cluster, object)
 	}
@@ -83,7 +83,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	}
 	before := object.DeepCopy()
 	conditions.Set(object, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason})
-	err := s.reconcile(ctx)
+	err = s.reconcile(ctx)
 	s.summarize()
 	return ctrl.Result{RequeueAfter: s.again()}, errors.Join(err, s.save(ctx, before))
 }
@@ -97,18 +97,6 @@ func (s *clusterScope) again() time.Duration {
 		return waitsInPool
 	}
 	return 0
-}
-
-// find reads the Cluster, as far as it is there.
-func (s *clusterScope) find(ctx context.Context) error {
-	cluster, err := util.GetOwnerCluster(ctx, s.Client, s.object.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read the Cluster of AgentCluster %s: %w", s.object.Name, err)
-	}
-	if err == nil {
-		s.cluster = cluster
-	}
-	return nil
 }
 
 func (s *clusterScope) reconcile(ctx context.Context) error {

@@ -106,9 +106,7 @@ func TestHostedClusterIsInstalledAlready(t *testing.T) {
 		preserves, _, _ := unstructured.NestedBool(deployment.Object, "spec", "preserveOnDelete")
 		return preserves && len(deployment.GetOwnerReferences()) == 0, fmt.Sprint(preserves, deployment.GetOwnerReferences())
 	})
-	if err := x.client.Delete(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, cluster)
 	eventually(t, "all to be gone", func() (bool, string) {
 		return !x.get(t, infra, x.namespace, "hc") && x.hubObject(t, hubapi.KindClusterDeployment, name) == nil && x.hubObject(t, hubapi.KindAgentClusterInstall, name) == nil, describe(infra)
 	})
@@ -195,9 +193,7 @@ func TestHostsOfAHostedCluster(t *testing.T) {
 		m := x.machine(t, x.namespace, "m")
 		return conditionOf(m, clusterv1.ReadyCondition).Status == metav1.ConditionTrue, describe(m)
 	})
-	if err := x.client.Delete(t.Context(), machine); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, machine)
 	eventually(t, "the Agent to be given back", func() (bool, string) {
 		agent, _ = x.agent(t, "agent")
 		return agent.Spec.ClusterDeploymentName == nil, describe(x.machine(t, x.namespace, "m"))
@@ -288,9 +284,7 @@ func TestTokenIsOfTheWholeNodePool(t *testing.T) {
 		t.Errorf("the second machine has lost its token")
 	}
 	leaves("second", other)
-	if err := x.client.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}}); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}})
 	eventually(t, "the Secret to go with the cluster", func() (bool, string) { return !x.get(t, token, x.namespace, token.Name), "" })
 }
 

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
-	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -143,29 +142,12 @@ func (s *scope) me() types.NamespacedName { return client.ObjectKeyFromObject(s.
 
 // find reads the Machine, the Cluster and its AgentCluster, as far as they are there.
 func (s *scope) find(ctx context.Context) error {
-	machine, err := util.GetOwnerMachine(ctx, s.Client, s.object.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read the Machine of AgentMachine %s: %w", s.object.Name, err)
+	owners, err := machines.OwnersOf(ctx, s.Client, "AgentMachine", s.object.ObjectMeta)
+	s.machine, s.cluster, s.key = owners.Machine, owners.Cluster, owners.Key
+	if err != nil || s.cluster == nil {
+		return err
 	}
-	if err == nil {
-		s.machine = machine
-	}
-	s.key = clusterloop.Key{Namespace: s.object.Namespace, Name: s.object.Labels[clusterv1.ClusterNameLabel]}
-	if s.machine != nil {
-		s.key.Name = s.machine.Spec.ClusterName
-	}
-	if s.key.Name == "" {
-		return nil
-	}
-	cluster := &clusterv1.Cluster{}
-	switch err := s.Client.Get(ctx, s.key, cluster); {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("read Cluster %s: %w", s.key, err)
-	}
-	s.cluster = cluster
-	s.infra, err = agentClusterOf(ctx, s.Client, cluster)
+	s.infra, err = agentClusterOf(ctx, s.Client, s.cluster)
 	return err
 }
 

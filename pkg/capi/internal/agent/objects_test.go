@@ -61,6 +61,13 @@ func (x *site) create(t *testing.T, object client.Object) {
 	}
 }
 
+func (x *site) delete(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := x.client.Delete(t.Context(), object); err != nil {
+		t.Fatalf("delete %s: %v", object.GetName(), err)
+	}
+}
+
 // get is an object as it is now; false where there is none.
 func (x *site) get(t *testing.T, object client.Object, namespace, name string) bool {
 	t.Helper()

@@ -20,6 +20,19 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
+// openInstalled runs the provider beside an installed cluster c, and Agents of these names that are free.
+func openInstalled(t *testing.T, agents ...string) *site {
+	t.Helper()
+	service, desire := installed("")
+	x := open(t, setup{service: service, desire: desire})
+	service.observed.Cluster.ID = x.namespace + "/c"
+	for _, name := range agents {
+		x.addAgent(t, name)
+	}
+	x.addCluster(t, x.namespace, "c")
+	return x
+}
+
 // handOver marks the Agent of a machine as installed and part of the cluster c, and waits until its machine is handed
 // over.
 func (x *site) handOver(t *testing.T, name string) string {
@@ -55,9 +68,7 @@ func (x *site) unbinds(t *testing.T, state string) {
 
 func (x *site) deleteMachine(t *testing.T, name string) {
 	t.Helper()
-	if err := x.client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}}); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}})
 }
 
 func (x *site) gone(t *testing.T, name string) {
@@ -79,12 +90,8 @@ func (x *site) gone(t *testing.T, name string) {
 // drain and while the node is still there, once, and is free for the next machine.
 func TestHostsGoBackOnceTheirNodeIsDrained(t *testing.T) {
 	t.Parallel()
-	var x *site
-	service, desire := installed("")
-	x = open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
+	x := openInstalled(t)
 	x.addAgent(t, "agent-of-"+x.namespace) // Cluster API finds a node's Machine by this name, in all namespaces
-	x.addCluster(t, x.namespace, "c")
 	x.addWorkload(t, "c")
 	x.addIdleMachine(t, "cp", func(m *clusterv1.Machine, _ *agentv1.AgentMachine) { m.Labels[clusterv1.MachineControlPlaneLabel] = "" }) // without any, nothing is drained
 	x.addMachine(t, x.namespace, "c", "m")
@@ -159,11 +166,7 @@ func (x *site) kubeconfig(t *testing.T) []byte {
 // TestPeopleAreToldWhomToBoot releases a host that the service cannot boot, and says what is to be done.
 func TestPeopleAreToldWhomToBoot(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent")
 	x.addMachine(t, x.namespace, "c", "m")
 	host := x.handOver(t, "m")
 	x.unbinds(t, "unbinding-pending-user-action")
@@ -184,12 +187,7 @@ func TestPeopleAreToldWhomToBoot(t *testing.T) {
 // paused, as while it is moved.
 func TestNothingGoesBackOfAPausedCluster(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addAgent(t, "free")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent", "free")
 	x.addMachine(t, x.namespace, "c", "m")
 	host := x.handOver(t, "m")
 	// Cluster API's core comes back to a Machine that is made while its Cluster is paused at its next resync
@@ -207,10 +205,7 @@ func TestNothingGoesBackOfAPausedCluster(t *testing.T) {
 	})
 	x.patch(t, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "late"}}, `{"spec": {"bootstrap": {"dataSecretName": "data-late"}}}`)
 	x.deleteMachine(t, "m")
-	infra := x.machine(t, x.namespace, "m")
-	if err := x.client.Delete(t.Context(), infra); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, x.machine(t, x.namespace, "m"))
 	never(t, "something was done", func() (bool, string) {
 		agent, _ := x.agent(t, host)
 		return len(x.service.actions(model.ReturnHost)) > 0 || reservedFor(agent) == "" || x.machine(t, x.namespace, "late").Spec.ProviderID != "", ""
@@ -225,11 +220,7 @@ func TestNothingGoesBackOfAPausedCluster(t *testing.T) {
 // and leaves its host and its node alone.
 func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent")
 	x.addMachine(t, x.namespace, "c", "m")
 	x.reserved(t, x.namespace, "m")
 	if _, blocks := x.machine(t, x.namespace, "m").Annotations[clusterctlv1.BlockMoveAnnotation]; !blocks {
@@ -243,9 +234,7 @@ func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 		return !blocks, describe(infra)
 	})
 	x.patch(t, infra, `{"metadata": {"annotations": {"`+clusterctlv1.DeleteForMoveAnnotation+`": ""}}}`)
-	if err := x.client.Delete(t.Context(), infra); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, infra)
 	eventually(t, "the AgentMachine to be gone", func() (bool, string) { return x.machine(t, x.namespace, "m") == nil, "" })
 	agent, _ := x.agent(t, host)
 	if got := x.service.actions(model.ReturnHost); len(got) > 0 || reservedFor(agent) != x.namespace+"/m" || agent.Spec.ClusterDeploymentName == nil {
@@ -257,17 +246,10 @@ func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 // drained.
 func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addAgent(t, "unused")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent", "unused")
 	x.addMachine(t, x.namespace, "c", "m")
 	x.handOver(t, "m")
-	if err := x.client.Delete(t.Context(), x.machine(t, x.namespace, "m")); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, x.machine(t, x.namespace, "m"))
 	eventually(t, "the reason", func() (bool, string) {
 		m := x.machine(t, x.namespace, "m")
 		return conditionOf(m, clusterv1.DeletingCondition).Reason == "WaitingForMachine", describe(m)
@@ -282,9 +264,7 @@ func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 	// One that was never handed over has no node.
 	x.addMachine(t, x.namespace, "c", "early")
 	host := x.reserved(t, x.namespace, "early")
-	if err := x.client.Delete(t.Context(), x.machine(t, x.namespace, "early")); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, x.machine(t, x.namespace, "early"))
 	eventually(t, "its host to be free", func() (bool, string) {
 		agent, _ := x.agent(t, host)
 		return reservedFor(agent) == "" && x.machine(t, x.namespace, "early") == nil, reservedFor(agent)
@@ -301,19 +281,14 @@ func TestNodesOfMachinesThatLiveAreKept(t *testing.T) {
 // TestDeletionEndsWithoutAnAgent deletes a Machine whose Agent is gone, or is another cluster's by now.
 func TestDeletionEndsWithoutAnAgent(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t)
 	x.addAgent(t, "lost")
 	x.addMachine(t, x.namespace, "c", "of-lost")
 	_, u := x.agent(t, x.handOver(t, "of-lost"))
 	x.addAgent(t, "stolen")
 	x.addMachine(t, x.namespace, "c", "of-stolen")
 	stolen := x.handOver(t, "of-stolen")
-	if err := x.client.Delete(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, u)
 	x.reports(t, stolen, func(a *agentinstall.Agent) {
 		a.Spec.ClusterDeploymentName = &hubapi.Reference{Namespace: "elsewhere", Name: "other"}
 	})
@@ -330,11 +305,7 @@ func TestDeletionEndsWithoutAnAgent(t *testing.T) {
 // TestDeletionEndsWithoutAMachine lets an AgentMachine go whose Machine was taken away by force.
 func TestDeletionEndsWithoutAMachine(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent")
 	x.addMachine(t, x.namespace, "c", "m")
 	host := x.handOver(t, "m")
 	x.unbinds(t, "known-unbound")

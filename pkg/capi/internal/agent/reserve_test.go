@@ -307,9 +307,7 @@ func TestLostAgentsAreReplacedBeforeTheInstallationAlone(t *testing.T) {
 	x.addMachine(t, x.namespace, "c", "m")
 	first := x.reserved(t, x.namespace, "m")
 	_, u := x.agent(t, first)
-	if err := x.client.Delete(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, u)
 	var second string
 	eventually(t, "another host", func() (bool, string) {
 		second = x.reserved(t, x.namespace, "m")
@@ -326,9 +324,7 @@ func TestLostAgentsAreReplacedBeforeTheInstallationAlone(t *testing.T) {
 	})
 	x.addAgent(t, "agent-2")
 	_, u = x.agent(t, second)
-	if err := x.client.Delete(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
+	x.delete(t, u)
 	eventually(t, "the machine to say so", func() (bool, string) {
 		m := x.machine(t, x.namespace, "m")
 		ready := conditionOf(m, clusterv1.ReadyCondition)

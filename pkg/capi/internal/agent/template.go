@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,14 +81,7 @@ func (r *TemplateReconciler) clusterOf(ctx context.Context, template *agentv1.Ag
 			return nil, fmt.Errorf("read Cluster %s: %w", name, err)
 		}
 	}
-	cluster, err := util.GetOwnerCluster(ctx, r.Client, template.ObjectMeta)
-	switch {
-	case err == nil:
-		return cluster, nil
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	}
-	return nil, fmt.Errorf("read the Cluster of AgentMachineTemplate %s: %w", template.Name, err)
+	return machines.ClusterOwning(ctx, r.Client, "AgentMachineTemplate", template.ObjectMeta)
 }
 
 func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Cluster, template *agentv1.AgentMachineTemplate) (ctrl.Result, error) {

@@ -12,11 +12,7 @@ import (
 // neither a restart nor the end of its installation with nothing new costs anything.
 func TestFewWrites(t *testing.T) {
 	t.Parallel()
-	service, desire := installed("")
-	x := open(t, setup{service: service, desire: desire})
-	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
-	x.addCluster(t, x.namespace, "c")
+	x := openInstalled(t, "agent")
 	x.written.take()
 	x.addMachine(t, x.namespace, "c", "m")
 	x.handOver(t, "m")

@@ -5,11 +5,9 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
@@ -113,29 +111,9 @@ func withoutFinalizer(config *bootstrapv1.OpenshiftAssistedConfig) *bootstrapv1.
 
 // find reads the Machine and the Cluster of the config, as far as they are there.
 func (s *scope) find(ctx context.Context) error {
-	machine, err := util.GetOwnerMachine(ctx, s.Client, s.config.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read the Machine of config %s: %w", s.config.Name, err)
-	}
-	if err == nil {
-		s.machine = machine
-	}
-	name := s.config.Labels[clusterv1.ClusterNameLabel]
-	if s.machine != nil {
-		name = s.machine.Spec.ClusterName
-	}
-	if name == "" {
-		return nil
-	}
-	s.key = clusterloop.Key{Namespace: s.config.Namespace, Name: name}
-	cluster := &clusterv1.Cluster{}
-	switch err := s.Client.Get(ctx, s.key, cluster); {
-	case err == nil:
-		s.cluster = cluster
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("read Cluster %s: %w", s.key, err)
-	}
-	return nil
+	owners, err := machines.OwnersOf(ctx, s.Client, "config", s.config.ObjectMeta)
+	s.machine, s.cluster, s.key = owners.Machine, owners.Cluster, owners.Key
+	return err
 }
 
 func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {

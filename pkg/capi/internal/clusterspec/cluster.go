@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -31,25 +31,19 @@ func nameOf(c *Cluster) string { return NameOf(c.Name, c.ControlPlane) }
 // cluster is the cluster without its hosts.
 func (s *Source) cluster(ctx context.Context, c *Cluster, p part) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
-	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c), Tags: config.Tags}}
+	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
+	fieldpaths.Copy(out, config)
 	to := &out.Spec
-	to.BaseDomain = config.BaseDomain
-	to.OpenShift = spec.OpenShift{Version: strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v"), ReleaseImage: config.ReleaseImage, Arch: archOf(c)}
+	to.OpenShift.Version, to.OpenShift.Arch = strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v"), archOf(c)
 	if config.ImageSetRef != nil {
 		to.OpenShift.ImageSet = config.ImageSetRef.Name
 	}
-	to.Topology = spec.Topology{ControlPlane: &p.controlPlane, Workers: &p.workers, Arbiters: &p.arbiters, Fencing: config.Fencing != nil}
+	to.Topology.ControlPlane, to.Topology.Workers, to.Topology.Arbiters = &p.controlPlane, &p.workers, &p.arbiters
 	to.Hold = p.hold
 	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
-	to.Proxy = proxyOf(config.Proxy)
-	to.SchedulableControlPlane, to.FIPS = config.MastersSchedulable, config.FIPS
 	to.Hyperthreading = rolesOf(config.Hyperthreading)
-	to.IgnoreValidations = spec.IgnoreValidations{Cluster: config.IgnoreValidations.Cluster, Hosts: config.IgnoreValidations.Hosts}
 	network(to, c)
 	platform(to, config)
-	for _, bundle := range config.Bundles {
-		to.Bundles = append(to.Bundles, spec.Bundle{ID: bundle.Name, Optional: bundle.Optional})
-	}
 	var err error
 	if to.PullSecret, err = s.pullSecret(ctx, c.Namespace, config.PullSecretRef); err != nil {
 		return nil, fmt.Errorf("spec.config.pullSecretRef: %w", err)
@@ -125,19 +119,6 @@ func sshKeys(text string) []spec.PublicSource {
 	return keys
 }
 
-func proxyOf(p *bootstrapv1.Proxy) spec.Proxy {
-	if p == nil {
-		return spec.Proxy{}
-	}
-	out := spec.Proxy{HTTP: spec.ProxyURL(p.HTTPProxy), HTTPS: spec.ProxyURL(p.HTTPSProxy)}
-	for entry := range strings.SplitSeq(p.NoProxy, ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			out.No = append(out.No, entry)
-		}
-	}
-	return out
-}
-
 // rolesOf are roles in the words of cluster.yaml.
 func rolesOf(set controlplanev1.RoleSet) spec.RoleSet {
 	var roles spec.RoleSet
@@ -160,16 +141,9 @@ func rolesOf(set controlplanev1.RoleSet) spec.RoleSet {
 // defaultHostPrefix is the part of an IPv4 pod network that each node gets.
 const defaultHostPrefix = 23
 
+// network are the pod and service networks: where the control plane says none, those of the Cluster.
 func network(to *spec.ClusterSpec, c *Cluster) {
-	config := &c.ControlPlane.Spec.Config
 	n := &to.Network
-	n.Type = spec.NetworkType(config.NetworkType)
-	for _, entry := range config.MachineNetwork {
-		n.Machine = append(n.Machine, entry.CIDR)
-	}
-	for _, entry := range config.ClusterNetwork {
-		n.Cluster = append(n.Cluster, spec.ClusterNetwork{CIDR: entry.CIDR, HostPrefix: int(entry.HostPrefix)})
-	}
 	if n.Cluster == nil {
 		for _, cidr := range c.Spec.ClusterNetwork.Pods.CIDRBlocks {
 			entry := spec.ClusterNetwork{CIDR: cidr}
@@ -179,17 +153,8 @@ func network(to *spec.ClusterSpec, c *Cluster) {
 			n.Cluster = append(n.Cluster, entry)
 		}
 	}
-	if n.Service = config.ServiceNetwork; n.Service == nil {
+	if n.Service == nil {
 		n.Service = c.Spec.ClusterNetwork.Services.CIDRBlocks
-	}
-	n.VIPs = spec.VIPs{API: config.APIVIPs, Ingress: config.IngressVIPs}
-	n.UserManaged, n.MTU, n.NTP = config.UserManagedNetworking, int(config.MTU), config.NTPSources
-	n.Defaults.NTP = config.AdditionalNTPSources
-	if lb := config.LoadBalancer; lb != nil {
-		n.LoadBalancer = spec.ClusterManaged
-		if lb.Type == controlplanev1.UserManagedLoadBalancer {
-			n.LoadBalancer = spec.UserManaged
-		}
 	}
 }
 
@@ -208,9 +173,6 @@ func platform(to *spec.ClusterSpec, config *controlplanev1.OpenshiftAssistedCont
 		}
 	default:
 		to.Platform.Type = spec.PlatformType(strings.ToLower(string(config.Platform.Type)))
-	}
-	if external := config.Platform.External; external != nil {
-		to.Platform.External = &spec.ExternalPlatform{Name: external.PlatformName, CloudControllerManager: external.CloudControllerManager}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -44,11 +45,7 @@ func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec
 	case have != nil:
 		known.Hostname = have.Hostname
 	}
-	host.Disk = diskOf(config)
-	host.Addresses, host.MachineConfigPool = config.AllowedAddresses, config.MachineConfigPool
-	for _, t := range config.Taints {
-		host.Taints = append(host.Taints, spec.Taint{Key: t.Key, Value: t.Value, Effect: spec.TaintEffect(t.Effect)})
-	}
+	fieldpaths.CopyHost(&host, config)
 	if host.ProviderID == "" && added.ProviderID != "" {
 		if value, answered := userdata.Resolve(added.ProviderID, known); answered {
 			host.ProviderID = value
@@ -165,18 +162,6 @@ func hostnameOf(m Machine, added *userdata.Config, known userdata.Metadata) (nam
 	return "", false // which becomes the Machine's
 }
 
-func diskOf(config *bootstrapv1.OpenshiftAssistedConfigSpec) spec.Disk {
-	disk := spec.Disk{Keep: config.KeepDisks}
-	if hints := config.RootDeviceHints; hints != nil {
-		disk.Hints = spec.DiskHints{
-			DeviceName: hints.DeviceName, HCTL: hints.HCTL, Model: hints.Model, Vendor: hints.Vendor, SerialNumber: hints.SerialNumber,
-			MinSizeGigabytes: int(hints.MinSizeGigabytes), WWN: hints.WWN, WWNWithExtension: hints.WWNWithExtension,
-			WWNVendorExtension: hints.WWNVendorExtension, Rotational: hints.Rotational,
-		}
-	}
-	return disk
-}
-
 // labelBareMetalHost is by what CAPM3 finds the node of a Metal3Machine, unless it has its provider id: the
 // UID of its BareMetalHost.
 const labelBareMetalHost = "metal3.io/uuid"
@@ -219,7 +204,7 @@ func (s *Source) discovery(ctx context.Context, cluster *spec.ClusterSpec, m Mac
 		SSHKeys: sshKeys(config.SSHAuthorizedKey), KernelArgs: config.DiscoveryKernelArguments, OSVersion: config.OSImageVersion,
 	}
 	if config.Proxy != nil {
-		proxy := proxyOf(config.Proxy)
+		proxy := fieldpaths.Proxy(config.Proxy)
 		out.Proxy = &proxy
 	}
 	if len(config.AdditionalNTPSources) > 0 {

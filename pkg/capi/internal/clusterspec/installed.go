@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -56,7 +57,7 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *model.Obse
 	to.Import = imported
 	to.Network.NTP, to.Network.Defaults.NTP = config.NTPSources, config.AdditionalNTPSources
 	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
-	to.Proxy = proxyOf(config.Proxy)
+	to.Proxy = fieldpaths.Proxy(config.Proxy)
 	if to.PullSecret, err = s.pullSecret(ctx, c.Namespace, config.PullSecretRef); err != nil {
 		return nil, fmt.Errorf("spec.config.pullSecretRef: %w", err)
 	}

@@ -23,16 +23,16 @@ const (
 // followAuthorities makes the kubeconfig trust the authorities that, by the installed cluster, sign its API server's
 // certificate, before the certificate of another authority is used. A kubeconfig that trusts other authorities, or
 // none, is left alone, and so is one that would not reach the API server any more.
-func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byte, error) {
-	spoke := s.view.Observed.Spoke
-	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {
+func (h *kubeconfigHandout) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byte, error) {
+	spoke := h.view.Observed.Spoke
+	if !h.view.Installed() || spoke == nil || spoke.Trouble != "" {
 		return kubeconfig, nil
 	}
-	c, err := s.Workloads.Client(s.key(), kubeconfig)
+	c, err := h.workloads.Client(h.key(), kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	if !s.Workloads.isDue(s.key(), c, aboutAuthorities, s.Clock.Now()) {
+	if !h.workloads.isDue(h.key(), c, aboutAuthorities, h.clock.Now()) {
 		return kubeconfig, nil
 	}
 	bundle, err := c.Core.ConfigMaps(authoritiesNamespace).Get(ctx, authoritiesName, metav1.GetOptions{})
@@ -40,17 +40,17 @@ func (s *scope) followAuthorities(ctx context.Context, kubeconfig []byte) ([]byt
 		return kubeconfig, nil //nolint:nilerr // what the API server is trusted by today stays, and it is asked again
 	}
 	changed, err := trusting(kubeconfig, []byte(bundle.Data[authoritiesKey]))
-	if err != nil || changed == nil || s.Answers(ctx, changed) != nil {
+	if err != nil || changed == nil || h.answers(ctx, changed) != nil {
 		return kubeconfig, err
 	}
-	have, err := clusterspec.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	have, err := clusterspec.KubeconfigSecret(ctx, h.client, h.live, h.key())
 	if err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(have.Data[secret.KubeconfigDataName], kubeconfig) {
 		return kubeconfig, nil // it was written this moment, and wakes
 	}
-	if err := s.writeKubeconfig(ctx, have, changed); err != nil {
+	if err := h.writeKubeconfig(ctx, have, changed); err != nil {
 		return nil, err
 	}
 	return changed, nil

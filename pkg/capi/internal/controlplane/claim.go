@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,55 +22,69 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
+// registration finds, in the service, what belongs to the Cluster of a control plane.
+type registration struct {
+	*subject
+
+	live     client.Reader
+	keys     *ownership.Keys
+	onHub    bool
+	claiming *sync.Mutex // held while a control plane asks for a name
+}
+
+func (s *scope) registration() *registration {
+	return &registration{subject: s.subject, live: s.Live, keys: s.Keys, onHub: s.OnHub, claiming: &s.claiming}
+}
+
 // claim makes sure, before anything is searched for on a hub, that no other owner has a cluster of the control plane's
 // name in its namespace: names are all that clusters are found by there. The result is recorded.
-func (s *scope) claim(ctx context.Context) (noted bool, err error) {
-	id, err := clusterspec.IDOf(s.plane, s.OnHub)
-	if err != nil || !s.OnHub || id != "" || s.plane.Annotations[clusterspec.AnnotationRun] != "" {
+func (r *registration) claim(ctx context.Context) (noted bool, err error) {
+	id, err := clusterspec.IDOf(r.plane, r.onHub)
+	if err != nil || !r.onHub || id != "" || r.plane.Annotations[clusterspec.AnnotationRun] != "" {
 		return false, err
 	}
-	s.claiming.Lock() // of two that ask for one name, one is recorded before the other looks
-	defer s.claiming.Unlock()
-	if err := s.isFree(ctx, clusterspec.NameOf(s.cluster.Name, s.plane)); err != nil {
+	r.claiming.Lock() // of two that ask for one name, one is recorded before the other looks
+	defer r.claiming.Unlock()
+	if err := r.isFree(ctx, clusterspec.NameOf(r.cluster.Name, r.plane)); err != nil {
 		if clusterloop.IsRefusal(err) {
-			s.recheck = nameAgain
+			r.recheck = nameAgain
 		}
 		return false, err
 	}
-	return true, s.noteRun(ctx)
+	return true, r.noteRun(ctx)
 }
 
 // nameAgain is, in real time, how soon a name that was taken is asked for again: no watch reports that it is free.
 const nameAgain = 30 * time.Second
 
-func (s *scope) noteRun(ctx context.Context) error {
-	before := s.plane.DeepCopy()
-	s.annotate(clusterspec.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
-	if err := s.patchNow(ctx, before); err != nil {
-		return fmt.Errorf("note the mark of its registration on control plane %s: %w", s.plane.Name, err)
+func (r *registration) noteRun(ctx context.Context) error {
+	before := r.plane.DeepCopy()
+	r.annotate(clusterspec.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
+	if err := r.patchNow(ctx, before); err != nil {
+		return fmt.Errorf("note the mark of its registration on control plane %s: %w", r.plane.Name, err)
 	}
 	return nil
 }
 
 // isFree refuses a cluster with a name that another one in the namespace has: the other would be mistaken for the
 // control plane's own.
-func (s *scope) isFree(ctx context.Context, name string) error {
-	taken, err := s.isDeployed(ctx, name)
+func (r *registration) isFree(ctx context.Context, name string) error {
+	taken, err := r.isDeployed(ctx, name)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
 			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name (spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
-			s.plane.Namespace, name, s.plane.Name, clusterspec.AnnotationClusterID)}}
+			r.plane.Namespace, name, r.plane.Name, clusterspec.AnnotationClusterID)}}
 	}
 	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
-	if err := s.Live.List(ctx, planes, client.InNamespace(s.plane.Namespace)); err != nil {
-		return fmt.Errorf("list the control planes of namespace %s: %w", s.plane.Namespace, err)
+	if err := r.live.List(ctx, planes, client.InNamespace(r.plane.Namespace)); err != nil {
+		return fmt.Errorf("list the control planes of namespace %s: %w", r.plane.Namespace, err)
 	}
 	for i := range planes.Items {
 		other := &planes.Items[i]
-		if other.UID != s.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" && clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
+		if other.UID != r.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" && clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
 			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
 				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name, name)}}
 		}
@@ -82,87 +97,87 @@ const runLength = 12
 
 // clusterID is the id of the control plane's cluster on a hub, "" where it has none: the recorded id, or that of the
 // objects of a registration that was interrupted before the id was recorded.
-func (s *scope) clusterID(ctx context.Context) (string, error) {
-	id, err := clusterspec.IDOf(s.plane, true)
+func (r *registration) clusterID(ctx context.Context) (string, error) {
+	id, err := clusterspec.IDOf(r.plane, true)
 	switch {
 	case err != nil:
 		return "", nil //nolint:nilerr // an object of another namespace is no reason to stay
 	case id != "":
 		return id, nil
-	case s.plane.Annotations[clusterspec.AnnotationRun] == "":
+	case r.plane.Annotations[clusterspec.AnnotationRun] == "":
 		return "", nil // nothing was ever registered for it, even if the service has a cluster of its name
 	}
-	return s.unnotedOnHub(ctx)
+	return r.unnotedOnHub(ctx)
 }
 
 // records are the records of a service that are proven to be of the control plane's cluster. It is an error if there is
 // a record with the recorded id that is not proven to be: nothing is done to that record.
-func (s *scope) records(ctx context.Context) ([]model.Cluster, error) {
-	mark, err := s.Keys.Mark(ctx, s.cluster)
+func (r *registration) records(ctx context.Context) ([]model.Cluster, error) {
+	mark, err := r.keys.Mark(ctx, r.cluster)
 	if err != nil {
 		return nil, err
 	}
-	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(s.plane.Annotations[clusterspec.AnnotationRun])}
-	noted := s.plane.Annotations[clusterspec.AnnotationClusterID]
+	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(r.plane.Annotations[clusterspec.AnnotationRun])}
+	noted := r.plane.Annotations[clusterspec.AnnotationClusterID]
 	if query.Run == "" && query.FormerRun == "" && noted == "" {
 		return nil, nil // nothing was ever registered for it
 	}
-	service, err := s.Installations.Service(s.plane.Namespace)
+	service, err := r.installations.Service(r.plane.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	all, err := service.ListClusters(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for the cluster of control plane %s in the service: %w", s.plane.Name, err)
+		return nil, fmt.Errorf("look for the cluster of control plane %s in the service: %w", r.plane.Name, err)
 	}
 	isThere := slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == noted })
 	own := slices.DeleteFunc(all, func(c model.Cluster) bool { return !query.Proves(c.ClusterRef) })
 	if len(own) == 0 && isThere {
-		return nil, errors.New(s.unproven(mark))
+		return nil, errors.New(r.unproven(mark))
 	}
 	return own, nil
 }
 
 // unproven says that the record with the recorded id does not carry the Cluster's mark, and what to do.
-func (s *scope) unproven(mark string) string {
-	id, tags := s.plane.Annotations[clusterspec.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
+func (r *registration) unproven(mark string) string {
+	id, tags := r.plane.Annotations[clusterspec.AnnotationClusterID], "oaictl,"+model.RunTagPrefix+mark
 	if mark == "" {
 		tags = "of its mark"
 	}
 	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
 		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add the tags %s to it: "+
 		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate openshiftassistedcontrolplane %[6]s %[7]s-",
-		id, s.key(), ownership.SecretName(s.cluster.Name), tags, s.plane.Namespace, s.plane.Name, clusterspec.AnnotationClusterID)
+		id, r.key(), ownership.SecretName(r.cluster.Name), tags, r.plane.Namespace, r.plane.Name, clusterspec.AnnotationClusterID)
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its
 // ClusterDeployment, or else of what is made before that, unless the ClusterDeployment of that name is another owner's.
 // What is older than the control plane is of a Cluster of that name that was moved away, and stays.
-func (s *scope) unnotedOnHub(ctx context.Context) (string, error) {
+func (r *registration) unnotedOnHub(ctx context.Context) (string, error) {
 	for _, kind := range []string{hubapi.KindClusterDeployment, hubapi.KindConfigMap, hubapi.KindSecret} {
-		objects, err := s.ofCluster(ctx, kind)
+		objects, err := r.ofCluster(ctx, kind)
 		if err != nil {
 			return "", err
 		}
 		for i := range objects {
 			name, made := objects[i].GetLabels()[hubapi.LabelCluster], objects[i].GetCreationTimestamp()
 			switch {
-			case name == "", made.Before(&s.plane.CreationTimestamp):
+			case name == "", made.Before(&r.plane.CreationTimestamp):
 				continue
 			case kind == hubapi.KindClusterDeployment:
-				return s.plane.Namespace + "/" + objects[i].GetName(), nil
+				return r.plane.Namespace + "/" + objects[i].GetName(), nil
 			}
-			if taken, err := s.isDeployed(ctx, name); err != nil || taken {
+			if taken, err := r.isDeployed(ctx, name); err != nil || taken {
 				return "", err
 			}
-			return s.plane.Namespace + "/" + name, nil
+			return r.plane.Namespace + "/" + name, nil
 		}
 	}
 	return "", nil
 }
 
 // isDeployed reports whether the hub has a ClusterDeployment of a name, no matter who has made it.
-func (s *scope) isDeployed(ctx context.Context, name string) (bool, error) {
-	all, err := s.onHub(ctx, hubapi.KindClusterDeployment)
+func (r *registration) isDeployed(ctx context.Context, name string) (bool, error) {
+	all, err := r.listHub(ctx, hubapi.KindClusterDeployment)
 	return slices.ContainsFunc(all, func(u unstructured.Unstructured) bool { return u.GetName() == name }), err
 }

@@ -81,11 +81,11 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 			list.Kind += "List"
 			scheme.AddKnownTypeWithName(list, &unstructured.UnstructuredList{})
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append([]client.Object{s.plane.DeepCopy()}, test.there...)...).Build()
-			s.Reconciler = &Reconciler{Client: c, Live: c, OnHub: true}
+			s.client, s.Reconciler = c, &Reconciler{Live: c, OnHub: true}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.plane), s.plane); err != nil {
 				t.Fatal(err)
 			}
-			switch noted, err := s.claim(t.Context()); {
+			switch noted, err := s.registration().claim(t.Context()); {
 			case noted != test.marks:
 				t.Errorf("it is noted: %t", noted)
 			case test.says == "" && err != nil:
@@ -130,11 +130,11 @@ func TestOneOfTwoHasTheName(t *testing.T) {
 	var both sync.WaitGroup
 	for _, o := range planes {
 		both.Go(func() {
-			s := &scope{Reconciler: r, plane: &controlplanev1.OpenshiftAssistedControlPlane{}, cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: o.GetName()}}}
+			s := r.scope(&controlplanev1.OpenshiftAssistedControlPlane{}, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: o.GetName()}})
 			if err := live.Get(t.Context(), client.ObjectKeyFromObject(o), s.plane); err != nil {
 				t.Error(err)
 			}
-			if is, _ := s.claim(t.Context()); is {
+			if is, _ := s.registration().claim(t.Context()); is {
 				noted.Add(1)
 			}
 		})
@@ -166,19 +166,19 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 		t.Fatal(err)
 	}
 	s, _ := observed()
-	s.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(s.plane).Build(), interceptor.Funcs{
+	s.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(s.plane).Build(), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 			return errors.New("failed calling webhook")
 		},
 	})
-	s.Keys = &ownership.Keys{Cached: s.Client, Live: s.Client}
-	s.Installations = clusterloop.New(clusterloop.Config{
+	s.Keys = &ownership.Keys{Cached: s.client, Live: s.client}
+	s.installations = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
 		Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
 			return &model.Desired{Spec: wanted}, nil
 		},
 	})
-	if err := s.install(t.Context()); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+	if err := s.installation().install(t.Context()); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -205,8 +205,9 @@ func deleting(t *testing.T, service *records, onHub bool, objects ...client.Obje
 	s, _ := observed()
 	s.OnHub = onHub
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(objects...).Build()
-	s.Client, s.Live, s.Keys = c, c, &ownership.Keys{Cached: c, Live: c}
-	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
+	s.client, s.Live, s.Keys = c, c, &ownership.Keys{Cached: c, Live: c}
+	s.installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
+	s.Installations = s.installations
 	return s
 }
 
@@ -266,7 +267,7 @@ func TestBrokenOffOnHubIsDeleted(t *testing.T) {
 			if test.noted != "" {
 				s.annotate(clusterspec.AnnotationClusterID, test.noted)
 			}
-			if err := s.deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, test.deleted) {
+			if err := s.deletion().deleteCluster(t.Context()); err != nil || !slices.Equal(service.deleted, test.deleted) {
 				t.Errorf("deleted is %v, %v; it should be %v", service.deleted, err, test.deleted)
 			}
 		})
@@ -329,7 +330,7 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 			s := deleting(t, service, false)
 			s.plane.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "lab"}
 			if test.key {
-				if err := s.Keys.Make(t.Context(), s.Client, s.cluster); err != nil {
+				if err := s.Keys.Make(t.Context(), s.client, s.cluster); err != nil {
 					t.Fatal(err)
 				}
 				mark, err := s.Keys.Mark(t.Context(), s.cluster)
@@ -340,7 +341,7 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 			}
 			s.annotate(clusterspec.AnnotationRun, test.run)
 			s.annotate(clusterspec.AnnotationClusterID, test.id)
-			err := s.deleteCluster(t.Context())
+			err := s.deletion().deleteCluster(t.Context())
 			if !slices.Equal(service.deleted, test.deleted) {
 				t.Errorf("deleted is %v; it should be %v", service.deleted, test.deleted)
 			}
@@ -348,7 +349,7 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 			secret := &corev1.Secret{}
-			if left := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "lab-oaictl-key"}, secret); err == nil && !apierrors.IsNotFound(left) {
+			if left := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "lab-oaictl-key"}, secret); err == nil && !apierrors.IsNotFound(left) {
 				t.Errorf("the key is left: %v", left)
 			}
 		})
@@ -385,7 +386,7 @@ func TestClusterOfACopyStays(t *testing.T) {
 			if !test.unnoted {
 				s.annotate(clusterspec.AnnotationClusterID, "ns/lab")
 			}
-			if err := s.deleteCluster(t.Context()); err != nil || (len(service.deleted) == 0) != test.stays {
+			if err := s.deletion().deleteCluster(t.Context()); err != nil || (len(service.deleted) == 0) != test.stays {
 				t.Errorf("deleted is %v, %v", service.deleted, err)
 			}
 		})

@@ -26,10 +26,10 @@ func listed(first string, texts []string) string {
 }
 
 // showUpToDate says of a Machine in what it differs from what the control plane says.
-func (s *scope) showUpToDate(m *lifecycle.Machine) {
+func showUpToDate(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *lifecycle.Machine) {
 	fields := slices.Clone(m.Outdated)
 	if m.Expired {
-		fields = append(fields, lifecycle.ExpiredField(&s.plane.Spec))
+		fields = append(fields, lifecycle.ExpiredField(spec))
 	}
 	if len(fields) == 0 {
 		setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionTrue, clusterv1.MachineUpToDateReason, "")
@@ -39,15 +39,15 @@ func (s *scope) showUpToDate(m *lifecycle.Machine) {
 }
 
 // showMachines says what is done to the Machines, and what that waits for.
-func (s *scope) showMachines() {
-	s.showScaling()
-	if s.kept != nil {
-		s.showRollout()
-		s.showRemediation()
+func (r *statusReport) showMachines() {
+	r.showScaling()
+	if r.kept != nil {
+		r.showRollout()
+		r.showRemediation()
 	}
-	s.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition, s.machines, clusterv1.NotReadyReason, clusterv1.ReadyUnknownReason, clusterv1.ReadyReason)
-	told := slices.DeleteFunc(slices.Clone(s.machines), func(m *clusterv1.Machine) bool { return !conditions.Has(m, clusterv1.MachineUpToDateCondition) })
-	s.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
+	r.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition, r.machines, clusterv1.NotReadyReason, clusterv1.ReadyUnknownReason, clusterv1.ReadyReason)
+	told := slices.DeleteFunc(slices.Clone(r.machines), func(m *clusterv1.Machine) bool { return !conditions.Has(m, clusterv1.MachineUpToDateCondition) })
+	r.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
 }
 
 // Purposes for which a Machine is deleted. Each has a condition that reports what the deletion waits for.
@@ -59,92 +59,92 @@ const (
 
 // purpose is why a held Machine was deleted, as far as that is known. A Machine that a person has deleted is replaced,
 // too.
-func (s *scope) purpose(h *held) string {
+func (r *statusReport) purpose(h *held) string {
 	switch {
 	case h.unhealthy:
 		return forRemediation
-	case h.outdated && len(s.machines) >= s.replicas():
+	case h.outdated && len(r.machines) >= r.replicas():
 		return forRollout
-	case len(s.machines) > s.replicas():
+	case len(r.machines) > r.replicas():
 		return forScaling
 	}
 	return forRemediation
 }
 
 // required is what a person has to do about a member of etcd, for one of the purposes; "" for nothing.
-func (s *scope) required(purpose string) string {
-	if s.kept == nil {
+func (r *statusReport) required(purpose string) string {
+	if r.kept == nil {
 		return ""
 	}
-	for i := range s.kept.held {
-		if h := &s.kept.held[i]; h.Reason == lifecycle.ReasonRemovalRequired && s.purpose(h) == purpose {
+	for i := range r.kept.held {
+		if h := &r.kept.held[i]; h.Reason == lifecycle.ReasonRemovalRequired && r.purpose(h) == purpose {
 			return "Machine " + h.name + ": " + h.Message
 		}
 	}
 	causes := map[lifecycle.Cause]string{lifecycle.Scale: forScaling, lifecycle.Rollout: forRollout, lifecycle.Remediate: forRemediation}
-	if d := &s.kept.decision; d.ByPerson && causes[d.Cause] == purpose {
+	if d := &r.kept.decision; d.ByPerson && causes[d.Cause] == purpose {
 		return strings.Join(d.Blocked, "; ")
 	}
 	return ""
 }
 
 // waits are the messages about a cause that is blocked, a sentence each.
-func (s *scope) waits(causes ...lifecycle.Cause) []string {
-	if s.kept == nil {
+func (r *statusReport) waits(causes ...lifecycle.Cause) []string {
+	if r.kept == nil {
 		return nil
 	}
 	var texts []string
-	for i := range s.kept.held {
-		texts = append(texts, "Machine "+s.kept.held[i].name+": "+s.kept.held[i].Message)
+	for i := range r.kept.held {
+		texts = append(texts, "Machine "+r.kept.held[i].name+": "+r.kept.held[i].Message)
 	}
-	if d := &s.kept.decision; d.Cause == "" || slices.Contains(causes, d.Cause) {
+	if d := &r.kept.decision; d.Cause == "" || slices.Contains(causes, d.Cause) {
 		texts = append(texts, d.Blocked...)
 	}
 	return texts
 }
 
-func (s *scope) showScaling() {
-	have, want := len(s.machines), s.replicas()
-	if !s.plane.DeletionTimestamp.IsZero() {
+func (r *statusReport) showScaling() {
+	have, want := len(r.machines), r.replicas()
+	if !r.plane.DeletionTimestamp.IsZero() {
 		want = 0
 	} else {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionFalse, clusterv1.NotDeletingReason, "")
+		r.set(clusterv1.DeletingCondition, metav1.ConditionFalse, clusterv1.NotDeletingReason, "")
 	}
 	blocked := func(text string, more ...string) string {
-		waits := slices.DeleteFunc(append(s.waits(lifecycle.Scale, lifecycle.Remediate), more...), func(w string) bool { return w == "" })
+		waits := slices.DeleteFunc(append(r.waits(lifecycle.Scale, lifecycle.Remediate), more...), func(w string) bool { return w == "" })
 		if len(waits) > 0 {
 			return listed(text+" is blocked because:", waits)
 		}
 		return text
 	}
-	switch reason, missing := clusterv1.ScalingUpReason, s.missingTemplate(); {
+	switch reason, missing := clusterv1.ScalingUpReason, r.missingTemplate(); {
 	case have >= want && missing != "":
-		s.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "Scaling up would be blocked because "+missing)
+		r.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "Scaling up would be blocked because "+missing)
 	case have >= want:
-		s.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "")
+		r.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "")
 	default:
-		if s.required(forScaling) != "" {
+		if r.required(forScaling) != "" {
 			reason = controlplanev1.EtcdMemberRemovalRequiredReason
 		}
-		s.set(clusterv1.ScalingUpCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling up from %d to %d replicas", have, want), missing))
+		r.set(clusterv1.ScalingUpCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling up from %d to %d replicas", have, want), missing))
 	}
 	switch reason := clusterv1.ScalingDownReason; {
 	case have <= want:
-		s.set(clusterv1.ScalingDownCondition, metav1.ConditionFalse, clusterv1.NotScalingDownReason, "")
+		r.set(clusterv1.ScalingDownCondition, metav1.ConditionFalse, clusterv1.NotScalingDownReason, "")
 	default:
-		if s.required(forScaling) != "" {
+		if r.required(forScaling) != "" {
 			reason = controlplanev1.EtcdMemberRemovalRequiredReason
 		}
-		s.set(clusterv1.ScalingDownCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling down from %d to %d replicas", have, want)))
+		r.set(clusterv1.ScalingDownCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling down from %d to %d replicas", have, want)))
 	}
 }
 
 // missingTemplate says that the template that Machines are made of is not there; "" where it is.
-func (s *scope) missingTemplate() string {
-	if s.kept == nil || !s.kept.noTemplate {
+func (r *statusReport) missingTemplate() string {
+	if r.kept == nil || !r.kept.noTemplate {
 		return ""
 	}
-	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
+	ref := r.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	if err := machines.CheckTemplate(ref); err != nil {
 		return err.Error()
 	}
@@ -152,11 +152,11 @@ func (s *scope) missingTemplate() string {
 }
 
 // showRollout reports whether Machines are replaced because they differ.
-func (s *scope) showRollout() {
-	d := &s.kept.decision
-	leaving := slices.ContainsFunc(s.kept.held, func(h held) bool { return s.purpose(&h) == forRollout })
+func (r *statusReport) showRollout() {
+	d := &r.kept.decision
+	leaving := slices.ContainsFunc(r.kept.held, func(h held) bool { return r.purpose(&h) == forRollout })
 	var because []string
-	for _, m := range s.machines {
+	for _, m := range r.machines {
 		if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse {
 			for line := range strings.Lines(c.Message) {
 				because = append(because, strings.TrimPrefix(strings.TrimSpace(line), "* "))
@@ -165,27 +165,27 @@ func (s *scope) showRollout() {
 	}
 	slices.Sort(because)
 	because = slices.Compact(because)
-	text := listed(fmt.Sprintf("Rolling out %d not up-to-date replicas", s.kept.outdated), because)
-	switch waits := s.waits(lifecycle.Rollout); {
-	case s.kept.outdated == 0:
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, "")
+	text := listed(fmt.Sprintf("Rolling out %d not up-to-date replicas", r.kept.outdated), because)
+	switch waits := r.waits(lifecycle.Rollout); {
+	case r.kept.outdated == 0:
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, "")
 	case d.CannotRoll != "":
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, d.CannotRoll)
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, d.CannotRoll)
 	case len(d.Rollout) == 0 && !leaving:
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, s.notRolling())
-	case s.required(forRollout) != "":
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason, s.required(forRollout)+"\n"+text)
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, r.notRolling())
+	case r.required(forRollout) != "":
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason, r.required(forRollout)+"\n"+text)
 	case len(waits) > 0:
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:", waits))
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:", waits))
 	default:
-		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text)
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text)
 	}
 }
 
 // notRolling says why Machines that differ stay.
-func (s *scope) notRolling() string {
-	count := fmt.Sprintf("%d replicas are not up-to-date", s.kept.outdated)
-	if s.plane.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
+func (r *statusReport) notRolling() string {
+	count := fmt.Sprintf("%d replicas are not up-to-date", r.kept.outdated)
+	if r.plane.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
 		return count + ": they are replaced once the cluster is installed"
 	}
 	return count + ", and stay: spec.rollout.strategy.type is OnDelete, and spec.rollout.after says no time that has passed"
@@ -193,13 +193,13 @@ func (s *scope) notRolling() string {
 
 // showRemediation reports whether unhealthy Machines are replaced. While a person has to take a member out of etcd,
 // they are not.
-func (s *scope) showRemediation() {
-	if text := s.required(forRemediation); text != "" {
-		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, controlplanev1.EtcdMemberRemovalRequiredReason, text)
+func (r *statusReport) showRemediation() {
+	if text := r.required(forRemediation); text != "" {
+		r.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, controlplanev1.EtcdMemberRemovalRequiredReason, text)
 		return
 	}
 	var own, others []string
-	for _, m := range s.machines {
+	for _, m := range r.machines {
 		switch {
 		case collections.IsUnhealthyAndOwnerRemediated(m):
 			own = append(own, "Machine "+m.Name+": "+conditions.GetMessage(m, clusterv1.MachineOwnerRemediatedCondition))
@@ -212,30 +212,30 @@ func (s *scope) showRemediation() {
 		if len(others) > 0 {
 			message = "* " + strings.Join(others, "\n* ")
 		}
-		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, clusterv1.NotRemediatingReason, message)
+		r.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, clusterv1.NotRemediatingReason, message)
 		return
 	}
-	s.set(clusterv1.RemediatingCondition, metav1.ConditionTrue, clusterv1.RemediatingReason, "* "+strings.Join(own, "\n* "))
+	r.set(clusterv1.RemediatingCondition, metav1.ConditionTrue, clusterv1.RemediatingReason, "* "+strings.Join(own, "\n* "))
 }
 
 // aggregate sums a condition of Machines up, with the reasons of Cluster API.
-func (s *scope) aggregate(of, into string, machines []*clusterv1.Machine, no, unknown, yes string) {
+func (r *statusReport) aggregate(of, into string, machines []*clusterv1.Machine, no, unknown, yes string) {
 	if len(machines) == 0 {
-		s.set(into, metav1.ConditionTrue, clusterv1.NoReplicasReason, "")
+		r.set(into, metav1.ConditionTrue, clusterv1.NoReplicasReason, "")
 		return
 	}
 	condition, err := conditions.NewAggregateCondition(machines, of, conditions.TargetConditionType(into), conditions.CustomMergeStrategy{
 		MergeStrategy: conditions.DefaultMergeStrategy(conditions.ComputeReasonFunc(conditions.GetDefaultComputeMergeReasonFunc(no, unknown, yes))),
 	})
 	if err != nil {
-		s.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
+		r.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
 		return
 	}
-	s.set(into, condition.Status, condition.Reason, condition.Message)
+	r.set(into, condition.Status, condition.Reason, condition.Message)
 }
 
 // showEtcd says how etcd is: it works as long as its operator says so, though members of it may be ill.
-func (s *scope) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
+func (r *statusReport) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
 	message := operator.Message
 	if spoke.Etcd != nil && len(spoke.Etcd.Unhealthy) > 0 {
 		message = spoke.Etcd.Message
@@ -244,19 +244,19 @@ func (s *scope) showEtcd(spoke *model.Spoke, operator *model.ClusterOperator) {
 		if spoke.Etcd == nil || len(spoke.Etcd.Unhealthy) == 0 {
 			message = ""
 		}
-		s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionTrue, controlplanev1.EtcdClusterAvailableCondition, message)
+		r.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionTrue, controlplanev1.EtcdClusterAvailableCondition, message)
 		return
 	}
-	s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
+	r.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
 }
 
 // showLastRemediation says which unhealthy Machine was replaced last, if the status has been lost: an annotation of its
 // successor records it.
-func (s *scope) showLastRemediation() {
-	status := &s.plane.Status
-	for _, m := range s.machines {
-		if r := lifecycle.RemediationFor(m); r != nil && r.Timestamp.After(status.LastRemediation.Time.Time) {
-			status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: r.Machine, Time: r.Timestamp, RetryCount: new(r.RetryCount)}
+func (r *statusReport) showLastRemediation() {
+	status := &r.plane.Status
+	for _, m := range r.machines {
+		if last := lifecycle.RemediationFor(m); last != nil && last.Timestamp.After(status.LastRemediation.Time.Time) {
+			status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: last.Machine, Time: last.Timestamp, RetryCount: new(last.RetryCount)}
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -25,34 +26,54 @@ import (
 // deletionTakes is how long a reconcile waits for the service to delete a cluster; then it comes back.
 const deletionTakes = 10 * time.Second
 
+// deletion deletes what there is of a control plane that is deleted.
+type deletion struct {
+	*subject
+
+	keys         *ownership.Keys
+	onHub        bool
+	registration *registration
+}
+
+func (s *scope) deletion() *deletion {
+	return &deletion{subject: s.subject, keys: s.Keys, onHub: s.OnHub, registration: s.registration()}
+}
+
 // delete deletes the Machines, then what the service has of the cluster, and then removes the finalizer. Cluster API
 // has deleted the workers before.
 func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
-	if s.isMoving() {
-		return ctrl.Result{}, s.release(ctx)
-	}
-	if err := s.letGo(ctx); err != nil {
-		return ctrl.Result{}, err
-	}
-	for _, m := range s.living() {
-		if err := s.Client.Delete(ctx, m); client.IgnoreNotFound(err) != nil {
-			return ctrl.Result{}, fmt.Errorf("delete Machine %s: %w", m.Name, err)
+	if !s.isMoving() {
+		if gone, result, err := s.deletion().delete(ctx); err != nil || !gone {
+			return result, err
 		}
 	}
-	if len(s.machines) > 0 {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonMachinesDeleting, s.machinesLeft())
-		return ctrl.Result{}, nil // each that goes wakes
+	return ctrl.Result{}, s.release(ctx)
+}
+
+// delete deletes the Machines, and then what the service has of the cluster. It reports whether all is gone.
+func (d *deletion) delete(ctx context.Context) (gone bool, result ctrl.Result, err error) {
+	if err := d.letGo(ctx); err != nil {
+		return false, ctrl.Result{}, err
+	}
+	for _, m := range d.living() {
+		if err := d.client.Delete(ctx, m); client.IgnoreNotFound(err) != nil {
+			return false, ctrl.Result{}, fmt.Errorf("delete Machine %s: %w", m.Name, err)
+		}
+	}
+	if len(d.machines) > 0 {
+		d.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonMachinesDeleting, d.machinesLeft())
+		return false, ctrl.Result{}, nil // each that goes wakes
 	}
 	within, cancel := context.WithTimeout(ctx, deletionTakes)
 	defer cancel()
-	if err := s.deleteCluster(within); err != nil {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(err))
+	if err := d.deleteCluster(within); err != nil {
+		d.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(err))
 		if ctx.Err() == nil && within.Err() != nil {
-			return ctrl.Result{RequeueAfter: deletionTakes}, nil
+			return false, ctrl.Result{RequeueAfter: deletionTakes}, nil
 		}
-		return ctrl.Result{}, err
+		return false, ctrl.Result{}, err
 	}
-	return ctrl.Result{}, s.release(ctx)
+	return true, ctrl.Result{}, nil
 }
 
 // reasonMachinesDeleting is the reason of Deleting while Machines are there, as Cluster API's own control
@@ -60,9 +81,9 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 const reasonMachinesDeleting = "WaitingForMachineDeletion"
 
 // machinesLeft are the Machines that are waited for, each with what it waits for itself.
-func (s *scope) machinesLeft() string {
+func (d *deletion) machinesLeft() string {
 	var texts []string
-	for _, m := range s.machines {
+	for _, m := range d.machines {
 		text := "Machine " + m.Name
 		if c := conditions.Get(m, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
 			text += ": " + c.Message
@@ -75,19 +96,19 @@ func (s *scope) machinesLeft() string {
 // deleteCluster deletes the control plane's cluster in the service. It does not search by name, and a cluster of
 // another owner with the recorded id is left alone. So is a cluster that another control plane of the namespace, which
 // stays, records as its own. A cluster that is not found was deleted, or is no longer marked as ours.
-func (s *scope) deleteCluster(ctx context.Context) error {
-	if !s.OnHub {
-		return s.deleteRecords(ctx)
+func (d *deletion) deleteCluster(ctx context.Context) error {
+	if !d.onHub {
+		return d.deleteRecords(ctx)
 	}
-	id, err := s.clusterID(ctx)
+	id, err := d.registration.clusterID(ctx)
 	if err != nil || id == "" {
 		return err
 	}
-	twins, err := clusterspec.Twins(ctx, s.Client, s.plane)
+	twins, err := clusterspec.Twins(ctx, d.client, d.plane)
 	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
-	service, err := s.Installations.Service(s.plane.Namespace)
+	service, err := d.installations.Service(d.plane.Namespace)
 	if err != nil {
 		return err
 	}
@@ -95,7 +116,7 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the cluster %s in the service: %w", id, err)
 	}
-	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && clusterspec.CheckIdentity(s.plane, &c) != nil }) {
+	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && clusterspec.CheckIdentity(d.plane, &c) != nil }) {
 		return nil
 	}
 	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
@@ -106,20 +127,20 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 
 // deleteRecords is deleteCluster of a service without namespaces: what is proven to be the control plane's is deleted, and
 // then the key by which that is proven.
-func (s *scope) deleteRecords(ctx context.Context) error {
-	twins, err := clusterspec.Twins(ctx, s.Client, s.plane)
+func (d *deletion) deleteRecords(ctx context.Context) error {
+	twins, err := clusterspec.Twins(ctx, d.client, d.plane)
 	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
-	own, err := s.records(ctx)
+	own, err := d.registration.records(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range own {
-		if clusterspec.CheckIdentity(s.plane, &own[i]) != nil {
+		if clusterspec.CheckIdentity(d.plane, &own[i]) != nil {
 			continue
 		}
-		service, err := s.Installations.Service(s.plane.Namespace)
+		service, err := d.installations.Service(d.plane.Namespace)
 		if err != nil {
 			return err
 		}
@@ -127,7 +148,7 @@ func (s *scope) deleteRecords(ctx context.Context) error {
 			return fmt.Errorf("delete the cluster %s in the service: %w", own[i].ID, err)
 		}
 	}
-	return s.Keys.Delete(ctx, s.Client, s.cluster)
+	return d.keys.Delete(ctx, d.client, d.cluster)
 }
 
 // forget drops what is known of the Cluster that a control plane had. The control plane, or the Cluster, is gone.

@@ -87,7 +87,7 @@ func TestAvailableSaysWhyThereAreNoMachines(t *testing.T) {
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, plane).Build()
 	set := clusterloop.New(clusterloop.Config{Clock: clock.Real()})
-	s := &scope{Reconciler: &Reconciler{Client: c, Live: c, Clock: clock.Real(), Installations: set}, plane: plane, cluster: cluster}
+	s := (&Reconciler{Client: c, Live: c, Clock: clock.Real(), Installations: set}).scope(plane, cluster)
 	if _, err := s.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +105,9 @@ func TestAvailableSaysWhyThereAreNoMachines(t *testing.T) {
 // TestAvailabilityIsASentence: an event that Available has become True says what that means.
 func TestAvailabilityIsASentence(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
-	s := &scope{Reconciler: &Reconciler{Recorder: recorder}, plane: &controlplanev1.OpenshiftAssistedControlPlane{}, cluster: &clusterv1.Cluster{}}
+	s := (&Reconciler{Recorder: recorder}).scope(&controlplanev1.OpenshiftAssistedControlPlane{}, &clusterv1.Cluster{})
 	s.set(clusterv1.AvailableCondition, metav1.ConditionTrue, clusterv1.AvailableReason, "")
-	s.report()
+	s.statusReport().report()
 	if told := <-recorder.Events; told != "Normal Available the cluster is available" {
 		t.Error(told)
 	}
@@ -120,7 +120,7 @@ func TestStatusSurvivesNotes(t *testing.T) {
 	s.plane.ResourceVersion = "7"
 	stored := s.plane.DeepCopy()
 	stored.APIVersion, stored.Kind = controlplanev1.GroupVersion().String(), "OpenshiftAssistedControlPlane"
-	(&scope{plane: stored}).notAvailable("Old", "as it was")
+	(&subject{plane: stored}).notAvailable("Old", "as it was")
 	stored.Status.AvailableUpdates = []string{"4.20.1"}
 	data, err := json.Marshal(stored)
 	if err != nil {
@@ -133,14 +133,14 @@ func TestStatusSurvivesNotes(t *testing.T) {
 	defer server.Close()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"), meta.RESTScopeNamespace)
-	if s.Client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Scheme: kindsOf(t), Mapper: mapper}); err != nil {
+	if s.client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Scheme: kindsOf(t), Mapper: mapper}); err != nil {
 		t.Fatal(err)
 	}
 	s.plane.Status = *stored.Status.DeepCopy()
 	s.notAvailable("New", "as it is")
 	s.plane.Status.AvailableUpdates[0] = "4.20.2"
 	want := s.plane.Status.DeepCopy()
-	if err := s.noteMade(t.Context(), 3); err != nil {
+	if err := s.machineMaker().noteMade(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	if c := conditions.Get(s.plane, clusterv1.AvailableCondition); c.Reason != "New" || s.plane.Status.AvailableUpdates[0] != want.AvailableUpdates[0] {

@@ -25,7 +25,7 @@ func isHooked(m *clusterv1.Machine) bool {
 
 // hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and releases it
 // then. Only the object in memory is changed.
-func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
+func (k *machineKeeper) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
 	found := lifecycle.Hold(q, m)
 	_, undrained := m.Annotations[lifecycle.DrainHookAnnotation]
 	switch {
@@ -50,53 +50,53 @@ func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Ma
 	}
 	asked := conditions.GetReason(m.Machine, MachineEtcdMemberRemoved) == found.Reason
 	setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionFalse, found.Reason, found.Message)
-	s.kept.held = append(s.kept.held, held{
+	k.kept.held = append(k.kept.held, held{
 		Held: found, name: m.Name, outdated: len(m.Outdated) > 0 || m.Expired,
 		unhealthy: conditions.IsFalse(m.Machine, clusterv1.MachineHealthCheckSucceededCondition),
 	})
 	if found.Reason == lifecycle.ReasonRemovalRequired && !asked {
-		s.Recorder.Eventf(s.plane, m.Machine, corev1.EventTypeWarning, found.Reason, "Delete", "Machine %s: %s", m.Name, found.Message)
+		k.recorder.Eventf(k.plane, m.Machine, corev1.EventTypeWarning, found.Reason, "Delete", "Machine %s: %s", m.Name, found.Message)
 	}
 	if found.DeleteNode {
-		return s.deleteNode(ctx, found.NodeName, found.NodeID)
+		return k.deleteNode(ctx, found.NodeName, found.NodeID)
 	}
 	return nil
 }
 
 // deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator would make
 // it a member again after its member was removed.
-func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
-	c, err := s.workload(ctx)
+func (k *machineKeeper) deleteNode(ctx context.Context, name, uid string) error {
+	c, err := k.workload(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.Core.Nodes().Delete(ctx, name, *metav1.NewPreconditionDeleteOptions(uid)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete node %s: %w", name, err)
 	}
-	s.Installations.Changed(s.key())
-	s.Recorder.Eventf(s.plane, nil, corev1.EventTypeNormal, "NodeDeleted", "Delete", "deleted the drained node %s", name)
+	k.installations.Changed(k.key())
+	k.recorder.Eventf(k.plane, nil, corev1.EventTypeNormal, "NodeDeleted", "Delete", "deleted the drained node %s", name)
 	return nil
 }
 
 // workload is a client of the installed cluster.
-func (s *scope) workload(ctx context.Context) (*workload.Client, error) {
+func (k *machineKeeper) workload(ctx context.Context) (*workload.Client, error) {
 	kubeconfig := &corev1.Secret{}
-	if err := s.Client.Get(ctx, s.kubeconfigSecret(), kubeconfig); err != nil {
-		return nil, fmt.Errorf("read Secret %s: %w", s.kubeconfigSecret().Name, err)
+	if err := k.client.Get(ctx, k.kubeconfigSecret(), kubeconfig); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", k.kubeconfigSecret().Name, err)
 	}
-	return s.Workloads.Client(s.key(), kubeconfig.Data[secret.KubeconfigDataName])
+	return k.workloads.Client(k.key(), kubeconfig.Data[secret.KubeconfigDataName])
 }
 
 // letGo releases the Machines of a control plane that is deleted as a whole, without waiting for etcd.
-func (s *scope) letGo(ctx context.Context) error {
-	for _, m := range s.machines {
+func (d *deletion) letGo(ctx context.Context) error {
+	for _, m := range d.machines {
 		if !isHooked(m) {
 			continue
 		}
 		before := m.DeepCopy()
 		delete(m.Annotations, lifecycle.HookAnnotation)
 		delete(m.Annotations, lifecycle.DrainHookAnnotation)
-		if err := s.Client.Patch(ctx, m, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		if err := d.client.Patch(ctx, m, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("let go of Machine %s: %w", m.Name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/external"
 	"sigs.k8s.io/cluster-api/util"
@@ -15,13 +16,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
-	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // MachineEtcdMemberRemoved is a condition of a Machine that is being deleted: whether its member of etcd is
@@ -48,22 +48,42 @@ type held struct {
 	outdated  bool
 }
 
+// machineKeeper changes, releases and replaces the Machines of a control plane.
+type machineKeeper struct {
+	*subject
+
+	live      client.Reader
+	clock     clock.Clock
+	recorder  events.EventRecorder
+	workloads *Workloads
+	onHub     bool
+	maker     *machineMaker
+	writer    *machineWriter
+}
+
+func (s *scope) machineKeeper() *machineKeeper {
+	return &machineKeeper{
+		subject: s.subject, live: s.Live, clock: s.Clock, recorder: s.Recorder, workloads: s.Workloads, onHub: s.OnHub,
+		maker: s.machineMaker(), writer: s.machineWriter(),
+	}
+}
+
 // keep processes the Machines: it changes what they can take in place, reports which cannot follow, releases those that
 // are being deleted once their members of etcd are gone, and does what is decided next.
-func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
-	q := s.question()
-	template, err := s.template(ctx, s.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name)
+func (k *machineKeeper) keep(ctx context.Context) (ctrl.Result, error) {
+	q := k.question()
+	template, err := k.maker.template(ctx, k.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.kept = &kept{noTemplate: template == nil}
-	if err := s.ownTemplate(ctx, template); err != nil {
+	k.kept = &kept{noTemplate: template == nil}
+	if err := k.maker.ownTemplate(ctx, template); err != nil {
 		return ctrl.Result{}, err
 	}
-	before := make([]*clusterv1.Machine, len(s.machines))
-	for i, m := range s.machines {
+	before := make([]*clusterv1.Machine, len(k.machines))
+	for i, m := range k.machines {
 		before[i] = m.DeepCopy()
-		of, err := s.bring(ctx, m)
+		of, err := k.bring(ctx, m)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -73,99 +93,64 @@ func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
 	for i := range q.Machines {
 		m := &q.Machines[i]
 		if len(m.Outdated) > 0 || m.Expired {
-			s.kept.outdated++
+			k.kept.outdated++
 		}
 		if !m.DeletionTimestamp.IsZero() && isHooked(m.Machine) {
-			failed = append(failed, s.hold(ctx, q, m))
+			failed = append(failed, k.hold(ctx, q, m))
 		}
 	}
-	s.kept.decision = lifecycle.Decide(q)
-	s.judged(q)
-	for i, m := range s.machines {
-		failed = append(failed, s.write(ctx, before[i], m))
+	k.kept.decision = lifecycle.Decide(q)
+	k.judged(q)
+	for i, m := range k.machines {
+		failed = append(failed, k.writer.write(ctx, before[i], m))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return ctrl.Result{}, err // nothing further is done to a control plane that is not as it is believed to be
 	}
-	if err := s.act(ctx, q); err != nil {
+	if err := k.act(ctx, q); err != nil {
 		return ctrl.Result{}, err
 	}
-	return s.again(q), nil
+	return k.again(q), nil
 }
 
 // question is what is asked about the Machines, without them.
-func (s *scope) question() *lifecycle.Question {
+func (k *machineKeeper) question() *lifecycle.Question {
 	q := &lifecycle.Question{
-		Now: s.Clock.Now(), Spec: &s.plane.Spec, Phase: s.phase(), Domains: s.domains(),
-		Replacing: lifecycle.Replacing(s.plane.Annotations[lifecycle.ReplacingAnnotation]),
-		Gone:      !s.cluster.DeletionTimestamp.IsZero(), OnHub: s.OnHub,
+		Now: k.clock.Now(), Spec: &k.plane.Spec, Phase: k.phase(), Domains: k.domains(),
+		Replacing: lifecycle.Replacing(k.plane.Annotations[lifecycle.ReplacingAnnotation]),
+		Gone:      !k.cluster.DeletionTimestamp.IsZero(), OnHub: k.onHub,
 	}
-	if s.view != nil {
-		q.Spoke = s.view.Observed.Spoke
+	if k.view != nil {
+		q.Spoke = k.view.Observed.Spoke
 	}
 	return q
 }
 
-// phase is how far the installation is: as observed now, or last. A cluster without a record in the service stays in
-// its last phase.
-func (s *scope) phase() lifecycle.Phase {
-	view := s.view
-	if view == nil {
-		view = s.Installations.Last(s.key())
-	}
-	state := model.ClusterState(s.plane.Status.Installation.State)
-	if view != nil && view.Observed.Cluster != nil {
-		state = view.Observed.Cluster.State
-	}
-	switch {
-	case s.plane.Annotations[clusterspec.AnnotationOpenShiftID] != "":
-		return lifecycle.Installed
-	case state == "", state.BeforeInstall():
-		return lifecycle.Before
-	case state.Installed():
-		return lifecycle.Installed
-	case state.Stopped():
-		return lifecycle.Stopped
-	}
-	return lifecycle.Installing
-}
-
-// domains are the failure domains of the cluster that take control planes.
-func (s *scope) domains() []clusterv1.FailureDomain {
-	var domains []clusterv1.FailureDomain
-	for _, d := range s.cluster.Status.FailureDomains {
-		if d.ControlPlane != nil && *d.ControlPlane {
-			domains = append(domains, d)
-		}
-	}
-	return domains
-}
-
 // bring brings to a Machine and its objects what they can follow, and says in what it differs otherwise. The
 // objects are written, and the Machine is changed only.
-func (s *scope) bring(ctx context.Context, m *clusterv1.Machine) (lifecycle.Machine, error) {
+func (k *machineKeeper) bring(ctx context.Context, m *clusterv1.Machine) (lifecycle.Machine, error) {
 	of := lifecycle.Machine{Machine: m, Pooled: m.Spec.InfrastructureRef.Kind == machines.KindAgentMachine}
 	version := ""
-	if s.view != nil {
-		of.Host = s.view.Host(m.Name)
-		if spoke := s.view.Observed.Spoke; spoke != nil && m.Status.NodeRef.Name != "" {
+	if k.view != nil {
+		of.Host = k.view.Host(m.Name)
+		if spoke := k.view.Observed.Spoke; spoke != nil && m.Status.NodeRef.Name != "" {
 			if node := spoke.NodeByName(m.Status.NodeRef.Name); node != nil {
 				version = node.Version
 			}
 		}
 	}
-	made, err := s.made(ctx, m)
+	made, err := k.made(ctx, m)
 	if err != nil {
 		return of, err
 	}
-	of.Outdated, err = s.outdated(ctx, made)
+	of.Outdated, err = k.outdated(ctx, made)
 	if err != nil {
 		return of, err
 	}
-	of.Expired = lifecycle.Expired(&s.plane.Spec, m, s.Clock.Now())
-	s.showUpToDate(&of)
+	of.Expired = lifecycle.Expired(&k.plane.Spec, m, k.clock.Now())
+	showUpToDate(&k.plane.Spec, &of)
 	if !m.DeletionTimestamp.IsZero() {
-		made.ApplyToDeleting(&s.plane.Spec)
+		made.ApplyToDeleting(&k.plane.Spec)
 		return of, nil
 	}
 	changed := *made
@@ -175,20 +160,20 @@ func (s *scope) bring(ctx context.Context, m *clusterv1.Machine) (lifecycle.Mach
 	if made.Infrastructure != nil {
 		changed.Infrastructure = made.Infrastructure.DeepCopy()
 	}
-	changed.Apply(&s.plane.Spec, s.ownLabels(), version)
-	err = s.writeMade(ctx, made, &changed)
+	changed.Apply(&k.plane.Spec, k.maker.ownLabels(), version)
+	err = k.writer.writeMade(ctx, made, &changed)
 	if isRefused(err) {
-		s.notApplied(m, err)
+		notApplied(m, err)
 		return of, nil
 	}
 	return of, err
 }
 
 // made is what a Machine consists of.
-func (s *scope) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.Made, error) {
+func (k *machineKeeper) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.Made, error) {
 	made := &lifecycle.Made{Machine: m}
 	var err error
-	if made.Infrastructure, err = machines.Infrastructure(ctx, s.Client, m); err != nil {
+	if made.Infrastructure, err = machines.Infrastructure(ctx, k.client, m); err != nil {
 		return nil, err
 	}
 	ref := m.Spec.Bootstrap.ConfigRef
@@ -196,7 +181,7 @@ func (s *scope) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.Made
 		return made, nil
 	}
 	config := &bootstrapv1.OpenshiftAssistedConfig{}
-	switch err := s.Client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: ref.Name}, config); {
+	switch err := k.client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: ref.Name}, config); {
 	case err == nil:
 		made.Config = config
 	case client.IgnoreNotFound(err) != nil:
@@ -206,29 +191,29 @@ func (s *scope) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.Made
 }
 
 // outdated are the fields in which a Machine differs. Templates are read only where another one is named.
-func (s *scope) outdated(ctx context.Context, made *lifecycle.Made) ([]string, error) {
+func (k *machineKeeper) outdated(ctx context.Context, made *lifecycle.Made) ([]string, error) {
 	var was, is *unstructured.Unstructured
-	if made.IsRotated(&s.plane.Spec) {
+	if made.IsRotated(&k.plane.Spec) {
 		var err error
-		if is, err = s.template(ctx, s.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name); err != nil {
+		if is, err = k.maker.template(ctx, k.plane.Spec.MachineTemplate.Spec.InfrastructureRef.Name); err != nil {
 			return nil, err
 		}
-		if was, err = s.template(ctx, made.ClonedFrom()); err != nil {
+		if was, err = k.maker.template(ctx, made.ClonedFrom()); err != nil {
 			return nil, err
 		}
 	}
-	return made.Outdated(&s.plane.Spec, s.domains(), was, is), nil
+	return made.Outdated(&k.plane.Spec, k.domains(), was, is), nil
 }
 
 // template is a template of the kind that the control plane names; nil where there is none, or if templates of that
 // kind are not read.
-func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstructured, error) {
-	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
+func (f *machineMaker) template(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	ref := f.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	ref.Name = name
 	if machines.CheckTemplate(ref) != nil {
 		return nil, nil //nolint:nilerr // a condition says it
 	}
-	template, err := external.GetObjectFromContractVersionedRef(ctx, s.Client, ref, s.plane.Namespace)
+	template, err := external.GetObjectFromContractVersionedRef(ctx, f.client, ref, f.plane.Namespace)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read the template %s %s: %w", ref.Kind, ref.Name, err)
 	}
@@ -240,25 +225,25 @@ func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstru
 
 // ownTemplate makes the Cluster an owner of the template that Machines are made of, so that it is moved with the
 // Cluster, and deleted with the last one that uses it.
-func (s *scope) ownTemplate(ctx context.Context, template *unstructured.Unstructured) error {
-	if template == nil || !template.GetDeletionTimestamp().IsZero() || util.IsOwnedByObject(template, s.cluster, clusterv1.GroupVersion.WithKind("Cluster").GroupKind()) {
+func (f *machineMaker) ownTemplate(ctx context.Context, template *unstructured.Unstructured) error {
+	if template == nil || !template.GetDeletionTimestamp().IsZero() || util.IsOwnedByObject(template, f.cluster, clusterv1.GroupVersion.WithKind("Cluster").GroupKind()) {
 		return nil
 	}
 	changed := template.DeepCopy()
 	changed.SetOwnerReferences(append(changed.GetOwnerReferences(), metav1.OwnerReference{
-		APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: s.cluster.Name, UID: s.cluster.UID,
+		APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: f.cluster.Name, UID: f.cluster.UID,
 	}))
-	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(template, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	if err := f.client.Patch(ctx, changed, client.MergeFromWithOptions(template, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("have the Cluster own %s %s: %w", template.GetKind(), template.GetName(), err)
 	}
 	return nil
 }
 
 // judged records what becomes of unhealthy Machines, and removes that record from those that are well again.
-func (s *scope) judged(q *lifecycle.Question) {
+func (k *machineKeeper) judged(q *lifecycle.Question) {
 	for i := range q.Machines {
 		m := q.Machines[i].Machine
-		if verdict, said := s.kept.decision.Remediated[m.Name]; said {
+		if verdict, said := k.kept.decision.Remediated[m.Name]; said {
 			setOn(m, clusterv1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, verdict.Reason, verdict.Message)
 			continue
 		}
@@ -279,21 +264,21 @@ func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, rea
 }
 
 // again is when to reconcile again without an event.
-func (s *scope) again(q *lifecycle.Question) ctrl.Result {
+func (k *machineKeeper) again(q *lifecycle.Question) ctrl.Result {
 	result := ctrl.Result{}
 	sooner := func(at time.Duration) {
 		if at > 0 && (result.RequeueAfter == 0 || at < result.RequeueAfter) {
 			result.RequeueAfter = at
 		}
 	}
-	until := func(at time.Time) { sooner(s.Clock.Wall(at.Sub(q.Now)) + time.Second) }
-	if len(s.kept.held) > 0 || len(s.kept.decision.Blocked) > 0 {
+	until := func(at time.Time) { sooner(k.clock.Wall(at.Sub(q.Now)) + time.Second) }
+	if len(k.kept.held) > 0 || len(k.kept.decision.Blocked) > 0 {
 		sooner(keepAgain)
 	}
-	if at := s.kept.decision.Again; !at.IsZero() {
+	if at := k.kept.decision.Again; !at.IsZero() {
 		until(at)
 	}
-	if after := s.plane.Spec.Rollout.After; after.After(q.Now) {
+	if after := k.plane.Spec.Rollout.After; after.After(q.Now) {
 		until(after.Time)
 	}
 	return result

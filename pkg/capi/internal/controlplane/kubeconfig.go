@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
@@ -20,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
@@ -41,43 +43,69 @@ const expiresSoon = 30 * 24 * time.Hour
 // returns the one that the installation made.
 const annotationTaken = "oaictl.io/service-copy"
 
+// kubeconfigHandout hands the kubeconfig of a cluster out in a Secret.
+type kubeconfigHandout struct {
+	*subject
+
+	live      client.Reader
+	clock     clock.Clock
+	recorder  events.EventRecorder
+	workloads *Workloads
+	answers   func(ctx context.Context, kubeconfig []byte) error
+	known     *kubeconfigs
+	noCopy    string // why the service's copy of the kubeconfig cannot be read; "" where it can, or there is none
+}
+
+func (s *scope) kubeconfigHandout() *kubeconfigHandout {
+	return &kubeconfigHandout{
+		subject: s.subject, live: s.Live, clock: s.Clock, recorder: s.Recorder, workloads: s.Workloads,
+		answers: s.Answers, known: &s.known,
+	}
+}
+
 // kubeconfig hands out the cluster's kubeconfig as soon as the service has one; once its API server answers, the
-// control plane is initialized.
+// control plane is initialized, and its cluster is brought to the wanted version.
 func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
-	data, err := s.handOut(ctx)
+	data, result, err := s.kubeconfigHandout().provide(ctx)
+	if err != nil || data == nil || !result.IsZero() {
+		return result, err
+	}
+	return s.upgrader().upgrade(ctx, data)
+}
+
+// provide hands the kubeconfig out, says how far that is, and returns it; nil where there is none.
+func (h *kubeconfigHandout) provide(ctx context.Context) ([]byte, ctrl.Result, error) {
+	data, err := h.handOut(ctx)
 	if err == nil && data != nil {
-		if err = s.known.examine(s.key(), data).problem; err == nil {
-			data, err = s.followAuthorities(ctx, data)
+		if err = h.known.examine(h.key(), data).problem; err == nil {
+			data, err = h.followAuthorities(ctx, data)
 		}
 	}
 	switch {
 	case err != nil:
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, messages.Error(err))
-		return ctrl.Result{}, err
-	case data == nil && s.view.Installed():
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
+		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, messages.Error(err))
+		return nil, ctrl.Result{}, err
+	case data == nil && h.view.Installed():
+		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
 			fmt.Sprintf("the service has no kubeconfig of the cluster: put one of its administrator into the Secret %s, with the label %s: %s",
-				s.kubeconfigSecret().Name, clusterv1.ClusterNameLabel, s.cluster.Name))
-		return ctrl.Result{}, nil
+				h.kubeconfigSecret().Name, clusterv1.ClusterNameLabel, h.cluster.Name))
+		return nil, ctrl.Result{}, nil
 	case data == nil:
-		if !ptr.Deref(s.plane.Status.Initialization.ControlPlaneInitialized, false) {
-			s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, "the service hands out a kubeconfig once the installation runs")
+		if !ptr.Deref(h.plane.Status.Initialization.ControlPlaneInitialized, false) {
+			h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, "the service hands out a kubeconfig once the installation runs")
 		}
-		return ctrl.Result{}, nil
+		return nil, ctrl.Result{}, nil
 	}
-	s.showKubeconfig(data)
-	result, err := s.initialize(ctx, data)
-	if err != nil || !result.IsZero() {
-		return result, err
-	}
-	return s.upgrade(ctx, data)
+	h.showKubeconfig(data)
+	result, err := h.initialize(ctx, data)
+	return data, result, err
 }
 
 // handOut is what is in the Secret of the kubeconfig, nil where there is none yet. The service's copy is written to it, and
 // anew where the service has another; a service that has taken in an installed cluster has none. While the service's copy
 // cannot be read, what is in the Secret is good enough.
-func (s *scope) handOut(ctx context.Context) ([]byte, error) {
-	cluster := s.view.Observed.Cluster
+func (h *kubeconfigHandout) handOut(ctx context.Context) ([]byte, error) {
+	cluster := h.view.Observed.Cluster
 	var which string
 	switch {
 	case cluster == nil:
@@ -87,12 +115,12 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 	case cluster.NoIngress:
 		which = model.NoIngressFile
 	}
-	if which == "" && !s.view.Installed() {
+	if which == "" && !h.view.Installed() {
 		return nil, nil
 	}
-	have, err := clusterspec.KubeconfigSecret(ctx, s.Client, s.Live, s.key())
+	have, err := clusterspec.KubeconfigSecret(ctx, h.client, h.live, h.key())
 	if err == nil {
-		err = s.labelKubeconfig(ctx, have)
+		err = h.labelKubeconfig(ctx, have)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
@@ -101,29 +129,29 @@ func (s *scope) handOut(ctx context.Context) ([]byte, error) {
 		return have.Data[secret.KubeconfigDataName], nil
 	}
 	kept := have.Data[secret.KubeconfigDataName]
-	known, id, now := s.known.examine(s.key(), kept), cluster.ID+"/"+which, s.Clock.Now()
-	spoke := s.view.Observed.Spoke
+	known, id, now := h.known.examine(h.key(), kept), cluster.ID+"/"+which, h.clock.Now()
+	spoke := h.view.Observed.Spoke
 	taken := spoke == nil || spoke.TroubleKind != model.TroubleCredentials
 	if known.problem == nil && taken && known.copyOf == id && now.Sub(known.compared) < copyAgain {
 		return kept, nil
 	}
-	data, err := s.serviceCopy(ctx, cluster.ID, which)
+	data, err := h.serviceCopy(ctx, cluster.ID, which)
 	if err != nil && known.problem == nil {
-		s.noCopy = messages.Error(err)
+		h.noCopy = messages.Error(err)
 		return kept, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if data, err = s.keepKubeconfig(ctx, have, data); err == nil && bytes.Equal(data, kept) {
-		s.known.isCopy(s.key(), id, now)
+	if data, err = h.keepKubeconfig(ctx, have, data); err == nil && bytes.Equal(data, kept) {
+		h.known.isCopy(h.key(), id, now)
 	}
 	return data, err
 }
 
 // serviceCopy is a kubeconfig as the service has it.
-func (s *scope) serviceCopy(ctx context.Context, id, which string) ([]byte, error) {
-	service, err := s.Installations.Service(s.plane.Namespace)
+func (h *kubeconfigHandout) serviceCopy(ctx context.Context, id, which string) ([]byte, error) {
+	service, err := h.installations.Service(h.plane.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -135,63 +163,58 @@ func (s *scope) serviceCopy(ctx context.Context, id, which string) ([]byte, erro
 }
 
 // labelKubeconfig has the Secret carry the label of its Cluster, without which Cluster API does not see it either.
-func (s *scope) labelKubeconfig(ctx context.Context, have *corev1.Secret) error {
+func (h *kubeconfigHandout) labelKubeconfig(ctx context.Context, have *corev1.Secret) error {
 	if _, has := have.Labels[clusterv1.ClusterNameLabel]; has {
 		return nil
 	}
 	before := have.DeepCopy()
-	metav1.SetMetaDataLabel(&have.ObjectMeta, clusterv1.ClusterNameLabel, s.cluster.Name)
-	if err := s.Client.Patch(ctx, have, client.MergeFrom(before)); err != nil {
+	metav1.SetMetaDataLabel(&have.ObjectMeta, clusterv1.ClusterNameLabel, h.cluster.Name)
+	if err := h.client.Patch(ctx, have, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("label Secret %s: %w", have.Name, err)
 	}
 	return nil
 }
 
 // keepKubeconfig writes the service's copy where it was not written yet, and says what the Secret has then.
-func (s *scope) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) ([]byte, error) {
+func (h *kubeconfigHandout) keepKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) ([]byte, error) {
 	digest := fmt.Sprintf("%x", sha256.Sum256(data))
 	if have.ResourceVersion == "" {
-		owner := *metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
-		made := capikubeconfig.GenerateSecretWithOwner(s.key(), data, owner)
+		owner := *metav1.NewControllerRef(h.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
+		made := capikubeconfig.GenerateSecretWithOwner(h.key(), data, owner)
 		made.Annotations = map[string]string{annotationTaken: digest}
-		if err := s.Client.Create(ctx, made); err != nil {
+		if err := h.client.Create(ctx, made); err != nil {
 			return nil, fmt.Errorf("write Secret %s: %w", made.Name, err)
 		}
 		return data, nil
 	}
 	kept := have.Data[secret.KubeconfigDataName]
-	if s.known.examine(s.key(), kept).problem == nil && have.Annotations[annotationTaken] == digest {
+	if h.known.examine(h.key(), kept).problem == nil && have.Annotations[annotationTaken] == digest {
 		return kept, nil
 	}
 	metav1.SetMetaDataAnnotation(&have.ObjectMeta, annotationTaken, digest)
-	return data, s.writeKubeconfig(ctx, have, data)
+	return data, h.writeKubeconfig(ctx, have, data)
 }
 
 // writeKubeconfig replaces what the Secret has.
-func (s *scope) writeKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) error {
+func (h *kubeconfigHandout) writeKubeconfig(ctx context.Context, have *corev1.Secret, data []byte) error {
 	have.Data = map[string][]byte{secret.KubeconfigDataName: data}
-	if err := s.Client.Update(ctx, have); err != nil {
+	if err := h.client.Update(ctx, have); err != nil {
 		return fmt.Errorf("write Secret %s: %w", have.Name, err)
 	}
 	return nil
 }
 
-// kubeconfigSecret is the Secret of the cluster's kubeconfig.
-func (s *scope) kubeconfigSecret() client.ObjectKey {
-	return client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
-}
-
 // showKubeconfig says that there is a kubeconfig, and why it may not be the service's, or that its certificate is about to
 // end.
-func (s *scope) showKubeconfig(data []byte) {
-	known := s.known.examine(s.key(), data)
-	if known.hasEnd && known.ends.Sub(s.Clock.Now()) < expiresSoon {
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
+func (h *kubeconfigHandout) showKubeconfig(data []byte) {
+	known := h.known.examine(h.key(), data)
+	if known.hasEnd && known.ends.Sub(h.clock.Now()) < expiresSoon {
+		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
 			fmt.Sprintf("the certificate of the kubeconfig ends at %s: make another one with `oc config new-admin-kubeconfig`, and put it into the Secret %s",
-				known.ends.UTC().Format(time.RFC3339), s.kubeconfigSecret().Name))
+				known.ends.UTC().Format(time.RFC3339), h.kubeconfigSecret().Name))
 		return
 	}
-	s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, s.noCopy)
+	h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionTrue, controlplanev1.KubeconfigAvailableCondition, h.noCopy)
 }
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.
@@ -212,17 +235,17 @@ func certificateEnds(data []byte) (time.Time, bool) {
 }
 
 // initialize says that the control plane takes requests, once it has.
-func (s *scope) initialize(ctx context.Context, data []byte) (ctrl.Result, error) {
-	if ptr.Deref(s.plane.Status.Initialization.ControlPlaneInitialized, false) {
+func (h *kubeconfigHandout) initialize(ctx context.Context, data []byte) (ctrl.Result, error) {
+	if ptr.Deref(h.plane.Status.Initialization.ControlPlaneInitialized, false) {
 		return ctrl.Result{}, nil
 	}
-	if err := s.Answers(ctx, data); err != nil {
-		s.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet: "+err.Error())
-		return ctrl.Result{RequeueAfter: max(soon, s.Clock.Wall(probeEvery))}, nil //nolint:nilerr // the condition says it, and it is asked again
+	if err := h.answers(ctx, data); err != nil {
+		h.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet: "+err.Error())
+		return ctrl.Result{RequeueAfter: max(soon, h.clock.Wall(probeEvery))}, nil //nolint:nilerr // the condition says it, and it is asked again
 	}
-	s.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
-	s.set(controlplanev1.InitializedCondition, metav1.ConditionTrue, controlplanev1.InitializedCondition, "")
-	s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "Initialized", "Install", "the API server of the cluster answers")
+	h.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+	h.set(controlplanev1.InitializedCondition, metav1.ConditionTrue, controlplanev1.InitializedCondition, "")
+	h.recorder.Eventf(h.plane, h.cluster, corev1.EventTypeNormal, "Initialized", "Install", "the API server of the cluster answers")
 	return ctrl.Result{}, nil
 }
 

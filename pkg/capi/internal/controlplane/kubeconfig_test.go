@@ -96,9 +96,9 @@ func handing(t *testing.T, service []byte, have, taken []byte) *scope {
 		}
 		objects = append(objects, made)
 	}
-	s.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
-	s.Live, s.Workloads, s.Clock = s.Client, &Workloads{Connector: loopback()}, clock.Real()
-	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
+	s.client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
+	s.Live, s.Workloads, s.Clock = s.client, &Workloads{Connector: loopback()}, clock.Real()
+	s.installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: service}, nil }, Clock: s.Clock})
 	return s
 }
 
@@ -122,22 +122,22 @@ func TestKubeconfigThatIsHandedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, test.service, test.have, test.taken)
-			got, err := s.handOut(t.Context())
+			got, err := s.kubeconfigHandout().handOut(t.Context())
 			if err != nil || !bytes.Equal(got, test.want) {
 				t.Errorf("handed out is %s, %v", got, err)
 			}
 			there := &corev1.Secret{}
-			switch err := s.Client.Get(t.Context(), s.kubeconfigSecret(), there); {
+			switch err := s.client.Get(t.Context(), s.kubeconfigSecret(), there); {
 			case err != nil && test.want != nil:
 				t.Error(err)
 			case !bytes.Equal(there.Data["value"], test.want):
 				t.Errorf("the Secret has %s", there.Data["value"])
 			}
 			before := there.ResourceVersion
-			if _, err := s.handOut(t.Context()); err != nil {
+			if _, err := s.kubeconfigHandout().handOut(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if _ = s.Client.Get(t.Context(), s.kubeconfigSecret(), there); there.ResourceVersion != before {
+			if _ = s.client.Get(t.Context(), s.kubeconfigSecret(), there); there.ResourceVersion != before {
 				t.Error("it is written again")
 			}
 		})
@@ -151,11 +151,11 @@ func TestServiceCopyIsReadSeldom(t *testing.T) {
 	s, reads := handing(t, old, old, old), 0
 	at := &moved{Clock: clock.Real(), now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
 	s.Clock = at
-	s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: old, reads: &reads}, nil }, Clock: at})
+	s.installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return copies{data: old, reads: &reads}, nil }, Clock: at})
 	looks := func(want int, after string) {
 		t.Helper()
 		for range 5 {
-			if got, err := s.handOut(t.Context()); err != nil || len(got) == 0 {
+			if got, err := s.kubeconfigHandout().handOut(t.Context()); err != nil || len(got) == 0 {
 				t.Errorf("handed out is %s, %v", got, err)
 			}
 		}
@@ -169,10 +169,10 @@ func TestServiceCopyIsReadSeldom(t *testing.T) {
 	at.now = at.now.Add(time.Second)
 	looks(2, "an hour")
 	made := &corev1.Secret{}
-	if err := s.Client.Get(t.Context(), s.kubeconfigSecret(), made); err != nil {
+	if err := s.client.Get(t.Context(), s.kubeconfigSecret(), made); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writeKubeconfig(t.Context(), made, kubeconfigOf(t, "https://a", "person", "")); err != nil {
+	if err := s.kubeconfigHandout().writeKubeconfig(t.Context(), made, kubeconfigOf(t, "https://a", "person", "")); err != nil {
 		t.Fatal(err)
 	}
 	looks(3, "a person has put another kubeconfig there")
@@ -203,14 +203,14 @@ func TestKubeconfigWithoutItsLabel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, test.service, test.have, test.taken)
-			s.Client = labelled{s.Client}
+			s.client = labelled{s.client}
 			for range 2 {
-				if got, err := s.handOut(t.Context()); err != nil || !bytes.Equal(got, test.want) {
+				if got, err := s.kubeconfigHandout().handOut(t.Context()); err != nil || !bytes.Equal(got, test.want) {
 					t.Errorf("handed out is %s, %v", got, err)
 				}
 			}
 			there := &corev1.Secret{}
-			if err := s.Client.Get(t.Context(), s.kubeconfigSecret(), there); err != nil || there.Labels[clusterv1.ClusterNameLabel] != "lab" {
+			if err := s.client.Get(t.Context(), s.kubeconfigSecret(), there); err != nil || there.Labels[clusterv1.ClusterNameLabel] != "lab" {
 				t.Errorf("the cache has %v, %v", there.Labels, err)
 			}
 		})
@@ -256,7 +256,7 @@ func TestKubeconfigWhileTheServiceIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := handing(t, []byte("its copy"), test.have, test.have)
-			s.Installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) {
+			s.installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) {
 				return copies{err: errors.New("the service is away")}, nil
 			}, Clock: s.Clock})
 			s.view.Observed.Spoke, s.Recorder = nil, &events.FakeRecorder{}
@@ -362,9 +362,9 @@ func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
 			s := handing(t, kubeconfig, kubeconfig, kubeconfig)
 			s.Answers = Answers(loopback())
 			for range 2 { // the second time nothing changes
-				data, err := s.handOut(t.Context())
+				data, err := s.kubeconfigHandout().handOut(t.Context())
 				if err == nil {
-					data, err = s.followAuthorities(t.Context(), data)
+					data, err = s.kubeconfigHandout().followAuthorities(t.Context(), data)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -407,18 +407,18 @@ func TestIdentityIsKept(t *testing.T) {
 	s.annotate("oaictl.io/openshift-id", "this")
 	s.annotate("oaictl.io/cluster-id", "ns/lab")
 	view := &clusterloop.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "ns/lab"}, State: model.ClusterAddingHosts, OpenShiftID: "another"}}}}
-	if err := s.isAnother(view); !clusterloop.IsRefusal(err) {
+	if err := s.installation().isAnother(view); !clusterloop.IsRefusal(err) {
 		t.Errorf("it says %v", err)
 	}
 	view.Observed.Cluster.OpenShiftID = "THIS"
-	if err := s.isAnother(view); err != nil {
+	if err := s.installation().isAnother(view); err != nil {
 		t.Error(err)
 	}
-	if err := s.deleteCluster(t.Context()); err != nil || len(service.deleted) > 0 {
+	if err := s.deletion().deleteCluster(t.Context()); err != nil || len(service.deleted) > 0 {
 		t.Errorf("deleted is %v, %v", service.deleted, err)
 	}
 	service.clusters[0].OpenShiftID = "this"
-	if err := s.deleteCluster(t.Context()); err != nil || len(service.deleted) != 1 {
+	if err := s.deletion().deleteCluster(t.Context()); err != nil || len(service.deleted) != 1 {
 		t.Errorf("deleted is %v, %v", service.deleted, err)
 	}
 }

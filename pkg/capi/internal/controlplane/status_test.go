@@ -53,10 +53,9 @@ func observed() (*scope, *model.Spoke) {
 		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
 	}
 	view := &clusterloop.View{Look: install.Look{Observed: &model.Observed{Cluster: &model.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}}
-	return &scope{
-		Reconciler: &Reconciler{}, plane: plane, view: view,
-		cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
-	}, spoke
+	s := (&Reconciler{}).scope(plane, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}})
+	s.view = view
+	return s, spoke
 }
 
 // TestVersionsAreThoseThatRun: they are what the nodes of the control plane run, the oldest first, and never what is
@@ -66,7 +65,7 @@ func TestVersionsAreThoseThatRun(t *testing.T) {
 	cluster := s.view.Observed.Cluster
 	for _, state := range []model.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterFailed} {
 		cluster.State = state
-		if s.show(); len(s.plane.Status.Versions) > 0 || s.plane.Status.Version != "" || s.plane.Status.DistributionVersion != "" {
+		if s.statusReport().show(); len(s.plane.Status.Versions) > 0 || s.plane.Status.Version != "" || s.plane.Status.DistributionVersion != "" {
 			t.Errorf("%s: %+v", state, s.plane.Status)
 		}
 	}
@@ -74,7 +73,7 @@ func TestVersionsAreThoseThatRun(t *testing.T) {
 	mixed := []clusterv1.StatusVersion{{Version: "v1.33.9", Replicas: 1}, {Version: "v1.34.1+abc", Replicas: 2}}
 	is := func(version, distribution string, want ...clusterv1.StatusVersion) {
 		t.Helper()
-		s.show()
+		s.statusReport().show()
 		if status := &s.plane.Status; !slices.Equal(status.Versions, want) || status.Version != version || status.DistributionVersion != distribution {
 			t.Errorf("the status says %+v, %s, %s", status.Versions, status.Version, status.DistributionVersion)
 		}
@@ -100,7 +99,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 		for _, text := range want {
 			counts[text] = 1
 		}
-		s.showVersions(counts)
+		s.statusReport().showVersions(counts)
 		var got []string
 		for i, v := range s.plane.Status.Versions {
 			got = append(got, v.Version)
@@ -143,7 +142,7 @@ func TestAvailableWhileItWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, spoke := observed()
 			test.change(spoke)
-			s.show()
+			s.statusReport().show()
 			available, etcd := conditions.Get(s.plane, clusterv1.AvailableCondition), conditions.Get(s.plane, controlplanev1.EtcdClusterAvailableCondition)
 			says := available
 			if available.Status == metav1.ConditionTrue {
@@ -162,7 +161,7 @@ func TestAvailableWhileItWorks(t *testing.T) {
 // TestCounts: Machines are counted by their conditions, and MachinesReady sums them up.
 func TestCounts(t *testing.T) {
 	s, _ := observed()
-	s.show()
+	s.statusReport().show()
 	if c := conditions.Get(s.plane, clusterv1.MachinesReadyCondition); c == nil || c.Reason != clusterv1.NoReplicasReason {
 		t.Errorf("without Machines it is %+v", c)
 	}
@@ -179,7 +178,7 @@ func TestCounts(t *testing.T) {
 		}
 		s.machines = append(s.machines, m)
 	}
-	s.show()
+	s.statusReport().show()
 	status := &s.plane.Status
 	if *status.Replicas != 3 || *status.UpToDateReplicas != 3 || *status.ReadyReplicas != 2 || *status.AvailableReplicas != 1 {
 		t.Errorf("counted are %d replicas, %d up to date, %d ready, %d available", *status.Replicas, *status.UpToDateReplicas, *status.ReadyReplicas, *status.AvailableReplicas)
@@ -232,7 +231,7 @@ func TestAPIServerIsAskedAgain(t *testing.T) {
 	}}
 	initialize := func(again time.Duration, message string) {
 		t.Helper()
-		result, err := s.initialize(t.Context(), nil)
+		result, err := s.kubeconfigHandout().initialize(t.Context(), nil)
 		if err != nil || result.RequeueAfter != again {
 			t.Errorf("it is asked again in %s, %v", result.RequeueAfter, err)
 		}
@@ -256,7 +255,7 @@ func TestConflictsAreNobodysBusiness(t *testing.T) {
 	for err, says := range map[error]string{fmt.Errorf("note it: %w", conflict): "", errors.New("the service is away"): "the service is away"} {
 		s, _ := observed()
 		s.view.Observed.Cluster.State = model.ClusterInstalling
-		if got := s.noView(err); !errors.Is(got, err) {
+		if got := s.installation().noView(err); !errors.Is(got, err) {
 			t.Errorf("the error is %v", got)
 		}
 		if message := conditions.GetMessage(s.plane, clusterv1.AvailableCondition); message != says {
@@ -301,9 +300,9 @@ func TestStatusOfMany(t *testing.T) {
 		setOn(s.machines[i], clusterv1.MachineReadyCondition, metav1.ConditionFalse, clusterv1.NotReadyReason, strings.Repeat(message, 1000))
 		updates = append(updates, upgrade.Update{Version: fmt.Sprintf("4.21.%d", 300-i), Recommended: true})
 	}
-	s.showInstall()
-	s.show()
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonMachinesDeleting, s.machinesLeft())
+	s.installation().showInstall()
+	s.statusReport().show()
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonMachinesDeleting, s.deletion().machinesLeft())
 	for _, c := range append(s.machines[0].Status.Conditions, s.plane.Status.Conditions...) {
 		if len(c.Message) > 32768 {
 			t.Errorf("%s says %d bytes", c.Type, len(c.Message))
@@ -326,13 +325,13 @@ func TestStatusOfMany(t *testing.T) {
 func TestRecordDeletedWhileItInstalls(t *testing.T) {
 	s, _ := observed()
 	s.view.Observed.Cluster.State = model.ClusterInstalling
-	s.showInstall()
+	s.installation().showInstall()
 	s.view.Observed.Cluster = nil
-	if s.showInstall(); s.phase() != lifecycle.Installing || s.plane.Status.Installation.Percentage == nil {
+	if s.installation().showInstall(); s.phase() != lifecycle.Installing || s.plane.Status.Installation.Percentage == nil {
 		t.Errorf("after one look the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
 	}
 	s.view.Plan.Blockers = []model.Blocker{{Reason: model.ReasonClusterDeleted, Message: "somebody deleted the cluster meanwhile"}}
-	if s.showInstall(); s.phase() != lifecycle.Before || s.plane.Status.Installation.State != "" || s.plane.Status.Installation.Percentage != nil {
+	if s.installation().showInstall(); s.phase() != lifecycle.Before || s.plane.Status.Installation.State != "" || s.plane.Status.Installation.Percentage != nil {
 		t.Errorf("the phase is %d, and the status %+v", s.phase(), s.plane.Status.Installation)
 	}
 }
@@ -357,7 +356,7 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 	s.plane.UID = "plane"
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.plane).WithStatusSubresource(s.plane).Build()
 	now := &moved{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s.Reconciler = &Reconciler{Client: c, Clock: now, Status: status.New(now)}
+	s.client, s.Reconciler = c, &Reconciler{Clock: now, Status: status.New(now)}
 	shown := func() controlplanev1.OpenshiftAssistedControlPlaneStatus {
 		t.Helper()
 		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
@@ -388,7 +387,7 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 			write := func() (written bool, again time.Duration) {
 				t.Helper()
 				s.was = shown()
-				again, err := s.writeStatus(t.Context())
+				again, err := s.statusReport().writeStatus(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -414,13 +413,13 @@ func TestTroubleIsWrittenSoon(t *testing.T) {
 func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	s, spoke := observed()
 	s.plane.Annotations = map[string]string{clusterspec.AnnotationOpenShiftID: "id"}
-	s.Installations = clusterloop.New(clusterloop.Config{})
-	s.showCluster(spoke)
+	s.installations = clusterloop.New(clusterloop.Config{})
+	s.statusReport().showCluster(spoke)
 	for err, reason := range map[error]string{
 		&clusterloop.Refusal{Problems: []string{"its selector selects 0 NMStateConfigs"}}: ReasonInvalid,
 		fmt.Errorf("read ConfigMap mirrors: %w", errors.New("it is not there")):           controlplanev1.ConfigurationNotReadReason,
 	} {
-		if got := s.noView(err); (got == nil) != (reason == ReasonInvalid) {
+		if got := s.installation().noView(err); (got == nil) != (reason == ReasonInvalid) {
 			t.Errorf("it is tried again: %v", got)
 		}
 		c := conditions.Get(s.plane, controlplanev1.ConfigurationAcceptedCondition)
@@ -433,7 +432,7 @@ func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 	}
 	moved, _ := observed()
 	moved.plane.Annotations, moved.Installations = s.plane.Annotations, s.Installations
-	_ = moved.noView(&clusterloop.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
+	_ = moved.installation().noView(&clusterloop.Refusal{Problems: []string{"its kubeconfig is another cluster's"}})
 	if c := conditions.Get(moved.plane, clusterv1.AvailableCondition); c == nil || c.Status != metav1.ConditionFalse || c.Message != "its kubeconfig is another cluster's" {
 		t.Errorf("where it was not available, it is %+v", c)
 	}
@@ -445,13 +444,13 @@ func TestTroubleOfObjectsIsNotTheClusters(t *testing.T) {
 		for i := range s.plane.Status.Conditions {
 			s.plane.Status.Conditions[i].LastTransitionTime = metav1.NewTime(clock.Real().Now().Add(-since.ago))
 		}
-		_ = s.noView(away)
+		_ = s.installation().noView(away)
 		if c := conditions.Get(s.plane, clusterv1.AvailableCondition); c.Status != since.want {
 			t.Errorf("unseen for %s, Available is %+v", since.ago, c)
 		}
 	}
-	s.showCluster(spoke)
-	if s.showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
+	s.statusReport().showCluster(spoke)
+	if s.installation().showConfiguration(nil); !conditions.IsTrue(s.plane, controlplanev1.ConfigurationAcceptedCondition) {
 		t.Error("it is not told that it is well again")
 	}
 }

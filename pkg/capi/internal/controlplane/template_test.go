@@ -18,7 +18,7 @@ import (
 // conditions say which field names it, with Machines and without.
 func TestTemplatesThatAreNotRead(t *testing.T) {
 	s, _ := observed()
-	s.Client = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+	s.client = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("it was read")
 		},
@@ -27,15 +27,15 @@ func TestTemplatesThatAreNotRead(t *testing.T) {
 		APIGroup: "bootstrap.cluster.x-k8s.io", Kind: "OpenshiftAssistedConfigTemplate", Name: "x",
 	}
 	const says = "spec.machineTemplate.spec.infrastructureRef: OpenshiftAssistedConfigTemplate of the API group bootstrap.cluster.x-k8s.io is not read"
-	reason, err := s.makeMachine(t.Context(), "m", nil)
+	reason, err := s.machineMaker().makeMachine(t.Context(), "m", nil)
 	if reason != controlplanev1.InfrastructureTemplateCloningFailedReason || err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("a Machine is made: %s, %v", reason, err)
 	}
-	if template, err := s.template(t.Context(), "x"); template != nil || err != nil {
+	if template, err := s.machineMaker().template(t.Context(), "x"); template != nil || err != nil {
 		t.Errorf("the template is %v, %v", template, err)
 	}
 	s.kept = &kept{noTemplate: true}
-	if text := s.missingTemplate(); !strings.Contains(text, says) {
+	if text := s.statusReport().missingTemplate(); !strings.Contains(text, says) {
 		t.Errorf("it says %q", text)
 	}
 }

@@ -73,22 +73,22 @@ func withoutBuild(version string) string {
 
 // showTopology says, beside that the wanted version can be had, whether the workers of a topology would not get it, or
 // the topology no next one.
-func (s *scope) showTopology() {
-	c := conditions.Get(s.plane, controlplanev1.UpgradeAvailableCondition)
-	if c == nil || c.Status != metav1.ConditionTrue || s.view == nil || s.view.Observed.Spoke == nil || s.view.Observed.Spoke.Trouble != "" {
+func (r *statusReport) showTopology() {
+	c := conditions.Get(r.plane, controlplanev1.UpgradeAvailableCondition)
+	if c == nil || c.Status != metav1.ConditionTrue || r.view == nil || r.view.Observed.Spoke == nil || r.view.Observed.Spoke.Trouble != "" {
 		return // the report about nodes holds as long as they are not read
 	}
-	was, texts := meta.FindStatusCondition(s.was.Conditions, c.Type), []string(nil)
+	was, texts := meta.FindStatusCondition(r.was.Conditions, c.Type), []string(nil)
 	for _, trouble := range []struct{ reason, text string }{
-		{"UpgradeConcurrencyTooLow", workersWouldWait(s.cluster)}, {"TopologyVersionDiffers", otherBuild(s.cluster, s.plane, s.view.Observed.Spoke.Nodes)},
+		{"UpgradeConcurrencyTooLow", workersWouldWait(r.cluster)}, {"TopologyVersionDiffers", otherBuild(r.cluster, r.plane, r.view.Observed.Spoke.Nodes)},
 	} {
 		if trouble.text == "" {
 			continue
 		}
 		texts = append(texts, trouble.text)
 		if was == nil || !strings.Contains(was.Message, trouble.text) {
-			s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeWarning, trouble.reason, "Upgrade", "%s", trouble.text)
+			r.recorder.Eventf(r.plane, r.cluster, corev1.EventTypeWarning, trouble.reason, "Upgrade", "%s", trouble.text)
 		}
 	}
-	s.set(c.Type, c.Status, c.Reason, messages.Lines(texts))
+	r.set(c.Type, c.Status, c.Reason, messages.Lines(texts))
 }

@@ -107,9 +107,9 @@ func TestTopologyIsToldOnce(t *testing.T) {
 	reconcile := func(verdict model.Verdict) {
 		s.was = *s.plane.Status.DeepCopy()
 		if verdict != "" {
-			s.showUpgrade(&upgrade.Decision{Verdict: verdict, Reason: "Because", Message: "it is so"})
+			s.upgrader().showUpgrade(&upgrade.Decision{Verdict: verdict, Reason: "Because", Message: "it is so"})
 		}
-		s.show()
+		s.statusReport().show()
 	}
 	reconcile("")
 	if c := available(); c != nil || len(recorder.Events) > 0 {
@@ -166,15 +166,15 @@ func TestWorkersThatAreUpdatedKeepTheirVersion(t *testing.T) {
 		return m
 	}
 	s, _ := observed()
-	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	s.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 		machine("updated", map[string]string{clusterv1.UpdateInProgressAnnotation: ""}), machine("other", nil),
 	).Build()
-	if err := s.followWorkers(t.Context()); err != nil {
+	if err := s.machineWriter().followWorkers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"updated": "v1.34.1", "other": "v1.33.5"} {
 		m := &clusterv1.Machine{}
-		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, m); err != nil {
+		if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, m); err != nil {
 			t.Fatal(err)
 		}
 		if m.Spec.Version != want {

@@ -14,16 +14,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
 
@@ -100,13 +103,27 @@ func (w *Workloads) Forget(cluster clusterloop.Key) {
 	delete(w.asked, cluster)
 }
 
+// upgrader brings an installed cluster to the wanted version.
+type upgrader struct {
+	*subject
+
+	workloads *Workloads
+	clock     clock.Clock
+	recorder  events.EventRecorder
+	release   *releaseCheck
+}
+
+func (s *scope) upgrader() *upgrader {
+	return &upgrader{subject: s.subject, workloads: s.Workloads, clock: s.Clock, recorder: s.Recorder, release: s.releaseCheck()}
+}
+
 // want is what the cluster is to run.
-func (s *scope) want() *upgrade.Want {
-	spec := &s.plane.Spec
+func (u *upgrader) want() *upgrade.Want {
+	spec := &u.plane.Spec
 	version := strings.TrimPrefix(spec.DistributionVersion, "v")
 	want := &upgrade.Want{
 		Version: version, Image: spec.Config.ReleaseImage, Channel: spec.Upgrade.Channel,
-		Force: version != "" && s.plane.Annotations[forceAnnotation] == version, AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional,
+		Force: version != "" && u.plane.Annotations[forceAnnotation] == version, AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional,
 			false),
 		Acknowledge: spec.Upgrade.Acknowledge,
 	}
@@ -120,8 +137,8 @@ func (s *scope) want() *upgrade.Want {
 const forceAnnotation = "oaictl.io/force-upgrade"
 
 // noteForce adds, before the other notes, that the annotation forces nothing.
-func (s *scope) noteForce(want *upgrade.Want, d *upgrade.Decision) {
-	force := s.plane.Annotations[forceAnnotation]
+func (u *upgrader) noteForce(want *upgrade.Want, d *upgrade.Decision) {
+	force := u.plane.Annotations[forceAnnotation]
 	if force == "" || want.Force || d.Verdict == "" || d.Verdict == model.VerdictInstalled {
 		return
 	}
@@ -131,45 +148,62 @@ func (s *scope) noteForce(want *upgrade.Want, d *upgrade.Decision) {
 
 // ask reads how the cluster stands, and asks for what follows. An update is asked for once its release image is found to be
 // of the wanted version. The decision is that from before the write.
-func (s *scope) ask(ctx context.Context, c dynamic.Interface, want *upgrade.Want) (*upgrade.State, upgrade.Decision, error) {
-	state, err := upgrade.Read(ctx, c, s.Clock.Now(), want)
+func (u *upgrader) ask(ctx context.Context, c dynamic.Interface, want *upgrade.Want) (*upgrade.State, upgrade.Decision, error) {
+	state, err := upgrade.Read(ctx, c, u.clock.Now(), want)
 	if err != nil {
 		return nil, upgrade.Decision{}, err
 	}
 	d := state.Decide(want)
-	s.noteForce(want, &d)
+	u.noteForce(want, &d)
 	if d.Asks != nil {
-		if err := s.checkVersions(ctx, s.view, d.Asks.Image); err != nil {
+		if err := u.release.checkVersions(ctx, u.view, d.Asks.Image); err != nil {
 			return state, d, err
 		}
 	}
 	return state, d, d.Write(ctx, c)
 }
 
+// releaseReader reads a release image, given the control plane that it is for and what else is desired of its cluster.
+type releaseReader = func(
+	ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, desired *spec.Cluster, image string,
+) (versions.Payload, error)
+
+// releaseCheck holds what a control plane says of its versions against the release that it names.
+type releaseCheck struct {
+	*subject
+
+	versions    *versions.Mapping
+	readRelease releaseReader // nil where none can be read
+}
+
+func (s *scope) releaseCheck() *releaseCheck {
+	return &releaseCheck{subject: s.subject, versions: s.Versions, readRelease: s.ReadRelease}
+}
+
 // namesReleaseTwice reports whether version or config.releaseImage say, beside distributionVersion, which release it is.
-func (s *scope) namesReleaseTwice() bool {
-	spec := &s.plane.Spec
+func (c *releaseCheck) namesReleaseTwice() bool {
+	spec := &c.plane.Spec
 	return spec.DistributionVersion != "" && (spec.Version != "" || spec.Config.ReleaseImage != "")
 }
 
 // checkVersions holds version, distributionVersion and config.releaseImage against each other, by the release image
 // where it is known: what is not of one release is an *versions.VersionMismatch, and then nothing is installed and
 // nothing upgraded.
-func (s *scope) checkVersions(ctx context.Context, view *clusterloop.View, image string) error {
-	spec := &s.plane.Spec
-	if !s.namesReleaseTwice() {
+func (c *releaseCheck) checkVersions(ctx context.Context, view *clusterloop.View, image string) error {
+	spec := &c.plane.Spec
+	if !c.namesReleaseTwice() {
 		return nil
 	}
 	asking := versions.Asking{
 		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version,
-		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "", By: string(s.plane.UID),
+		Image: cmp.Or(spec.Config.ReleaseImage, image), Named: spec.Config.ReleaseImage != "", By: string(c.plane.UID),
 	}
-	if s.ReadRelease != nil {
+	if c.readRelease != nil {
 		asking.Read = func(ctx context.Context, image string) (versions.Payload, error) {
-			return s.ReadRelease(ctx, s.plane, view.Desired.Spec, image)
+			return c.readRelease(ctx, c.plane, view.Desired.Spec, image)
 		}
 	}
-	_, err := s.Versions.Resolve(ctx, asking)
+	_, err := c.versions.Resolve(ctx, asking)
 	if spec.Version == "" && errors.Is(err, versions.ErrNoRule) {
 		return nil // no version of Kubernetes is wanted
 	}
@@ -177,73 +211,73 @@ func (s *scope) checkVersions(ctx context.Context, view *clusterloop.View, image
 }
 
 // noteMismatch notes that what is wanted is not of one release, and reports whether that is what is wrong.
-func (s *scope) noteMismatch(err error) bool {
+func (c *releaseCheck) noteMismatch(err error) bool {
 	mismatch, is := errors.AsType[*versions.VersionMismatch](err)
 	if is {
-		s.mismatch = mismatch.Error()
-		s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
+		c.mismatch = mismatch.Error()
+		c.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, c.mismatch)
 	}
 	return is
 }
 
 // dropMismatch takes back that what is wanted was not of one release. What an installed cluster runs is said in its place.
-func (s *scope) dropMismatch() {
+func (c *releaseCheck) dropMismatch() {
 	const kind = controlplanev1.KubernetesVersionAvailableCondition
-	if conditions.GetReason(s.plane, kind) == controlplanev1.VersionMismatchReason && s.phase() != lifecycle.Installed {
-		conditions.Delete(s.plane, kind)
+	if conditions.GetReason(c.plane, kind) == controlplanev1.VersionMismatchReason && c.phase() != lifecycle.Installed {
+		conditions.Delete(c.plane, kind)
 	}
 }
 
 // upgrade brings an installed cluster to the wanted version, in place. No Machine is replaced for it.
-func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, error) {
-	spoke := s.view.Observed.Spoke
-	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {
+func (u *upgrader) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, error) {
+	spoke := u.view.Observed.Spoke
+	if !u.view.Installed() || spoke == nil || spoke.Trouble != "" {
 		return ctrl.Result{}, nil
 	}
-	if s.mismatch != "" {
-		s.notUpgraded()
+	if u.mismatch != "" {
+		u.release.notUpgraded()
 		return ctrl.Result{}, nil
 	}
-	want := s.want()
-	c, err := s.Workloads.Client(s.key(), kubeconfig)
+	want := u.want()
+	c, err := u.workloads.Client(u.key(), kubeconfig)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
-	open := last == nil || last.Message != "" || last.ObservedGeneration != s.plane.Generation || // nodes that follow, say
-		conditions.IsUnknown(s.plane, controlplanev1.UpgradeAvailableCondition) // it did not answer
-	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), c,
-		aboutUpdates, s.Clock.Now()) {
+	last := conditions.Get(u.plane, controlplanev1.UpgradeCompletedCondition)
+	open := last == nil || last.Message != "" || last.ObservedGeneration != u.plane.Generation || // nodes that follow, say
+		conditions.IsUnknown(u.plane, controlplanev1.UpgradeAvailableCondition) // it did not answer
+	if spoke.Version == want.Version && u.plane.Status.DistributionVersion == want.Version && !open && !u.workloads.isDue(u.key(), c,
+		aboutUpdates, u.clock.Now()) {
 		return ctrl.Result{}, nil
 	}
-	state, decision, err := s.ask(ctx, c.Dynamic, want)
-	if s.noteMismatch(err) {
-		s.notUpgraded()
+	state, decision, err := u.ask(ctx, c.Dynamic, want)
+	if u.release.noteMismatch(err) {
+		u.release.notUpgraded()
 		return ctrl.Result{}, nil
 	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if err != nil {
-		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionUnknown, "ClusterVersionUnavailable", err.Error())
-		return ctrl.Result{}, fmt.Errorf("upgrade the cluster %s: %w", s.key(), err)
+		u.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionUnknown, "ClusterVersionUnavailable", err.Error())
+		return ctrl.Result{}, fmt.Errorf("upgrade the cluster %s: %w", u.key(), err)
 	}
-	s.plane.Status.AvailableUpdates = newest(state.Updates())
-	s.showUpgrade(&decision)
+	u.plane.Status.AvailableUpdates = newest(state.Updates())
+	u.showUpgrade(&decision)
 	if decision.Asks != nil {
-		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested",
+		u.recorder.Eventf(u.plane, u.cluster, corev1.EventTypeNormal, "UpgradeRequested",
 			"Upgrade", "asked the cluster for version %s", decision.Asks.Version)
 	}
-	return ctrl.Result{RequeueAfter: s.upgradeAgain(&decision)}, nil
+	return ctrl.Result{RequeueAfter: u.upgradeAgain(&decision)}, nil
 }
 
 // upgradeAgain is how soon an upgrade is looked at again, 0 where nothing is waited for.
-func (s *scope) upgradeAgain(d *upgrade.Decision) time.Duration {
+func (u *upgrader) upgradeAgain(d *upgrade.Decision) time.Duration {
 	switch {
 	case d.Verdict == "", d.Verdict == model.VerdictInstalled && len(d.Notes) == 0:
 		return 0
 	case d.Verdict == model.VerdictInstalled, d.Verdict == model.VerdictBlocked && !d.Passes:
-		return max(soon, s.Clock.Wall(askBlocked))
+		return max(soon, u.clock.Wall(askBlocked))
 	}
 	return askAgain
 }
@@ -263,23 +297,23 @@ func newest(updates []upgrade.Update) []string {
 }
 
 // notUpgraded says that the cluster stays what it is, since what is wanted is not of one release.
-func (s *scope) notUpgraded() {
-	s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
+func (c *releaseCheck) notUpgraded() {
+	c.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, c.mismatch)
 }
 
 // showUpgrade says how far the upgrade is, and why there is none.
-func (s *scope) showUpgrade(d *upgrade.Decision) {
+func (u *upgrader) showUpgrade(d *upgrade.Decision) {
 	message := strings.Join(append([]string{d.Message}, d.Notes...), "; ")
 	switch d.Verdict {
 	case "":
 	case model.VerdictBlocked:
-		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionFalse, d.Reason, message)
-		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
+		u.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionFalse, d.Reason, message)
+		u.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
 	case model.VerdictInstalled:
-		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
-		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionTrue, d.Reason, strings.Join(d.Notes, "; "))
+		u.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
+		u.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionTrue, d.Reason, strings.Join(d.Notes, "; "))
 	default:
-		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
-		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
+		u.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
+		u.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
 	}
 }

@@ -39,7 +39,7 @@ func TestMismatchIsTakenBack(t *testing.T) {
 			s, _ := observed()
 			s.view.Observed.Cluster.State = test.state
 			s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, test.reason, "")
-			if s.dropMismatch(); conditions.Has(s.plane, controlplanev1.KubernetesVersionAvailableCondition) != test.stays {
+			if s.releaseCheck().dropMismatch(); conditions.Has(s.plane, controlplanev1.KubernetesVersionAvailableCondition) != test.stays {
 				t.Errorf("it says %+v", s.plane.Status.Conditions)
 			}
 		})
@@ -66,7 +66,7 @@ func TestUpgradesAreLookedAtAgain(t *testing.T) {
 		{upgrade.Decision{Verdict: model.VerdictInstalled, Notes: notes}, askBlocked},
 		{upgrade.Decision{Verdict: model.VerdictInstalled}, 0},
 	} {
-		if after := s.upgradeAgain(&test.decision); after != test.after {
+		if after := s.upgrader().upgradeAgain(&test.decision); after != test.after {
 			t.Errorf("%+v is looked at again after %s, and should be after %s", test.decision, after, test.after)
 		}
 	}
@@ -96,8 +96,8 @@ func TestOfOneRelease(t *testing.T) {
 				return versions.Payload{Version: "4.20.5", Kubernetes: "1.33.5"}, nil
 			}
 			s.plane.Spec.DistributionVersion, s.plane.Spec.Version, s.plane.Spec.Config.ReleaseImage = test.distribution, test.kubernetes, test.image
-			err := s.checkVersions(t.Context(), s.view, test.image)
-			if mismatch := s.noteMismatch(err); mismatch != (test.says != "") || !mismatch && err != nil || !strings.Contains(s.mismatch, test.says) {
+			err := s.releaseCheck().checkVersions(t.Context(), s.view, test.image)
+			if mismatch := s.releaseCheck().noteMismatch(err); mismatch != (test.says != "") || !mismatch && err != nil || !strings.Contains(s.mismatch, test.says) {
 				t.Errorf("it says %v, and should say %q", err, test.says)
 			}
 		})
@@ -137,7 +137,7 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 			}
 			s.plane.Spec.DistributionVersion, s.plane.Spec.Version, s.plane.Annotations = "4.20.5", "v1.33.5", map[string]string{forceAnnotation: test.force}
 			c := cluster()
-			_, d, err := s.ask(t.Context(), c, s.want())
+			_, d, err := s.upgrader().ask(t.Context(), c, s.upgrader().want())
 			u, wrong := c.Resource(versionKind).Get(t.Context(), "version", metav1.GetOptions{})
 			if wrong != nil {
 				t.Fatal(wrong)
@@ -161,7 +161,7 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 func TestMessagesNameTheFields(t *testing.T) {
 	s, _ := observed()
 	s.plane.Spec.DistributionVersion = "4.20"
-	fields := s.want().Fields
+	fields := s.upgrader().want().Fields
 	if fields.Version != "distributionVersion" || fields.Image != "spec.config.releaseImage" || fields.Channel != "spec.upgrade.channel" ||
 		fields.AcceptConditional != "spec.upgrade.acceptConditional" {
 		t.Errorf("they are %+v", fields)

@@ -13,13 +13,13 @@ import (
 // followWorkers writes the version of its node into the Machine of each worker: an upgrade of the cluster brings a node
 // another version, and for Cluster API a Machine is being upgraded as long as its version is not its node's. A topology
 // would accept no further version.
-func (s *scope) followWorkers(ctx context.Context) error {
-	if s.view == nil || s.view.Observed.Spoke == nil || !s.view.Installed() {
+func (w *machineWriter) followWorkers(ctx context.Context) error {
+	if w.view == nil || w.view.Observed.Spoke == nil || !w.view.Installed() {
 		return nil
 	}
 	list := &clusterv1.MachineList{}
-	if err := s.Client.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name}); err != nil {
-		return fmt.Errorf("list the Machines of Cluster %s: %w", s.cluster.Name, err)
+	if err := w.client.List(ctx, list, client.InNamespace(w.plane.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: w.cluster.Name}); err != nil {
+		return fmt.Errorf("list the Machines of Cluster %s: %w", w.cluster.Name, err)
 	}
 	for i := range list.Items {
 		m := &list.Items[i]
@@ -35,7 +35,7 @@ func (s *scope) followWorkers(ctx context.Context) error {
 		}
 		changed := m.DeepCopy()
 		changed.Spec.Version = version
-		if err := s.writes.once(m, changed, func() error { return s.Client.Patch(ctx, changed, client.MergeFrom(m)) }); client.IgnoreNotFound(err) != nil {
+		if err := w.writes.once(m, changed, func() error { return w.client.Patch(ctx, changed, client.MergeFrom(m)) }); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("write the version of Machine %s: %w", m.Name, err)
 		}
 	}

@@ -77,30 +77,41 @@ func (w *writes) forget(uid types.UID) {
 	delete(w.of, uid)
 }
 
+// machineWriter writes Machines and what they refer to, where they have changed.
+type machineWriter struct {
+	*subject
+
+	writes *writes
+}
+
+func (s *scope) machineWriter() *machineWriter {
+	return &machineWriter{subject: s.subject, writes: &s.writes}
+}
+
 // patchOnce writes an object where it has changed.
-func (s *scope) patchOnce(ctx context.Context, before, after client.Object) error {
+func (w *machineWriter) patchOnce(ctx context.Context, before, after client.Object) error {
 	if equality.Semantic.DeepEqual(before, after) {
-		s.writes.forget(before.GetUID())
+		w.writes.forget(before.GetUID())
 		return nil
 	}
-	return s.writes.once(before, after, func() error {
+	return w.writes.once(before, after, func() error {
 		written, is := after.DeepCopyObject().(client.Object) // which comes back as the API server has it
 		if !is {
 			return fmt.Errorf("%T is no object", after)
 		}
-		return client.IgnoreNotFound(s.Client.Patch(ctx, written, client.MergeFrom(before)))
+		return client.IgnoreNotFound(w.client.Patch(ctx, written, client.MergeFrom(before)))
 	})
 }
 
 // writeMade writes the config and the infrastructure object of a Machine where they have changed.
-func (s *scope) writeMade(ctx context.Context, before, after *lifecycle.Made) error {
+func (w *machineWriter) writeMade(ctx context.Context, before, after *lifecycle.Made) error {
 	if before.Infrastructure != nil {
-		if err := s.patchOnce(ctx, before.Infrastructure, after.Infrastructure); err != nil {
+		if err := w.patchOnce(ctx, before.Infrastructure, after.Infrastructure); err != nil {
 			return fmt.Errorf("apply the template to %s %s: %w", after.Infrastructure.GetKind(), after.Infrastructure.GetName(), err)
 		}
 	}
 	if before.Config != nil {
-		if err := s.patchOnce(ctx, before.Config, after.Config); err != nil {
+		if err := w.patchOnce(ctx, before.Config, after.Config); err != nil {
 			return fmt.Errorf("apply the template to OpenshiftAssistedConfig %s: %w", after.Config.Name, err)
 		}
 	}
@@ -109,39 +120,39 @@ func (s *scope) writeMade(ctx context.Context, before, after *lifecycle.Made) er
 
 // write writes what has changed of a Machine. Fields that Cluster API refuses are left out, and reported: they keep no
 // Machine from being processed.
-func (s *scope) write(ctx context.Context, before, after *clusterv1.Machine) error {
-	err := s.patchMachine(ctx, before, after)
+func (w *machineWriter) write(ctx context.Context, before, after *clusterv1.Machine) error {
+	err := w.patchMachine(ctx, before, after)
 	if !isRefused(err) {
 		return err
 	}
-	s.notApplied(after, err)
+	notApplied(after, err)
 	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) { // which only some take, by a feature gate
 		after.Spec.Taints = before.Spec.Taints
-		if err := s.patchMachine(ctx, before, after); !isRefused(err) {
+		if err := w.patchMachine(ctx, before, after); !isRefused(err) {
 			return err
 		}
 	}
 	after.Spec, after.Labels, after.Annotations = before.Spec, before.Labels, before.Annotations
-	return s.patchMachine(ctx, before, after)
+	return w.patchMachine(ctx, before, after)
 }
 
-func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machine) error {
+func (w *machineWriter) patchMachine(ctx context.Context, before, after *clusterv1.Machine) error {
 	if equality.Semantic.DeepEqual(before, after) {
-		s.writes.forget(before.UID)
+		w.writes.forget(before.UID)
 		return nil
 	}
-	return s.writes.once(before, after, func() error {
+	return w.writes.once(before, after, func() error {
 		rest := after.DeepCopy()
 		before.Status.DeepCopyInto(&rest.Status)
-		errs := []error{s.patchConditions(ctx, before, after)}
+		errs := []error{w.patchConditions(ctx, before, after)}
 		if !equality.Semantic.DeepEqual(before, rest) {
-			errs = append(errs, client.IgnoreNotFound(s.Client.Patch(ctx, rest, client.MergeFrom(before))))
+			errs = append(errs, client.IgnoreNotFound(w.client.Patch(ctx, rest, client.MergeFrom(before))))
 		}
 		status := before.DeepCopy()
 		after.Status.DeepCopyInto(&status.Status)
 		status.Status.Conditions = before.Status.Conditions // patchConditions writes them
 		if !equality.Semantic.DeepEqual(before, status) {
-			errs = append(errs, client.IgnoreNotFound(s.Client.Status().Patch(ctx, status, client.MergeFrom(before))))
+			errs = append(errs, client.IgnoreNotFound(w.client.Status().Patch(ctx, status, client.MergeFrom(before))))
 		}
 		if err := utilerrors.NewAggregate(errs); err != nil {
 			return fmt.Errorf("write Machine %s: %w", after.Name, err)
@@ -152,7 +163,7 @@ func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machi
 
 // patchConditions writes those conditions of a Machine that a control plane has changed, and keeps what others have
 // written of it since.
-func (s *scope) patchConditions(ctx context.Context, before, after *clusterv1.Machine) error {
+func (w *machineWriter) patchConditions(ctx context.Context, before, after *clusterv1.Machine) error {
 	changed := slices.DeleteFunc([]string{
 		clusterv1.MachineUpToDateCondition, clusterv1.MachineOwnerRemediatedCondition, MachineEtcdMemberRemoved,
 	}, func(kind string) bool {
@@ -164,7 +175,7 @@ func (s *scope) patchConditions(ctx context.Context, before, after *clusterv1.Ma
 	backoff := wait.Backoff{Steps: 5, Duration: 100 * time.Millisecond, Jitter: 1}
 	return client.IgnoreNotFound(retry.RetryOnConflict(backoff, func() error {
 		latest := &clusterv1.Machine{}
-		if err := s.Client.Get(ctx, client.ObjectKeyFromObject(after), latest); err != nil {
+		if err := w.client.Get(ctx, client.ObjectKeyFromObject(after), latest); err != nil {
 			return err
 		}
 		was := latest.DeepCopy()
@@ -177,7 +188,7 @@ func (s *scope) patchConditions(ctx context.Context, before, after *clusterv1.Ma
 			conditions.Set(latest, *c)
 			meta.FindStatusCondition(latest.Status.Conditions, kind).ObservedGeneration = c.ObservedGeneration
 		}
-		return s.Client.Status().Patch(ctx, latest, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+		return w.client.Status().Patch(ctx, latest, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
 	}))
 }
 
@@ -191,7 +202,7 @@ func isRefused(err error) bool {
 
 // notApplied says of a Machine that something is not applied to it, which no other Machine would be without
 // either.
-func (s *scope) notApplied(m *clusterv1.Machine, err error) {
+func notApplied(m *clusterv1.Machine, err error) {
 	line := "* spec.machineTemplate is not applied: " + strings.ReplaceAll(err.Error(), "\n", " ")
 	if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(c.Message, line) {
 		line = c.Message + "\n" + line

@@ -40,7 +40,7 @@ func TestConditionsOfOthersStay(t *testing.T) {
 	}
 	tries := 0
 	s, _ := observed()
-	s.Client = interceptor.NewClient(inner, interceptor.Funcs{SubResourcePatch: func(
+	s.client = interceptor.NewClient(inner, interceptor.Funcs{SubResourcePatch: func(
 		ctx context.Context, c client.Client, part string, o client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
 	) error {
 		if tries++; tries == 1 {
@@ -57,7 +57,7 @@ func TestConditionsOfOthersStay(t *testing.T) {
 	after.Labels = map[string]string{"rack": "a"}
 	conditions.Delete(after, clusterv1.MachineOwnerRemediatedCondition)
 	conditions.Set(after, condition(clusterv1.MachineUpToDateCondition, metav1.ConditionTrue))
-	if err := s.write(t.Context(), before, after); err != nil {
+	if err := s.machineWriter().write(t.Context(), before, after); err != nil {
 		t.Fatal(err)
 	}
 	now := read()
@@ -82,19 +82,19 @@ func TestDrainAfterAllIsWritten(t *testing.T) {
 	m.Status.Phase = string(clusterv1.MachinePhaseDeleting)
 	m.Status.Deletion = &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.Unix(1, 0)}
 	s, _ := observed()
-	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(m).WithStatusSubresource(m).Build()
+	s.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(m).WithStatusSubresource(m).Build()
 	before := &clusterv1.Machine{}
-	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(m), before); err != nil {
+	if err := s.client.Get(t.Context(), client.ObjectKeyFromObject(m), before); err != nil {
 		t.Fatal(err)
 	}
 	after := before.DeepCopy()
 	machines.DrainAfterAll(after)
 	after.Annotations = nil
-	if err := s.write(t.Context(), before, after); err != nil {
+	if err := s.machineWriter().write(t.Context(), before, after); err != nil {
 		t.Fatal(err)
 	}
 	now := &clusterv1.Machine{}
-	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil {
+	if err := s.client.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil {
 		t.Fatal(err)
 	}
 	if now.Status.Deletion != nil || len(now.Annotations) > 0 || now.Status.Phase != m.Status.Phase {

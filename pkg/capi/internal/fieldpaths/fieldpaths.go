@@ -1,9 +1,14 @@
-// Package fieldpaths translates a field of cluster.yaml into the field of a Cluster API object that has the same meaning.
+// Package fieldpaths translates a field of cluster.yaml into the field of a Cluster API object that has the same meaning, and
+// copies what both write in the same way.
 package fieldpaths
 
 import (
 	"regexp"
 	"strings"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Teller is the object that says what a field of cluster.yaml says.
@@ -149,6 +154,39 @@ func all() []Place {
 		{"spec.hosts[].ignitionEndpoint.token", ByConfig, "ignitionEndpoint.tokenRef"},
 		{"spec.hosts[].ignitionEndpoint.headers", ByConfig, "ignitionEndpoint.httpHeaders"},
 	}
+}
+
+// Copy says in a cluster.yaml what a control plane says of the cluster, as far as no other object adds to it.
+func Copy(c *spec.Cluster, from *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
+	c.Metadata.Tags = from.Tags
+	to := &c.Spec
+	to.OpenShift.ReleaseImage = from.ReleaseImage
+	to.BaseDomain = from.BaseDomain
+	to.Topology.Fencing = from.Fencing != nil
+	to.Network.Type = spec.NetworkType(from.NetworkType)
+	to.Network.Machine = machineNetworks(from.MachineNetwork)
+	to.Network.Cluster = clusterNetworks(from.ClusterNetwork)
+	to.Network.Service = from.ServiceNetwork
+	to.Network.VIPs = spec.VIPs{API: from.APIVIPs, Ingress: from.IngressVIPs}
+	to.Network.LoadBalancer = loadBalancer(from.LoadBalancer)
+	to.Network.UserManaged = from.UserManagedNetworking
+	to.Network.MTU = int(from.MTU)
+	to.Network.NTP = from.NTPSources
+	to.Network.Defaults.NTP = from.AdditionalNTPSources
+	to.Platform.External = externalPlatform(from.Platform.External)
+	to.Proxy = Proxy(from.Proxy)
+	to.SchedulableControlPlane = from.MastersSchedulable
+	to.FIPS = from.FIPS
+	to.Bundles = bundles(from.Bundles)
+	to.IgnoreValidations = spec.IgnoreValidations{Cluster: from.IgnoreValidations.Cluster, Hosts: from.IgnoreValidations.Hosts}
+}
+
+// CopyHost says of a host in cluster.yaml what a config says of the machine, as far as no other object adds to it.
+func CopyHost(to *spec.Host, from *bootstrapv1.OpenshiftAssistedConfigSpec) {
+	to.Disk = spec.Disk{Hints: diskHints(from.RootDeviceHints), Keep: from.KeepDisks}
+	to.Taints = taints(from.Taints)
+	to.Addresses = from.AllowedAddresses
+	to.MachineConfigPool = from.MachineConfigPool
 }
 
 var indices = regexp.MustCompile(`\[\d*\]`)

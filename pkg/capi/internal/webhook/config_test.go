@@ -183,3 +183,17 @@ func TestManyProblems(t *testing.T) {
 		t.Errorf("%d bytes: %.300v", len(fmt.Sprint(err)), err)
 	}
 }
+
+// TestFieldsOfTheFileAreNamedByTheObjects replaces the fields that a text about cluster.yaml names.
+func TestFieldsOfTheFileAreNamedByTheObjects(t *testing.T) {
+	for text, want := range map[string]string{
+		"set spec.fips":                  "set spec.config.fips",
+		"as spec.hosts[0].hostname says": "as hostname of the OpenshiftAssistedConfig says",
+		"as spec.hosts[0].name says":     "as the name of the Machine says",
+		"there is no spec.unheard":       "there is no spec.unheard",
+	} {
+		if got := newWanted().inObjects(text); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}

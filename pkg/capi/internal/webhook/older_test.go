@@ -5,19 +5,20 @@ package webhook_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cluster-api/util/contract"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
-	agentv1beta1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta1"
-	bootstrapv1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha2"
-	controlplanev1alpha3 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha3"
+	"github.com/oaictl/oaictl/pkg/capi/manifests"
 )
 
 // older reads a manifest of testdata.
@@ -40,24 +41,40 @@ func older(t *testing.T, name string) *unstructured.Unstructured {
 	return o
 }
 
-// TestOlderManifestsHaveEveryField compares the manifests with the types.
+// TestOlderManifestsHaveEveryField compares the manifests with the schemas.
 func TestOlderManifestsHaveEveryField(t *testing.T) {
-	for name, c := range map[string]struct {
-		of    reflect.Type
-		apart []string // what the manifest leaves to the test that uses it
-	}{
-		"config.yaml":       {reflect.TypeFor[bootstrapv1alpha2.OpenshiftAssistedConfigSpec](), nil},
-		"controlplane.yaml": {reflect.TypeFor[controlplanev1alpha3.OpenshiftAssistedControlPlaneSpec](), []string{"machineTemplate", "openshiftAssistedConfigSpec"}},
-		"agentcluster.yaml": {reflect.TypeFor[agentv1beta1.AgentClusterSpec](), nil},
-		"agentmachine.yaml": {reflect.TypeFor[agentv1beta1.AgentMachineSpec](), nil},
+	for name, apart := range map[string][]string{ // what the manifest leaves to the test that uses it
+		"config.yaml": nil, "controlplane.yaml": {"machineTemplate", "openshiftAssistedConfigSpec"}, "agentcluster.yaml": nil, "agentmachine.yaml": nil,
 	} {
-		spec, _, _ := unstructured.NestedMap(older(t, name).Object, "spec")
-		for _, missing := range missingFields(c.of, spec, "") {
-			if !within(c.apart, missing) {
+		o := older(t, name)
+		schema := specOf(t, o)
+		for _, missing := range missingFields(&schema, o.Object["spec"], "") {
+			if !within(apart, missing) {
 				t.Errorf("%s does not have the field %s", name, missing)
 			}
 		}
 	}
+}
+
+// specOf is the schema of what an object specifies, in its version.
+func specOf(t *testing.T, o *unstructured.Unstructured) apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	kind := o.GroupVersionKind()
+	text, err := fs.ReadFile(manifests.Files(), "crd/"+contract.CalculateCRDName(kind.Group, kind.Kind)+".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(text, definition); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Name == kind.Version {
+			return version.Schema.OpenAPIV3Schema.Properties["spec"]
+		}
+	}
+	t.Fatalf("there is no %s", kind)
+	return apiextensionsv1.JSONSchemaProps{}
 }
 
 func within(parents []string, field string) bool {
@@ -69,31 +86,22 @@ func within(parents []string, field string) bool {
 	return false
 }
 
-// missingFields are the fields of a type that a value does not have.
-func missingFields(of reflect.Type, value any, path string) []string {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
+// missingFields are the fields of a schema that a value does not have.
+func missingFields(of *apiextensionsv1.JSONSchemaProps, value any, path string) []string {
+	var missing []string
 	switch content := value.(type) {
 	case nil:
 		return []string{path}
 	case []any:
-		if of.Kind() != reflect.Slice || len(content) == 0 {
-			return nil
+		if len(content) > 0 {
+			return missingFields(of.Items.Schema, content[0], path)
 		}
-		return missingFields(of.Elem(), content[0], path)
 	case map[string]any:
-		if of.Kind() != reflect.Struct {
-			return nil
+		for name, field := range of.Properties {
+			missing = append(missing, missingFields(&field, content[name], strings.TrimPrefix(path+"."+name, "."))...)
 		}
-		var missing []string
-		for field := range of.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			missing = append(missing, missingFields(field.Type, content[name], strings.TrimPrefix(path+"."+name, "."))...)
-		}
-		return missing
 	}
-	return nil
+	return missing
 }
 
 // everyOlderField makes objects of every older version with all its fields, and reads them back

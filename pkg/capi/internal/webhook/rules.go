@@ -141,14 +141,14 @@ func (w *wanted) addControlPlane(s *controlplanev1.OpenshiftAssistedControlPlane
 	if config.ClusterName != "" {
 		w.cluster.Metadata.Name = config.ClusterName
 	}
-	w.cluster.Metadata.Tags = config.Tags
+	domain := to.BaseDomain
+	fieldpaths.Copy(w.cluster, config)
+	if config.BaseDomain == "" && w.partial {
+		to.BaseDomain = domain
+	}
 	if s.DistributionVersion != "" {
 		to.OpenShift.Version = s.DistributionVersion
 	}
-	if config.BaseDomain != "" || !w.partial {
-		to.BaseDomain = config.BaseDomain
-	}
-	to.OpenShift.ReleaseImage = config.ReleaseImage
 	to.OpenShift.Arch = archOf(config.CPUArchitecture, s.OpenshiftAssistedConfigSpec.CPUArchitecture)
 	to.SSHKeys = keysOf(config.SSHAuthorizedKey)
 	if workers := valueOf(config.RequiredWorkers); workers > 0 {
@@ -156,40 +156,17 @@ func (w *wanted) addControlPlane(s *controlplanev1.OpenshiftAssistedControlPlane
 		to.Topology.Required.Workers = to.Topology.Workers
 	}
 	to.Topology.Arbiters = new(int(valueOf(config.ArbiterReplicas)))
-	to.Topology.Fencing = config.Fencing != nil
 	if to.Topology.Fencing {
 		to.Hosts[0].Fencing = &spec.Fencing{Address: someBMC, Credentials: spec.CredentialsOf("name", spec.NewSecret("password"))}
 	}
-	w.addNetwork(&config.NetworkSpec)
 	w.addPlatform(config)
-	to.Proxy = proxyOf(config.Proxy)
 	w.addEncryption(config.DiskEncryption)
 	w.addImages(config)
-	to.IgnoreValidations = spec.IgnoreValidations{Cluster: config.IgnoreValidations.Cluster, Hosts: config.IgnoreValidations.Hosts}
 	if e := config.IgnitionEndpoint; e != nil {
 		to.IgnitionEndpoint = &spec.IgnitionEndpoint{URL: e.URL}
 	}
 	if text := config.InstallConfigOverrides; text != "" {
 		w.object(text, at.Child("config", "installConfigOverrides"), &to.Overrides.InstallConfig)
-	}
-}
-
-func (w *wanted) addNetwork(config *controlplanev1.NetworkSpec) {
-	n := &w.cluster.Spec.Network
-	n.Type = spec.NetworkType(config.NetworkType)
-	for _, entry := range config.MachineNetwork {
-		n.Machine = append(n.Machine, entry.CIDR)
-	}
-	for _, entry := range config.ClusterNetwork {
-		n.Cluster = append(n.Cluster, spec.ClusterNetwork{CIDR: entry.CIDR, HostPrefix: int(entry.HostPrefix)})
-	}
-	n.Service = config.ServiceNetwork
-	n.VIPs = spec.VIPs{API: config.APIVIPs, Ingress: config.IngressVIPs}
-	n.UserManaged, n.MTU, n.NTP, n.Defaults.NTP = config.UserManagedNetworking, int(config.MTU), config.NTPSources, config.AdditionalNTPSources
-	if lb := config.LoadBalancer; lb != nil {
-		n.LoadBalancer = map[controlplanev1.LoadBalancerType]spec.LoadBalancer{
-			controlplanev1.ClusterManagedLoadBalancer: spec.ClusterManaged, controlplanev1.UserManagedLoadBalancer: spec.UserManaged,
-		}[lb.Type]
 	}
 }
 
@@ -201,9 +178,6 @@ func (w *wanted) addPlatform(config *controlplanev1.OpenshiftAssistedControlPlan
 		p.Type = spec.PlatformType(strings.ToLower(string(config.Platform.Type)))
 	case len(config.APIVIPs)+len(config.IngressVIPs) > 0 && valueOf(w.cluster.Spec.Topology.ControlPlane) != 1:
 		p.Type = spec.BareMetal
-	}
-	if e := config.Platform.External; e != nil {
-		p.External = &spec.ExternalPlatform{Name: e.PlatformName, CloudControllerManager: e.CloudControllerManager}
 	}
 }
 
@@ -241,9 +215,6 @@ func (w *wanted) addImages(config *controlplanev1.OpenshiftAssistedControlPlaneC
 		}
 		to.Operators = append(to.Operators, operator)
 	}
-	for _, b := range config.Bundles {
-		to.Bundles = append(to.Bundles, spec.Bundle{ID: b.Name, Optional: b.Optional})
-	}
 }
 
 // addConfig takes over the settings of a machine.
@@ -253,20 +224,10 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 	host.Hostname = s.Hostname
 	host.Arch = spec.Arch(s.CPUArchitecture)
 	host.Labels = s.NodeLabels
-	for _, t := range s.Taints {
-		host.Taints = append(host.Taints, spec.Taint{Key: t.Key, Value: t.Value, Effect: spec.TaintEffect(t.Effect)})
-	}
-	host.Addresses = slices.Clone(s.AllowedAddresses)
-	host.MachineConfigPool, host.InstallerArgs = s.MachineConfigPool, s.InstallerArgs
-	host.Disk.Keep = s.KeepDisks
-	if h := s.RootDeviceHints; h != nil {
-		host.Disk.Hints = spec.DiskHints{
-			DeviceName: h.DeviceName, HCTL: h.HCTL, Model: h.Model, Vendor: h.Vendor, SerialNumber: h.SerialNumber,
-			MinSizeGigabytes: int(h.MinSizeGigabytes), WWN: h.WWN, WWNWithExtension: h.WWNWithExtension,
-			WWNVendorExtension: h.WWNVendorExtension, Rotational: h.Rotational,
-		}
-	}
-	proxy := proxyOf(s.Proxy)
+	host.InstallerArgs = s.InstallerArgs
+	fieldpaths.CopyHost(host, s)
+	host.Addresses = slices.Clone(host.Addresses) // which are filled in
+	proxy := fieldpaths.Proxy(s.Proxy)
 	host.Discovery = &spec.HostDiscovery{
 		SSHKeys: keysOf(s.SSHAuthorizedKey), Proxy: &proxy, NTP: s.AdditionalNTPSources, KernelArgs: s.DiscoveryKernelArguments,
 		OSVersion: s.OSImageVersion, Image: spec.ImageType(strings.TrimSuffix(s.ImageType, "-iso")),
@@ -280,19 +241,6 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 	} else if d != nil && d.Duration%time.Second != 0 {
 		w.wrong = append(w.wrong, invalid(at.Child("networkDelay"), "is no whole number of seconds: write it as 30s"))
 	}
-}
-
-func proxyOf(p *bootstrapv1.Proxy) spec.Proxy {
-	if p == nil {
-		return spec.Proxy{}
-	}
-	proxy := spec.Proxy{HTTP: spec.ProxyURL(p.HTTPProxy), HTTPS: spec.ProxyURL(p.HTTPSProxy)}
-	for entry := range strings.SplitSeq(p.NoProxy, ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			proxy.No = append(proxy.No, entry)
-		}
-	}
-	return proxy
 }
 
 // object reads JSON text that has to be an object.

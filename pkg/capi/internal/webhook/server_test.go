@@ -28,11 +28,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/capi/api"
-	agentv1beta1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta1"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	bootstrapv1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	controlplanev1alpha3 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha3"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 )
@@ -157,9 +154,10 @@ spec:
 	if version != "infrastructure.cluster.x-k8s.io/v1beta1" || timeout != "5m0s" || len(again.GetAnnotations()) > 0 {
 		t.Errorf("it is read back with %s, %s, annotations %q", version, timeout, again.GetAnnotations())
 	}
-	middle := &controlplanev1alpha3.OpenshiftAssistedControlPlane{}
-	if err := c.Get(t.Context(), key, middle); err != nil || middle.Spec.MachineTemplate.InfrastructureRef.Name != "older" {
-		t.Errorf("v1alpha3 has %+v, %v", middle.Spec.MachineTemplate, err)
+	middle := manifest(t, namespace, "apiVersion: controlplane.cluster.x-k8s.io/v1alpha3\nkind: OpenshiftAssistedControlPlane")
+	err := c.Get(t.Context(), key, middle)
+	if name, _, _ := unstructured.NestedString(middle.Object, "spec", "machineTemplate", "infrastructureRef", "name"); err != nil || name != "older" {
+		t.Errorf("v1alpha3 has %+v, %v", middle.Object["spec"], err)
 	}
 }
 
@@ -247,12 +245,14 @@ func everythingIsKept(t *testing.T, c client.Client, namespace string) {
 	if err := c.Create(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	older := &bootstrapv1alpha2.OpenshiftAssistedConfig{}
+	older := manifest(t, namespace, "apiVersion: bootstrap.cluster.x-k8s.io/v1alpha2\nkind: OpenshiftAssistedConfig")
 	key := client.ObjectKeyFromObject(config)
 	if err := c.Get(t.Context(), key, older); err != nil {
 		t.Fatal(err)
 	}
-	older.Spec.OSImageVersion = "4.20"
+	if err := unstructured.SetNestedField(older.Object, "4.20", "spec", "osImageVersion"); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Update(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}
@@ -265,101 +265,59 @@ func everythingIsKept(t *testing.T, c client.Client, namespace string) {
 }
 
 func refusals(t *testing.T, c client.Client, namespace string) {
-	for name, c2 := range map[string]struct{ object, says string }{
-		"by the webhook, through an older version": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1alpha3
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.12.0
-  replicas: 3
-  machineTemplate: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}
-  config: {baseDomain: example.com}
-`, "spec.distributionVersion"},
-		"by the schema": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  replicas: 2
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com}
-`, "or 2 with config.arbiterReplicas: 1 or config.fencing"},
-		"without domain": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {apiVIPs: [192.0.2.1], ingressVIPs: [192.0.2.2]}
-`, "spec.config.baseDomain is missing"},
-		"external without its name": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, platform: {type: External}}
-`, "external is for type External"},
-		"a surge that is none": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  rollout: {strategy: {type: OnDelete, rollingUpdate: {maxSurge: 1}}}
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com}
-`, "set type to RollingUpdate"},
-		"a wait that is no duration": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, workerWait: soon}
-`, `spec.config.workerWait: Invalid value: "soon": write a duration, as 10m or 1h30m`},
-		"a number that is a word": {`
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedControlPlane
-metadata: {name: refused}
-spec:
-  distributionVersion: 4.20.3
-  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}
-  config: {baseDomain: example.com, mtu: large}
-`, "spec.config.mtu: Invalid value"},
-		"a delay that is no duration": {`
-apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
-kind: OpenshiftAssistedConfigTemplate
-metadata: {name: refused}
-spec: {template: {spec: {networkDelay: a while}}}
-`, "spec.template.spec.networkDelay: Invalid value: \"a while\": write a duration, as 30s"},
-		"a config's kernel argument": {`
-apiVersion: bootstrap.cluster.x-k8s.io/v1alpha1
-kind: OpenshiftAssistedConfig
-metadata: {name: refused}
-spec: {kernelArguments: [{operation: append, value: "-a"}]}
-`, "spec.kernelArguments[0].value"},
-		"an AgentMachine's selector": {`
-apiVersion: capi-provider.agent-install.openshift.io/v1alpha1
-kind: AgentMachine
-metadata: {name: refused}
-spec: {agentLabelSelector: {matchLabels: {"a b": c}}}
-`, "spec.agentLabelSelector.matchLabels"},
-		"an AgentClusterTemplate's endpoint": {`
-apiVersion: capi-provider.agent-install.openshift.io/v1beta2
-kind: AgentClusterTemplate
-metadata: {name: refused}
-spec: {template: {spec: {controlPlaneEndpoint: {host: api, port: 6443}}}}
-`, "every cluster of the template would have the same endpoint"},
+	const template = "machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}}"
+	const planes, configs, agents = "controlplane.cluster.x-k8s.io/", "bootstrap.cluster.x-k8s.io/", "capi-provider.agent-install.openshift.io/"
+	const plane = "OpenshiftAssistedControlPlane"
+	for name, refused := range map[string]struct{ version, kind, spec, says string }{
+		"by the webhook, through an older version": {
+			planes + "v1alpha3", plane,
+			"distributionVersion: 4.12.0, replicas: 3, config: {baseDomain: example.com}, " +
+				"machineTemplate: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: x}}",
+			"spec.distributionVersion",
+		},
+		"by the schema": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, replicas: 2, config: {baseDomain: example.com}, " + template,
+			"or 2 with config.arbiterReplicas: 1 or config.fencing",
+		},
+		"without domain": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {apiVIPs: [192.0.2.1], ingressVIPs: [192.0.2.2]}, " + template,
+			"spec.config.baseDomain is missing",
+		},
+		"external without its name": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, platform: {type: External}}, " + template,
+			"external is for type External",
+		},
+		"a surge that is none": {
+			planes + "v1beta1", plane,
+			"distributionVersion: 4.20.3, rollout: {strategy: {type: OnDelete, rollingUpdate: {maxSurge: 1}}}, config: {baseDomain: example.com}, " + template,
+			"set type to RollingUpdate",
+		},
+		"a wait that is no duration": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, workerWait: soon}, " + template,
+			`spec.config.workerWait: Invalid value: "soon": write a duration, as 10m or 1h30m`,
+		},
+		"a number that is a word": {
+			planes + "v1beta1", plane, "distributionVersion: 4.20.3, config: {baseDomain: example.com, mtu: large}, " + template, "spec.config.mtu: Invalid value",
+		},
+		"a delay that is no duration": {
+			configs + "v1beta1", "OpenshiftAssistedConfigTemplate", "template: {spec: {networkDelay: a while}}",
+			`spec.template.spec.networkDelay: Invalid value: "a while": write a duration, as 30s`,
+		},
+		"a config's kernel argument": {
+			configs + "v1alpha1", "OpenshiftAssistedConfig", `kernelArguments: [{operation: append, value: "-a"}]`, "spec.kernelArguments[0].value",
+		},
+		"an AgentMachine's selector": {
+			agents + "v1alpha1", "AgentMachine", `agentLabelSelector: {matchLabels: {"a b": c}}`, "spec.agentLabelSelector.matchLabels",
+		},
+		"an AgentClusterTemplate's endpoint": {
+			agents + "v1beta2", "AgentClusterTemplate", "template: {spec: {controlPlaneEndpoint: {host: api, port: 6443}}}",
+			"every cluster of the template would have the same endpoint",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.Create(t.Context(), manifest(t, namespace, c2.object))
-			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), c2.says) {
+			object := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: refused}, spec: {%s}}", refused.version, refused.kind, refused.spec)
+			err := c.Create(t.Context(), manifest(t, namespace, object))
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), refused.says) {
 				t.Errorf("it says %v", err)
 			}
 		})
@@ -426,16 +384,19 @@ func statuses(t *testing.T, c client.Client, namespace string) {
 	if err := c.Status().Update(t.Context(), machine); err != nil {
 		t.Fatal(err)
 	}
-	older := &agentv1beta1.AgentMachine{}
+	older := manifest(t, namespace, "apiVersion: capi-provider.agent-install.openshift.io/v1beta1\nkind: AgentMachine")
 	key := client.ObjectKeyFromObject(machine)
 	if err := c.Get(t.Context(), key, older); err != nil {
 		t.Fatal(err)
 	}
-	if !older.Status.Ready || older.Status.AgentRef.Name != "agent" || older.Status.Addresses[0].Address != "192.0.2.1" {
-		t.Errorf("v1beta1 shows %+v", older.Status)
+	ready, _, _ := unstructured.NestedBool(older.Object, "status", "ready")
+	agent, _, _ := unstructured.NestedString(older.Object, "status", "agentRef", "name")
+	addresses, _, _ := unstructured.NestedSlice(older.Object, "status", "addresses")
+	if !ready || agent != "agent" || !cmp.Equal(addresses, []any{map[string]any{"type": "InternalIP", "address": "192.0.2.1"}}) {
+		t.Errorf("v1beta1 shows %+v", older.Object["status"])
 	}
 	// HyperShift writes through the version that it was written for.
-	older.Labels = map[string]string{"by": "v1beta1"}
+	older.SetLabels(map[string]string{"by": "v1beta1"})
 	if err := c.Update(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}

@@ -47,9 +47,9 @@ func RegisterBootstrap(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate", configTemplateDefaulter{})
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfig{}).
-			WithValidator(configs()).WithConverter(convert.Config()).Complete(),
+			WithValidator(configs()).WithConverter(convert.Kind(&bootstrapv1.OpenshiftAssistedConfig{})).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfigTemplate{}).
-			WithValidator(configTemplates()).WithConverter(convert.ConfigTemplate()).Complete(),
+			WithValidator(configTemplates()).WithConverter(convert.Kind(&bootstrapv1.OpenshiftAssistedConfigTemplate{})).Complete(),
 	)
 }
 
@@ -58,7 +58,7 @@ func RegisterControlPlane(mgr ctrl.Manager) error {
 	setDefaults(mgr, "/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane", controlPlaneDefaulter{})
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}).
-			WithValidator(controlPlanes()).WithConverter(convert.ControlPlane()).Complete(),
+			WithValidator(controlPlanes()).WithConverter(convert.Kind(&controlplanev1.OpenshiftAssistedControlPlane{})).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlaneTemplate{}).
 			WithValidator(controlPlaneTemplates()).Complete(),
 	)
@@ -68,13 +68,13 @@ func RegisterControlPlane(mgr ctrl.Manager) error {
 func RegisterInfrastructure(mgr ctrl.Manager) error {
 	return errors.Join(
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentCluster{}).
-			WithValidator(agentClusters()).WithConverter(convert.AgentCluster()).Complete(),
+			WithValidator(agentClusters()).WithConverter(convert.Kind(&agentv1.AgentCluster{})).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentClusterTemplate{}).
 			WithValidator(agentClusterTemplates()).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentMachine{}).
-			WithValidator(agentMachines()).WithConverter(convert.AgentMachine()).Complete(),
+			WithValidator(agentMachines()).WithConverter(convert.Kind(&agentv1.AgentMachine{})).Complete(),
 		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentMachineTemplate{}).
-			WithValidator(agentMachineTemplates()).WithConverter(convert.AgentMachineTemplate()).Complete(),
+			WithValidator(agentMachineTemplates()).WithConverter(convert.Kind(&agentv1.AgentMachineTemplate{})).Complete(),
 	)
 }
 

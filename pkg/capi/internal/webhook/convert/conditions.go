@@ -3,7 +3,6 @@ package convert
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -19,61 +18,40 @@ var negative = []string{
 // oldConditions are conditions in the form of contract v1beta1: only those that are True
 // when all is well, with a severity where they are False, and a reason where they are not
 // True.
-func oldConditions(conditions []metav1.Condition) []bootstrapv1.DeprecatedCondition {
-	var old []bootstrapv1.DeprecatedCondition
-	for _, c := range conditions {
-		if slices.Contains(negative, c.Type) {
+func oldConditions(conditions []any) []any {
+	var old []any
+	for _, each := range conditions {
+		c, _ := each.(map[string]any)
+		kind, _ := c["type"].(string)
+		if slices.Contains(negative, kind) {
 			continue
 		}
-		converted := bootstrapv1.DeprecatedCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}
-		if c.Status != metav1.ConditionTrue {
-			converted.Reason, converted.Message = c.Reason, c.Message
+		converted := map[string]any{"type": c["type"], "status": c["status"]}
+		names := []string{"lastTransitionTime"}
+		if !isTrue(c) {
+			names = append(names, "reason", "message")
 		}
-		if c.Status == metav1.ConditionFalse {
-			converted.Severity = "Info"
+		for _, name := range names {
+			if value := c[name]; value != nil && value != "" {
+				converted[name] = value
+			}
+		}
+		if c["status"] == string(metav1.ConditionFalse) {
+			converted["severity"] = "Info"
 		}
 		old = append(old, converted)
 	}
 	return old
 }
 
-// sameConditions reports whether two lists in the form of contract v1beta1 are the same.
-func sameConditions(a, b []bootstrapv1.DeprecatedCondition) bool {
-	return equality.Semantic.DeepEqual(a, b)
+func isTrue(condition map[string]any) bool {
+	return condition["status"] == string(metav1.ConditionTrue)
 }
 
-// isTrue reports whether a condition is True.
-func isTrue(conditions []metav1.Condition, kind string) bool {
-	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
-		return c.Type == kind && c.Status == metav1.ConditionTrue
+// isAvailable reports whether the condition Available is True.
+func isAvailable(conditions []any) bool {
+	return slices.ContainsFunc(conditions, func(each any) bool {
+		c, _ := each.(map[string]any)
+		return c["type"] == clusterv1.AvailableCondition && isTrue(c)
 	})
-}
-
-// flag is a field of contract v1beta2 for a boolean of contract v1beta1: true, or left out.
-func flag(set bool) *bool {
-	if !set {
-		return nil
-	}
-	return &set
-}
-
-// given reports whether a field of contract v1beta2 is true.
-func given(set *bool) bool { return set != nil && *set }
-
-// valueOf is what a pointer points to, zero for none.
-func valueOf[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
-
-// pointerTo is a pointer to a value, nil for zero.
-func pointerTo[T comparable](value T) *T {
-	var zero T
-	if value == zero {
-		return nil
-	}
-	return &value
 }

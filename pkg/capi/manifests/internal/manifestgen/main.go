@@ -1,6 +1,7 @@
 // Command manifestgen writes, by controller-gen, what follows from the types in pkg/capi/api
 // and from the markers in pkg/capi: the copying of objects, the CustomResourceDefinitions, the
-// webhook configurations, and the reference of the kinds. It is run by go generate.
+// webhook configurations, and the reference of the kinds. Versions that are not stored any more
+// have no types, and stay as they stand in the files. It is run by go generate.
 package main
 
 import (
@@ -43,9 +44,14 @@ func generate(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
+	known, err := readAll(filepath.Join(folder, "crd", "*.yaml"))
+	if err != nil {
+		return err
+	}
 	crds := map[string][]any{}
 	for _, definition := range definitions {
 		readable(definition)
+		keepOlder(definition, known)
 		finish(definition)
 		crds[nameOf(definition)+".yaml"] = []any{definition}
 	}
@@ -177,6 +183,25 @@ func readable(o any) {
 			readable(value)
 		}
 	}
+}
+
+// keepOlder adds the versions that no Go types say to a definition, as they stand in the files: what is older than the stored
+// version does not change any more.
+func keepOlder(definition object, known []object) {
+	spec, _ := definition["spec"].(object)
+	versions := list(spec, "versions")
+	for _, before := range known {
+		if nameOf(before) != nameOf(definition) {
+			continue
+		}
+		for _, version := range list(before, "spec", "versions") {
+			if at(version, "storage") == false {
+				versions = append(versions, version)
+			}
+		}
+	}
+	slices.SortFunc(versions, func(a, b any) int { return strings.Compare(text(a, "name"), text(b, "name")) })
+	spec["versions"] = versions
 }
 
 // finish has a definition with several versions converted by the provider's webhook.
