@@ -61,7 +61,7 @@ func TestGroupsStandStill(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
 	b.until(model.ClusterReady)
-	c := b.s.clusters[b.cluster]
+	c := b.s.records.clusters.of(b.cluster)
 	for state, looked := range map[string]bool{
 		model.ClusterInsufficient: true, model.ClusterPendingInput: true, model.ClusterReady: true,
 		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterAddingHosts: false,

@@ -100,7 +100,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 		t.Run(tc.stage, func(t *testing.T) {
 			t.Parallel()
 			b := finalizing(t, fields{"name": "lvm"})
-			operators := b.s.clusters[b.cluster].MonitoredOperators
+			operators := b.s.records.clusters.of(b.cluster).MonitoredOperators
 			operators[len(operators)-1].TimeoutSeconds = 90 * 60
 			if tc.stage != "" {
 				b.reports(tc.stage)
@@ -202,7 +202,7 @@ func TestFinalizingPercentage(t *testing.T) {
 	}
 	b.reports(model.FinalizingDone)
 	look(0, 80)
-	operators := len(b.s.clusters[b.cluster].MonitoredOperators)
+	operators := len(b.s.records.clusters.of(b.cluster).MonitoredOperators)
 	b.must("PUT", "/clusters/"+b.cluster+"/monitored-operators", fields{"name": "console", "status": "available"})
 	share := float64(100 / operators)
 	look(share, 80+float64(int(share*15/100)))

@@ -162,7 +162,7 @@ func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
 		"mac_interface_map": []fields{{"mac_address": "52:54:00:00:00:00", "logical_nic_name": "eth0"}}}}})
 	m := b.boot()
 	b.install()
-	h := b.s.hosts[b.infraEnv+"/"+m.id]
+	h := b.s.records.hosts.of(b.infraEnv + "/" + m.id)
 	if got := steps.InstallerArgs(h); got != `["--copy-network"]` {
 		t.Errorf("installer args %s", got)
 	}

@@ -88,7 +88,7 @@ func TestInfraEnvLeftOutAndEmptied(t *testing.T) {
 			t.Errorf("%s emptied: %v", tc.field, got[tc.field])
 		}
 	}
-	if got := b.s.infraEnvs[b.infraEnv].PullSecret; got != pullSecret {
+	if got := b.s.records.infraEnvs.of(b.infraEnv).PullSecret; got != pullSecret {
 		t.Errorf("the pull secret is %q", got)
 	}
 	if a := b.call("PATCH", path, fields{"ignition_config_override": "{}"}); a.status != 400 {

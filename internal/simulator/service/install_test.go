@@ -374,7 +374,7 @@ func TestAddHostsOnAHub(t *testing.T) {
 		m.silent = true
 	}
 	b.finalize()
-	b.s.cfg.KubeAPI = true
+	b.s.variant.hub = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
 	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
 	if a := late.register(); a.status != http.StatusCreated {
@@ -493,14 +493,14 @@ func TestUnbind(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, hub %t", tc.state, tc.hub), func(t *testing.T) {
 			b := newBench(t, nil)
-			b.s.cfg.KubeAPI = tc.hub
+			b.s.variant.hub = tc.hub
 			b.make(nil)
 			b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
 			m := b.boot()
 			b.pass(20 * time.Second)
 			b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
 			m.poll()
-			b.s.hosts[b.infraEnv+"/"+m.id].State = tc.state
+			b.s.records.hosts.of(b.infraEnv + "/" + m.id).State = tc.state
 			reason := strings.Replace(tc.reason, "%s", m.id, 1)
 			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
 				t.Errorf("%d %s", a.status, a.text)

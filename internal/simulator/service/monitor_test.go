@@ -22,7 +22,7 @@ func TestHostsSeeTheNetworksOfBeforeALook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
-			b.s.hostsLater = tc.hostsLater
+			b.s.monitor.hostsLater = tc.hostsLater
 			b.make(tc.asked)
 			b.s.tick()
 			m := b.boot()

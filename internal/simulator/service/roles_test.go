@@ -42,7 +42,7 @@ func TestSuggestedRoles(t *testing.T) {
 	b.pass(time.Minute)
 	says("all have", "master master worker master")
 
-	inventory := b.s.hosts[b.infraEnv+"/"+b.machines[1].id].Inv
+	inventory := b.s.records.hosts.of(b.infraEnv + "/" + b.machines[1].id).Inv
 	inventory.CPU.Count = 2
 	b.later(10 * time.Second)
 	says("one has shrunk, and no other is strong enough", "master worker worker master")
