@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,9 +56,9 @@ func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
 	return made, nil
 }
 
-func imageSetOf(r versions.Release) *objects.Object {
+func imageSetOf(r versions.Release) *apiobject.Object {
 	name := "img" + strings.TrimSuffix(r.Version, "-multi") + "-" + strings.ReplaceAll(r.CPUArchitecture, "_", "-") + "-appsub"
-	return &objects.Object{Object: map[string]any{
+	return &apiobject.Object{Object: map[string]any{
 		"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
 		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
 		"spec":     map[string]any{"releaseImage": r.URL},
@@ -98,7 +98,7 @@ func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]
 		var addresses []string
 		for i := range list.Items {
 			env := &list.Items[i]
-			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" &&
+			if address := apiobject.Text(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" &&
 				env.GetDeletionTimestamp() == nil {
 				addresses = append(addresses, address)
 			}

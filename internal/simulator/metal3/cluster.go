@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -32,7 +33,7 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 	_, paused := u.GetAnnotations()[annotationPause]
 	var after time.Duration
 	switch {
-	case paused || owner != nil && truth(owner, "spec", "paused"):
+	case paused || owner != nil && apiobject.Truth(owner, "spec", "paused"):
 		setConditions(u, condition{"Paused", yes, "Paused", ""})
 	case u.GetDeletionTimestamp() != nil:
 		setConditions(u, condition{"Ready", no, "Deleting", ""})
@@ -40,12 +41,10 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 			after = requeueAfter
 			break
 		}
-		dropFinalizer(u, finalizerCluster)
+		apiobject.DropFinalizer(u, finalizerCluster)
 	default:
 		setConditions(u, condition{"Paused", no, "NotPaused", ""})
-		if !hasFinalizer(u, finalizerCluster) {
-			addFinalizer(u, finalizerCluster)
-		}
+		apiobject.AddFinalizer(u, finalizerCluster)
 		provision(u)
 	}
 	return after, o.saveCluster(ctx, k, before, u)
@@ -53,7 +52,7 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 
 func provision(u *object) {
 	port, _, _ := unstructured.NestedInt64(u.Object, "spec", "controlPlaneEndpoint", "port")
-	there := text(u, "spec", "controlPlaneEndpoint", "host") != "" && port != 0
+	there := apiobject.Text(u, "spec", "controlPlaneEndpoint", "host") != "" && port != 0
 	set(u, there, "status", "initialization", "provisioned")
 	if there {
 		setConditions(u, condition{"BaremetalInfrastructureReady", yes, "Ready", ""}, condition{"Ready", yes, "Ready", ""})
