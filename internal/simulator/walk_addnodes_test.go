@@ -49,10 +49,7 @@ func TestRecordGrowth(t *testing.T) {
 // recordGrowth also says with which step the adding begins.
 func recordGrowth(t *testing.T) (steps []step, from int) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", "ha-workers", "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := exampleOf(t, "ha-workers")
 	one := 1
 	cluster.Spec.Topology.Required = spec.Required{Workers: &one, Within: spec.Duration(5 * time.Minute)}
 	trouble := filepath.Join(t.TempDir(), "late.yaml")

@@ -109,7 +109,7 @@ func told(t *testing.T, service http.Handler, media []byte, limit time.Duration,
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		b.changed = make(chan struct{})
-		httpClient, stop := serve(service)
+		httpClient, stop := Serve(t.Context(), service)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()

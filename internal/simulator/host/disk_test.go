@@ -53,7 +53,7 @@ func TestMachineBootsWhatIsOnItsDisk(t *testing.T) {
 	var inventories []models.StepReply
 	var status string
 	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
+		httpClient, stop := Serve(t.Context(), fake)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
 		defer cancel()

@@ -408,10 +408,10 @@ func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 	}
 }
 
-// serve runs a service on pipes and returns a client for it and how to end both.
-func serve(handler http.Handler) (*http.Client, func()) {
+// Serve runs a service on pipes until ctx or what it returns ends it, and returns a client for it.
+func Serve(ctx context.Context, handler http.Handler) (*http.Client, func()) {
 	listener := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler}
+	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { _ = server.Serve(listener) }()
 	transport := &http.Transport{DialContext: listener.dial, MaxIdleConnsPerHost: 64}
 	return &http.Client{Transport: transport}, func() {

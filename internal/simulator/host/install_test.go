@@ -45,7 +45,7 @@ func play(t *testing.T, fake *fakeService, list []Machine, script string, limit 
 	t.Helper()
 	out := outcome{fake: fake}
 	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
+		httpClient, stop := Serve(t.Context(), fake)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()

@@ -51,7 +51,7 @@ func TestAddedMachineJoins(t *testing.T) {
 	list[0].Chassis = b
 	synctest.Test(t, func(t *testing.T) {
 		b.changed = make(chan struct{})
-		httpClient, stop := serve(fake)
+		httpClient, stop := Serve(t.Context(), fake)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
 		defer cancel()
@@ -83,7 +83,7 @@ func TestLateMachineIsReported(t *testing.T) {
 	fake := newFake(t, 3, 1)
 	fake.status, fake.kind, fake.day2, fake.late = "adding-hosts", "AddHostsCluster", true, true
 	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
+		httpClient, stop := Serve(t.Context(), fake)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
 		defer cancel()
@@ -121,7 +121,7 @@ func TestAddedMachinesAllJoin(t *testing.T) {
 		fake.status, fake.kind, fake.day2 = "adding-hosts", "AddHostsCluster", true
 		j := &joiner{}
 		synctest.Test(t, func(t *testing.T) {
-			httpClient, stop := serve(fake)
+			httpClient, stop := Serve(t.Context(), fake)
 			defer stop()
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 			defer cancel()
@@ -144,7 +144,7 @@ func TestInstalledMachineDoesNotJoin(t *testing.T) {
 	fake := newFake(t, 1, 1)
 	j := &joiner{}
 	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
+		httpClient, stop := Serve(t.Context(), fake)
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
 		defer cancel()

@@ -87,21 +87,15 @@ func TestAllocationOfVIPs(t *testing.T) {
 	asked := fields{"name": "c", "openshift_version": "4.21", "pull_secret": pullSecret, "vip_dhcp_allocation": true}
 	id := b.must("POST", "/clusters", asked).object()["id"].(string)
 	asked["cpu_architecture"] = "x86_64"
-	if a := b.call("POST", "/clusters", asked); a.status != 400 || a.reason() != refused {
-		t.Errorf("with an architecture: %d %s", a.status, a.text)
-	}
-	if a := b.call("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id}); a.status != 400 || a.reason() != refused {
-		t.Errorf("an infra-env: %d %s", a.status, a.text)
-	}
+	b.says("with an architecture", "POST", "/clusters", asked, 400, refused)
+	b.says("an infra-env", "POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id}, 400, refused)
 	delete(asked, "vip_dhcp_allocation")
 	asked["name"] = "d"
 	id = b.must("POST", "/clusters", asked).object()["id"].(string)
 	b.must("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true})
 	b.must("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": false})
 	b.must("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id})
-	if a := b.call("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true}); a.status != 400 || a.reason() != refused {
-		t.Errorf("with an infra-env: %d %s", a.status, a.text)
-	}
+	b.says("with an infra-env", "PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true}, 400, refused)
 }
 
 // TestEventsOfAReset: each event of a reset comes after the state that it names, and no event asks for a reboot of a machine.
@@ -172,9 +166,7 @@ func TestStepsOfAddedHosts(t *testing.T) {
 		}
 	}
 	name := model.RoleWorker + "-" + m.id + ".ign"
-	if a := b.call("GET", m.path()+"/ignition", nil); a.status != 500 || a.reason() != "object "+b.cluster+"/"+name+" was not found" {
-		t.Errorf("before its install call: %d %s", a.status, a.text)
-	}
+	b.says("before its install call", "GET", m.path()+"/ignition", nil, 500, "object "+b.cluster+"/"+name+" was not found")
 	b.must("POST", m.path()+"/actions/install", nil)
 	if a := b.must("GET", "/infra-env/"+b.infraEnv+"/hosts/"+m.id+"/downloads/ignition", nil); !strings.Contains(a.header.Get("Content-Disposition"), name) {
 		t.Errorf("%v", a.header)

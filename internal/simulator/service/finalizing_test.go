@@ -56,9 +56,7 @@ func TestVerdictDecidesNothing(t *testing.T) {
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "failed", "status_info": "degraded"})
 	verdict(true)
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Errorf("with a failed console the cluster is %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	verdict(false)
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
 	b.until(model.ClusterInstalled)
@@ -122,9 +120,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 			if tc.stays {
 				b.later(5 * time.Hour)
 			}
-			if got := b.status(); got != model.ClusterError {
-				t.Errorf("in the end %s", got)
-			}
+			b.inState(model.ClusterError)
 		})
 	}
 }
@@ -168,13 +164,9 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 		t.Fatalf("%v: %v", c["status"], c["status_info"])
 	}
 	b.later(4*time.Hour + 59*time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Errorf("the time began anew, but the cluster is %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	b.later(2 * time.Minute)
-	if got := b.status(); got != model.ClusterError {
-		t.Errorf("in the end the cluster is %s", got)
-	}
+	b.inState(model.ClusterError)
 }
 
 // TestFinalizingWithoutWorker has no user come: the cluster does without the worker.

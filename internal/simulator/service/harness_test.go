@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -88,6 +89,22 @@ func (b *bench) must(method, path string, body any) answer {
 		b.t.Fatalf("%s %s: %d %s", method, path, a.status, a.text)
 	}
 	return a
+}
+
+// says makes a call that is to be answered with a status and, where it is a refusal, a reason.
+func (b *bench) says(what, method, path string, body any, status int, reason string) {
+	b.t.Helper()
+	if a := b.call(method, path, body); a.status != status || a.reason() != reason {
+		b.t.Errorf("%s: %d %s, want %d %s", cmp.Or(what, method+" "+path), a.status, a.text, status, reason)
+	}
+}
+
+// answers makes a call that is to be answered with a status, and for any reason.
+func (b *bench) answers(what, method, path string, body any, status int) {
+	b.t.Helper()
+	if a := b.call(method, path, body); a.status != status {
+		b.t.Errorf("%s: %d %s, want %d", cmp.Or(what, method+" "+path), a.status, a.text, status)
+	}
 }
 
 type fields map[string]any
@@ -305,6 +322,20 @@ func (m *machine) get() map[string]any {
 	return m.b.must("GET", m.path(), nil).object()
 }
 
+func (b *bench) inState(state string) {
+	b.t.Helper()
+	if got := b.status(); got != state {
+		b.t.Errorf("the cluster is %s, want %s", got, state)
+	}
+}
+
+func (m *machine) inState(state string) {
+	m.b.t.Helper()
+	if got := m.state(); got != state {
+		m.b.t.Errorf("%s is %s, want %s", m.name, got, state)
+	}
+}
+
 func (m *machine) state() string { return m.get()["status"].(string) }
 
 // stage reports a stage and tells the answer.
@@ -334,6 +365,23 @@ func (m *machine) walk(last string) {
 		if name == last {
 			return
 		}
+	}
+}
+
+// walk has all machines go through the stages of their roles, up to and including last.
+func (b *bench) walk(last string) {
+	b.t.Helper()
+	for _, m := range b.machines {
+		m.walk(last)
+	}
+}
+
+// walkAway is walk for machines of which nothing more is heard.
+func (b *bench) walkAway(last string) {
+	b.t.Helper()
+	for _, m := range b.machines {
+		m.walk(last)
+		m.silent = true
 	}
 }
 

@@ -62,9 +62,7 @@ func TestInfraEnvDownloads(t *testing.T) {
 	b := newBench(t, nil)
 	b.make(nil)
 	path := "/infra-envs/" + b.infraEnv
-	if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != http.StatusNoContent {
-		t.Errorf("nothing to tell a minimal image, yet %d", a.status)
-	}
+	b.answers("nothing to tell a minimal image", "GET", path+"/downloads/minimal-initrd", nil, http.StatusNoContent)
 	url := b.must("GET", path+"/downloads/image-url", nil).object()["url"].(string)
 	if want := "/byid/" + b.infraEnv + "/4.21/x86_64/full.iso"; !strings.HasSuffix(url, want) {
 		t.Errorf("image at %s, want …%s", url, want)
@@ -87,9 +85,7 @@ func TestInfraEnvDownloads(t *testing.T) {
 	if got := b.must("GET", path, nil).object()["kernel_arguments"]; got != nil {
 		t.Errorf("kernel arguments %v after clearing", got)
 	}
-	if a := b.call("DELETE", path, nil); a.status != http.StatusNoContent {
-		t.Errorf("deleting it: %d", a.status)
-	}
+	b.answers("deleting it", "DELETE", path, nil, http.StatusNoContent)
 }
 
 // TestStaticNetworkInDiscoveryFiles has the networks where an image of that type
@@ -150,9 +146,7 @@ func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", query, a.status, a.text)
 		}
 	}
-	if a := b.call("GET", path+"/downloads/files-presigned?file_name=static-network-config", nil); a.status != 400 || a.reason() != "file_name in query should be one of [discovery.ign ipxe-script]" {
-		t.Errorf("presigned: %d %s", a.status, a.text)
-	}
+	b.says("presigned", "GET", path+"/downloads/files-presigned?file_name=static-network-config", nil, 400, "file_name in query should be one of [discovery.ign ipxe-script]")
 }
 
 func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
@@ -179,9 +173,7 @@ func TestOperators(t *testing.T) {
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
 	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Fatalf("the operator is still on its way, the cluster %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	b.must("PUT", path+"/monitored-operators", fields{"name": "lvm", "status": "failed", "status_info": "no"})
 	b.until(model.ClusterInstalled)
 	if got, want := b.get()["status_info"], "Cluster is installed but degraded. Failed OLM operators: lvm"; got != want {
@@ -204,9 +196,7 @@ func TestArbiter(t *testing.T) {
 	if roles[model.RoleMaster] != 2 || roles[model.RoleArbiter] != 1 {
 		t.Fatalf("roles %v, want two masters and an arbiter", roles)
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
@@ -221,12 +211,8 @@ func TestKnowledge(t *testing.T) {
 			t.Errorf("%s: %q", path, a.text)
 		}
 	}
-	if a := b.call("GET", "/support-levels/features", nil); a.status != 400 || a.reason() != "openshift_version in query is required" {
-		t.Errorf("%d %s", a.status, a.reason())
-	}
-	if a := b.call("GET", "/operators/bundles/nope", nil); a.status != 500 {
-		t.Errorf("an unknown bundle: %d, want 500", a.status)
-	}
+	b.says("", "GET", "/support-levels/features", nil, 400, "openshift_version in query is required")
+	b.answers("an unknown bundle", "GET", "/operators/bundles/nope", nil, 500)
 	if a := b.must("POST", "/clusters/disconnected", fields{"name": "d", "openshift_version": "4.21"}); a.object()["status"] != model.ClusterUnmonitored {
 		t.Errorf("a disconnected cluster is %v", a.object()["status"])
 	}
@@ -249,9 +235,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 			t.Errorf("%s: %d %s", overrides, a.status, a.text)
 		}
 	}
-	if a := b.call("PATCH", path, model.InString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
-		t.Errorf("an unknown key: %d %s", a.status, a.reason())
-	}
+	b.says("an unknown key", "PATCH", path, model.InString(`{"zz":1}`), 400, `json: unknown field "zz"`)
 	for overrides, reason := range map[string]string{
 		`{"additionalTrustBundle":"-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n"}`: "parse failed: x509: malformed certificate",
 		`[]`:              "json: cannot unmarshal array into Go value of type installcfg.InstallerConfigBaremetal",

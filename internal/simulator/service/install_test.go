@@ -37,17 +37,11 @@ func TestKubeconfigNamesTheCluster(t *testing.T) {
 	b.make(fields{"control_plane_count": 1})
 	m := b.boot()
 	path := "/clusters/" + b.cluster + "/downloads/credentials?file_name="
-	if a := b.call("GET", path+"kubeconfig-noingress", nil); a.status != http.StatusConflict {
-		t.Errorf("before the installation: %d, want 409", a.status)
-	}
+	b.answers("before the installation", "GET", path+"kubeconfig-noingress", nil, http.StatusConflict)
 	b.install()
-	if a := b.call("GET", path+"kubeconfig", nil); a.status != http.StatusConflict {
-		t.Errorf("without the ingress certificate: %d, want 409", a.status)
-	}
+	b.answers("without the ingress certificate", "GET", path+"kubeconfig", nil, http.StatusConflict)
 	b.must("GET", path+"kubeconfig-noingress", nil)
-	if a := b.call("GET", "/clusters/"+b.cluster+"/credentials", nil); a.status != http.StatusConflict {
-		t.Errorf("console credentials before the console is up: %d", a.status)
-	}
+	b.answers("console credentials before the console is up", "GET", "/clusters/"+b.cluster+"/credentials", nil, http.StatusConflict)
 	m.walk(model.StageDone)
 	b.finalize()
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(b.must("GET", path+"kubeconfig", nil).text))
@@ -85,9 +79,7 @@ func TestWorkersAndRoles(t *testing.T) {
 	if a := worker.stage(model.StageInstalling, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Can't assign lower stage") {
 		t.Errorf("a lower stage: %d %s", a.status, a.reason())
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 	if got := b.get()["status_info"]; got != model.InfoInstalled {
 		t.Errorf("status_info %q", got)
@@ -165,18 +157,14 @@ func TestPreparationFails(t *testing.T) {
 			if c["status"] != tc.state || c["status_info"] != tc.info || last["status"] != "success" {
 				t.Fatalf("status %v, %v, preparation %v", c["status"], c["status_info"], last)
 			}
-			if got := b.machines[1].state(); got != tc.host {
-				t.Errorf("the host is %s, want %s", got, tc.host)
-			}
+			b.machines[1].inState(tc.host)
 			if events := b.must("GET", "/events?cluster_id="+b.cluster, nil).text; strings.Contains(events, "prepare_installation_failed") {
 				t.Error("an event prepare_installation_failed, which is about files only")
 			}
 			tc.cure(b.machines[1])
 			b.pass(time.Minute) // until all hosts are known again
 			if tc.name == "broken disk" {
-				if got := b.machines[1].state(); got != model.HostInsufficient {
-					t.Errorf("the host with the broken disk is %s", got)
-				}
+				b.machines[1].inState(model.HostInsufficient)
 				b.must("PATCH", b.machines[1].path()+"/actions/reset-validation/sufficient-installation-disk-speed", nil)
 			}
 			b.install()
@@ -203,15 +191,11 @@ func TestSlowDisk(t *testing.T) {
 func TestCancelAndReset(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
-	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/cancel", nil); a.status != 409 || a.reason() != "no condition found to run transition" {
-		t.Errorf("cancel before the installation: %d %s", a.status, a.reason())
-	}
+	b.says("cancel before the installation", "POST", "/clusters/"+b.cluster+"/actions/cancel", nil, 409, "no condition found to run transition")
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
-	if got := b.status(); got != model.ClusterReady {
-		t.Fatalf("cancelled while preparing: %s", got)
-	}
+	b.inState(model.ClusterReady)
 	b.install()
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
 	if got, host := b.status(), b.machines[0].state(); got != model.ClusterCancelled || host != model.HostCancelled {
@@ -219,15 +203,11 @@ func TestCancelAndReset(t *testing.T) {
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	for _, m := range b.machines {
-		if got := m.state(); got != model.HostResettingPending {
-			t.Fatalf("host %s after reset", got)
-		}
+		m.inState(model.HostResettingPending)
 		m.silent = true
 	}
 	b.pass(5 * time.Minute)
-	if got := b.machines[0].state(); got != model.HostResettingPending {
-		t.Fatalf("a host that nobody rebooted is %s", got)
-	}
+	b.machines[0].inState(model.HostResettingPending)
 	for _, m := range b.machines {
 		m.silent = false
 		if a := m.register(); a.status != http.StatusCreated {
@@ -235,9 +215,7 @@ func TestCancelAndReset(t *testing.T) {
 		}
 	}
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
@@ -245,10 +223,7 @@ func TestWrongBootOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageRebooting)
-		m.silent = true
-	}
+	b.walkAway(model.StageRebooting)
 	m := b.machines[0]
 	if a := m.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
@@ -261,9 +236,7 @@ func TestWrongBootOrder(t *testing.T) {
 	if a := m.register(); a.status != http.StatusForbidden {
 		t.Errorf("a second boot: %d, want 403", a.status)
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
@@ -272,17 +245,10 @@ func TestTimeouts(t *testing.T) {
 		b := newBench(t, nil)
 		b.compact(3)
 		b.install()
-		for _, m := range b.machines {
-			m.walk(model.StageRebooting)
-			m.silent = true
-		}
+		b.walkAway(model.StageRebooting)
 		b.pass(41 * time.Minute)
-		if got := b.machines[0].state(); got != model.HostPendingUser {
-			t.Errorf("host %s", got)
-		}
-		if got := b.status(); got != model.ClusterPendingUser {
-			t.Errorf("cluster %s", got)
-		}
+		b.machines[0].inState(model.HostPendingUser)
+		b.inState(model.ClusterPendingUser)
 	})
 	for _, tc := range []struct {
 		stage string
@@ -296,21 +262,15 @@ func TestTimeouts(t *testing.T) {
 			b := newBench(t, nil)
 			b.compact(3)
 			b.install()
-			for _, m := range b.machines {
-				m.walk(tc.stage)
-			}
+			b.walk(tc.stage)
 			m := b.machines[0]
 			b.pass(tc.limit - time.Minute)
-			if got := m.state(); got != model.HostInProgress {
-				t.Errorf("before its time the host is %s", got)
-			}
+			m.inState(model.HostInProgress)
 			b.pass(2 * time.Minute)
 			if h := m.get(); h["status"] != model.HostError || h["status_info"] != tc.info {
 				t.Errorf("%v: %v", h["status"], h["status_info"])
 			}
-			if got := b.status(); got != model.ClusterError {
-				t.Errorf("cluster %s", got)
-			}
+			b.inState(model.ClusterError)
 		})
 	}
 	t.Run("nobody's time passes while a host awaits its user", func(t *testing.T) {
@@ -369,10 +329,7 @@ func TestAddHostsOnAHub(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b.walkAway(model.StageDone)
 	b.finalize()
 	b.s.variant.hub = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
@@ -406,10 +363,7 @@ func TestAddHosts(t *testing.T) {
 	b := newBench(t, nil)
 	b.compact(3)
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b.walkAway(model.StageDone)
 	b.finalize()
 	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
 	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
@@ -453,16 +407,10 @@ func TestPool(t *testing.T) {
 	b.infraEnv = pool["id"].(string)
 	m := b.boot()
 	b.pass(20 * time.Second)
-	if got := m.state(); got != model.HostKnownUnbound {
-		t.Fatalf("host %s", got)
-	}
-	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 {
-		t.Errorf("unbinding an unbound host: %d", a.status)
-	}
+	m.inState(model.HostKnownUnbound)
+	b.answers("unbinding an unbound host", "POST", m.path()+"/actions/unbind", nil, 409)
 	b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
-	if got := m.state(); got != model.HostBinding {
-		t.Fatalf("host %s", got)
-	}
+	m.inState(model.HostBinding)
 	m.poll() // exits and registers again
 	if got := m.get(); got["status"] != model.HostDiscovering || got["cluster_id"] != b.cluster {
 		t.Fatalf("%v in %v", got["status"], got["cluster_id"])
@@ -502,12 +450,8 @@ func TestUnbind(t *testing.T) {
 			m.poll()
 			b.s.records.hosts.of(b.infraEnv + "/" + m.id).State = tc.state
 			reason := strings.Replace(tc.reason, "%s", m.id, 1)
-			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
-				t.Errorf("%d %s", a.status, a.text)
-			}
-			if got := m.state(); got != tc.after {
-				t.Errorf("the host is %s", got)
-			}
+			b.says("", "POST", m.path()+"/actions/unbind", nil, tc.status, reason)
+			m.inState(tc.after)
 		})
 	}
 }

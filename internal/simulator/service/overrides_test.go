@@ -55,9 +55,7 @@ func TestOverridesRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", method, a.status, a.text)
 		}
 	}
-	if a := b.call("PATCH", "/clusters/"+b.cluster, fields{"install_config_overrides": "{}"}); a.status != 400 || a.reason() != `parsing clusterUpdateParams body from "" failed, because json: unknown field "install_config_overrides"` {
-		t.Errorf("as a field of the cluster: %d %s", a.status, a.text)
-	}
+	b.says("as a field of the cluster", "PATCH", "/clusters/"+b.cluster, fields{"install_config_overrides": "{}"}, 400, `parsing clusterUpdateParams body from "" failed, because json: unknown field "install_config_overrides"`)
 	if shown, is := b.get()["install_config_overrides"]; is {
 		t.Errorf("the cluster has overrides: %v", shown)
 	}
@@ -150,9 +148,7 @@ func TestIgnoredValidationsForms(t *testing.T) {
 	}
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	if a := b.call("PUT", path, set); a.status != 400 {
-		t.Errorf("while preparing: %d %s", a.status, a.text)
-	}
+	b.answers("while preparing", "PUT", path, set, 400)
 }
 
 // TestIgnoredStillFails: what is ignored fails as before, in a host that is known and
@@ -178,7 +174,5 @@ func TestIgnoredStillFails(t *testing.T) {
 		t.Errorf("%d events say that validations are ignored", said)
 	}
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterInstalling {
-		t.Errorf("the cluster is %s", got)
-	}
+	b.inState(model.ClusterInstalling)
 }

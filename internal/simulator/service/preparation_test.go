@@ -59,9 +59,7 @@ func TestCancelWhilePreparing(t *testing.T) {
 				b.pass(10 * time.Second)
 			}
 			started, info := b.get()["install_started_at"], b.machines[0].get()["status_info"]
-			if got := b.machines[0].state(); got != test.before {
-				t.Fatalf("the host is %s before the cancel", got)
-			}
+			b.machines[0].inState(test.before)
 			told := len(b.told(0))
 			answer := b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil).object()
 			if answer["status"] != model.ClusterReady || answer["status_info"] != model.InfoPreparing {
@@ -117,9 +115,7 @@ func TestCancelBeforeHostsInstall(t *testing.T) {
 	b.everyHost(model.HostKnown, model.InfoHostCancelled)
 	b.pass(10 * time.Second)
 	b.everyHost(model.HostKnown, model.InfoKnown)
-	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil); a.status != 409 {
-		t.Errorf("installing a cancelled cluster: %d", a.status)
-	}
+	b.answers("installing a cancelled cluster", "POST", "/clusters/"+b.cluster+"/actions/install", nil, 409)
 	started := b.get()["install_started_at"]
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	b.is(model.ClusterInsufficient, model.InfoReset)
@@ -146,9 +142,7 @@ func TestImagesCannotBePulled(t *testing.T) {
 	}
 	b.pass(10 * time.Second)
 	b.is(model.ClusterReady, model.InfoPrepareFailed)
-	if got := b.machines[0].state(); got != model.HostPrepared {
-		t.Errorf("the other host is %s", got)
-	}
+	b.machines[0].inState(model.HostPrepared)
 	install() // too early: it fails without another pull
 	b.pass(10 * time.Second)
 	b.is(model.ClusterReady, model.InfoPrepareFailed)

@@ -69,12 +69,8 @@ func TestDeletedCluster(t *testing.T) {
 	if hosts, _ := gone["hosts"].([]any); w.Code != 200 || gone["deleted_at"] == nil || len(hosts) != 2 {
 		t.Errorf("%d %v", w.Code, gone)
 	}
-	if a := b.call("GET", "/clusters/"+b.cluster, nil); a.status != 404 {
-		t.Errorf("without the header: %d", a.status)
-	}
-	if a := b.call("POST", "/infra-envs/"+b.infraEnv+"/hosts", fields{"host_id": nobody}); a.status != 404 {
-		t.Errorf("a host at its infra-env: %d %s", a.status, a.text)
-	}
+	b.answers("without the header", "GET", "/clusters/"+b.cluster, nil, 404)
+	b.answers("a host at its infra-env", "POST", "/infra-envs/"+b.infraEnv+"/hosts", fields{"host_id": nobody}, 404)
 	events := b.must("GET", "/events?cluster_id="+b.cluster, nil)
 	if n := strings.Count(events.text, `"host_deregistered"`); n != 2 {
 		t.Errorf("%d hosts deregistered", n)
@@ -265,12 +261,8 @@ func TestEventFilters(t *testing.T) {
 	if !strings.Contains(all[0].Message, "registered") || !slices.ContainsFunc(all, func(e told) bool { return e.Message == "Host "+one+": Successfully registered" }) {
 		t.Errorf("the first event is %q, and no host is called by its id", all[0].Message)
 	}
-	if a := b.call("GET", "/events?order=nonsense", nil); a.status != 400 || a.reason() != "order in query should be one of [ascending descending]" {
-		t.Errorf("%d %s", a.status, a.text)
-	}
-	if a := b.call("GET", "/clusters/"+b.cluster+"/events", nil); a.status != 404 {
-		t.Errorf("%d %s", a.status, a.text)
-	}
+	b.says("", "GET", "/events?order=nonsense", nil, 400, "order in query should be one of [ascending descending]")
+	b.answers("", "GET", "/clusters/"+b.cluster+"/events", nil, 404)
 }
 
 // TestEventTexts installs and looks for what each event says.
@@ -306,9 +298,7 @@ func TestDeleteInstallingHost(t *testing.T) {
 	b.machines[2].silent = true
 	b.must("DELETE", b.machines[2].path(), nil)
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterError {
-		t.Errorf("the cluster is %s", got)
-	}
+	b.inState(model.ClusterError)
 }
 
 // TestHostsAddedToACluster goes through what may be done, and what not, to a
@@ -326,10 +316,7 @@ func TestHostsAddedToACluster(t *testing.T) {
 	notYet := "cannot transform cluster " + b.cluster + " to day2. Expected cluster status: installed, but cluster status is: "
 	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet)
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b.walkAway(model.StageDone)
 	b.finalize()
 	old := b.machines[0]
 	if a := old.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Host is trying to register after the cluster has already been installed.") {
@@ -397,9 +384,7 @@ func TestImportedCluster(t *testing.T) {
 	}
 	b.must("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": first["id"]})
 	delete(asked, "api_vip_dnsname")
-	if a := b.call("POST", "/clusters/import", asked); a.status != 400 || a.reason() != "api_vip_dnsname in body is required" {
-		t.Errorf("%d %s", a.status, a.text)
-	}
+	b.says("", "POST", "/clusters/import", asked, 400, "api_vip_dnsname in body is required")
 }
 
 // TestFailureOfAControlPlaneHost fails all others with it, but only the culprit
