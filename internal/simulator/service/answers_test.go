@@ -26,8 +26,7 @@ func (b *bench) send(method, path, kind, body string) answer {
 
 // TestLogsAreAForm sends logs as what they are not: JSON is read as a form without success, other types are not read.
 func TestLogsAreAForm(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	path := "/clusters/" + b.cluster + "/logs"
 	const noForm = `reading file "upfile" failed: request Content-Type isn't multipart/form-data`
 	for _, tc := range []struct {
@@ -48,8 +47,7 @@ func TestLogsAreAForm(t *testing.T) {
 
 // TestAnswersAboutHosts asks about hosts what their state, or that they are not there, does not allow.
 func TestAnswersAboutHosts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	m := b.machines[0]
 	says := func(what, method, path string, body any, status int, reason string) {
 		t.Helper()
@@ -100,9 +98,7 @@ func TestAllocationOfVIPs(t *testing.T) {
 
 // TestEventsOfAReset: each event of a reset comes after the state that it names, and no event asks for a reboot of a machine.
 func TestEventsOfAReset(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
 	before := len(b.names())
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)

@@ -10,9 +10,7 @@ import (
 )
 
 func TestEvents(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	read := func(query string) ([]event, answer) {
 		t.Helper()
 		a := b.must("GET", "/events?"+query, nil)

@@ -11,8 +11,7 @@ import (
 // finalizing is a bench with one host, which is installed, and with the given operator.
 func finalizing(t *testing.T, olm ...fields) *bench {
 	t.Helper()
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1, "olm_operators": olm})
+	b := madeBench(t, fields{"control_plane_count": 1, "olm_operators": olm})
 	m := b.boot()
 	b.install()
 	m.walk(model.StageDone)
@@ -34,8 +33,7 @@ func (b *bench) reports(stage string) {
 // TestVerdictDecidesNothing lets a controller say that it failed, or not, whenever it
 // likes: the operators decide.
 func TestVerdictDecidesNothing(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	verdict := func(success bool) {
 		t.Helper()
 		before := b.get()
@@ -129,9 +127,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 // cluster waits for a user.
 func worstBoot(t *testing.T) (*bench, *machine) {
 	t.Helper()
-	b := newBench(t, nil)
-	b.compact(4)
-	b.install()
+	b := installing(t, 4)
 	var worker *machine
 	for _, m := range b.machines {
 		if m.get()["role"] == model.RoleWorker {

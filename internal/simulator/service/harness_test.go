@@ -40,6 +40,38 @@ func newBench(t *testing.T, sc *scenario.Scenario) *bench {
 	return &bench{t: t, clock: clock, s: New(Config{Clock: clock, Seed: 7, Scenario: sc})}
 }
 
+// madeBench is a bench with a cluster and its infra-env.
+func madeBench(t *testing.T, extra fields) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.make(extra)
+	return b
+}
+
+// compact is a bench with a cluster of n machines, which have registered.
+func compact(t *testing.T, n int) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.compact(n)
+	return b
+}
+
+// ready is a bench with a cluster of n machines that can be installed.
+func ready(t *testing.T, n int) *bench {
+	t.Helper()
+	b := compact(t, n)
+	b.until(model.ClusterReady)
+	return b
+}
+
+// installing is a bench with a cluster of n machines that are being installed.
+func installing(t *testing.T, n int) *bench {
+	t.Helper()
+	b := compact(t, n)
+	b.install()
+	return b
+}
+
 // answer is what came back.
 type answer struct {
 	status int

@@ -41,8 +41,7 @@ func TestInfraEnvs(t *testing.T) {
 		{name: "another architecture than the cluster's", body: fields{"cluster_id": "C", "cpu_architecture": "arm64"}, status: 400, reason: "Specified CPU architecture (arm64) doesn't match the cluster (x86_64)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(nil)
+			b := madeBench(t, nil)
 			params := fields{"name": "ie", "pull_secret": pullSecret}
 			for k, v := range tc.body.(fields) {
 				params[k] = v
@@ -59,8 +58,7 @@ func TestInfraEnvs(t *testing.T) {
 }
 
 func TestInfraEnvDownloads(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	b.answers("nothing to tell a minimal image", "GET", path+"/downloads/minimal-initrd", nil, http.StatusNoContent)
 	url := b.must("GET", path+"/downloads/image-url", nil).object()["url"].(string)
@@ -91,8 +89,7 @@ func TestInfraEnvDownloads(t *testing.T) {
 // TestStaticNetworkInDiscoveryFiles has the networks where an image of that type
 // looks for them: a full one in its Ignition, a minimal one in its initrd.
 func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	const network = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.168.127.10\n      prefix-length: 24\n"
 	files := func(query string) answer { return b.call("GET", path+"/downloads/files?file_name="+query, nil) }
@@ -150,8 +147,7 @@ func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
 }
 
 func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"static_network_config": []fields{{"network_yaml": "interfaces: []\n",
 		"mac_interface_map": []fields{{"mac_address": "52:54:00:00:00:00", "logical_nic_name": "eth0"}}}}})
 	m := b.boot()
@@ -163,8 +159,7 @@ func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
 }
 
 func TestOperators(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
+	b := madeBench(t, fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
 	m := b.boot()
 	b.install()
 	m.walk(model.StageDone)
@@ -182,8 +177,7 @@ func TestOperators(t *testing.T) {
 }
 
 func TestArbiter(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(one4("10.0.0.100", "10.0.0.101"))
+	b := madeBench(t, one4("10.0.0.100", "10.0.0.101"))
 	b.must("PATCH", "/clusters/"+b.cluster, fields{"control_plane_count": 2})
 	for range 3 {
 		b.boot()
@@ -201,8 +195,7 @@ func TestArbiter(t *testing.T) {
 }
 
 func TestKnowledge(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	for _, path := range []string{"/openshift-versions", "/openshift-versions?only_latest=true", "/release-sources", "/component-versions",
 		"/support-levels/features?openshift_version=4.21", "/support-levels/features/detailed?openshift_version=4.21",
 		"/support-levels/architectures?openshift_version=4.21", "/supported-operators", "/operators/bundles", "/operators/bundles/virtualization",
@@ -219,8 +212,7 @@ func TestKnowledge(t *testing.T) {
 }
 
 func TestInstallConfigOverrides(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	b.must("PATCH", path, model.InString(`{"networking":{"networkType":"Calico"},"fips":true}`))
 	var text string
@@ -276,8 +268,7 @@ func TestInfraEnvsThatAreTooLarge(t *testing.T) {
 	tooLarge := func(got answer) bool {
 		return got.status == 400 && strings.Contains(got.text, "The ignition archive size (") && strings.Contains(got.text, " KiB) is over the maximum allowable size (256 KiB)")
 	}
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	for name, test := range map[string]struct {
 		with    fields
 		refused bool

@@ -14,8 +14,7 @@ import (
 )
 
 func TestSingleNodeInstalls(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	b.install()
 	if got := m.state(); got != model.HostInstalling || m.installs == 0 {
@@ -33,8 +32,7 @@ func TestSingleNodeInstalls(t *testing.T) {
 }
 
 func TestKubeconfigNamesTheCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	path := "/clusters/" + b.cluster + "/downloads/credentials?file_name="
 	b.answers("before the installation", "GET", path+"kubeconfig-noingress", nil, http.StatusConflict)
@@ -61,9 +59,7 @@ func TestKubeconfigNamesTheCluster(t *testing.T) {
 }
 
 func TestWorkersAndRoles(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(5)
-	b.install()
+	b := installing(t, 5)
 	roles := map[string]int{}
 	for _, m := range b.machines {
 		roles[m.get()["role"].(string)]++
@@ -100,9 +96,7 @@ func TestLostHosts(t *testing.T) {
 		{"the only worker", 4, model.RoleWorker, model.ClusterInstalled, model.InfoWorkersMissing, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(tc.hosts)
-			b.install()
+			b := installing(t, tc.hosts)
 			gone := false
 			for _, m := range b.machines {
 				if !gone && m.get()["role"] == tc.lost {
@@ -141,9 +135,7 @@ func TestPreparationFails(t *testing.T) {
 		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, model.ClusterInsufficient, model.HostDisconnected, model.InfoHostUnprepared},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
-			b.until(model.ClusterReady)
+			b := ready(t, 3)
 			tc.trouble(b.machines[1])
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 			for range 40 {
@@ -175,8 +167,7 @@ func TestPreparationFails(t *testing.T) {
 // TestSlowDisk installs on a disk that is slower than etcd likes: an event says so,
 // and nothing else.
 func TestSlowDisk(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.machines[1].diskMs = 40
 	b.install()
 	events := b.must("GET", "/events?cluster_id="+b.cluster+"&severities=warning", nil).text
@@ -189,8 +180,7 @@ func TestSlowDisk(t *testing.T) {
 }
 
 func TestCancelAndReset(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.says("cancel before the installation", "POST", "/clusters/"+b.cluster+"/actions/cancel", nil, 409, "no condition found to run transition")
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
@@ -220,9 +210,7 @@ func TestCancelAndReset(t *testing.T) {
 }
 
 func TestWrongBootOrder(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.walkAway(model.StageRebooting)
 	m := b.machines[0]
 	if a := m.register(); a.status != http.StatusCreated {
@@ -242,9 +230,7 @@ func TestWrongBootOrder(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	t.Run("a host that does not come back from its reboot needs the user", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
+		b := installing(t, 3)
 		b.walkAway(model.StageRebooting)
 		b.pass(41 * time.Minute)
 		b.machines[0].inState(model.HostPendingUser)
@@ -259,9 +245,7 @@ func TestTimeouts(t *testing.T) {
 		{model.StageConfiguring, time.Hour, "Host failed to install because its installation stage Configuring took longer than expected 1h0m0s"},
 	} {
 		t.Run("a long stage fails: "+tc.stage, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
-			b.install()
+			b := installing(t, 3)
 			b.walk(tc.stage)
 			m := b.machines[0]
 			b.pass(tc.limit - time.Minute)
@@ -274,9 +258,7 @@ func TestTimeouts(t *testing.T) {
 		})
 	}
 	t.Run("nobody's time passes while a host awaits its user", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
+		b := installing(t, 3)
 		var first, bootstrap *machine
 		for _, m := range b.machines {
 			switch {
@@ -301,18 +283,14 @@ func TestTimeouts(t *testing.T) {
 		}
 	})
 	t.Run("a host that never starts fails", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
+		b := installing(t, 3)
 		b.pass(21 * time.Minute)
 		if got := b.machines[0].get(); got["status"] != model.HostError || got["status_info"] != model.InfoStartTimedOut {
 			t.Errorf("%v: %v", got["status"], got["status_info"])
 		}
 	})
 	t.Run("a silent host is disconnected and comes back", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.until(model.ClusterReady)
+		b := ready(t, 3)
 		m := b.machines[2]
 		m.silent = true
 		b.pass(4 * time.Minute)
@@ -326,9 +304,7 @@ func TestTimeouts(t *testing.T) {
 
 // TestAddHostsOnAHub: a hub's service goes on after the reboot of a host that is added, by what it is told then.
 func TestAddHostsOnAHub(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.walkAway(model.StageDone)
 	b.finalize()
 	b.s.variant.hub = true
@@ -360,9 +336,7 @@ func TestAddHostsOnAHub(t *testing.T) {
 }
 
 func TestAddHosts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.walkAway(model.StageDone)
 	b.finalize()
 	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
@@ -398,8 +372,7 @@ func TestAddHosts(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	pool := b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()
 	if pool["openshift_version"] == "4.21" {
 		t.Error("an infra-env without a version takes the latest image, whatever the clusters have")

@@ -11,8 +11,7 @@ import (
 // pooled is a bench with a cluster and n machines of an infra-env without one.
 func pooled(t *testing.T, n int) *bench {
 	t.Helper()
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
 	for range n {
 		b.boot()

@@ -52,8 +52,7 @@ func TestLonelyHostIsInNoMajority(t *testing.T) {
 		"one in the user's network":                         {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 1, [2]string{model.Pending, "Not enough hosts in cluster to calculate connectivity groups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.asked)
+			b := madeBench(t, tc.asked)
 			for range tc.hosts {
 				b.boot()
 			}

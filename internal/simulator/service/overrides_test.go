@@ -12,8 +12,7 @@ import (
 // TestOverridesRefused sends overrides of an install-config in wrong forms, and with
 // keys that the service does not know.
 func TestOverridesRefused(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	for _, tc := range []struct {
 		name   string
@@ -63,8 +62,7 @@ func TestOverridesRefused(t *testing.T) {
 
 // TestOverridesTaken sends overrides whose values are not checked.
 func TestOverridesTaken(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	for _, overrides := range []string{
 		`{"FIPS":true}`, `{"capabilities":{"baselineCapabilitySet":"v9.99","additionalEnabledCapabilities":["nonsense"]}}`, `{"cpuPartitioningMode":"all"}`,
@@ -97,8 +95,7 @@ func TestOverridesTaken(t *testing.T) {
 // TestIgnoredValidationsForms writes the lists in all the forms that the service
 // takes and refuses.
 func TestIgnoredValidationsForms(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	path := "/clusters/" + b.cluster + "/ignored-validations"
 	const hosts, cluster = "host-validation-ids", "cluster-validation-ids"
 	set := fields{hosts: `["has-default-route"]`, cluster: `["network-type-valid"]`}
@@ -154,8 +151,7 @@ func TestIgnoredValidationsForms(t *testing.T) {
 // TestIgnoredStillFails: what is ignored fails as before, in a host that is known and
 // a cluster that is ready.
 func TestIgnoredStillFails(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	m := b.machines[1]
 	m.unclean = func(i map[string]any) { i["routes"] = []fields{} }
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["all"]`, "cluster-validation-ids": `["all"]`})

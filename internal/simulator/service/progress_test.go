@@ -14,9 +14,7 @@ import (
 
 // TestWaysToReadAHost differ in what they show.
 func TestWaysToReadAHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	cluster := "/clusters/" + b.cluster
 	read := func(method, path string) map[string]any {
 		t.Helper()
@@ -54,8 +52,7 @@ func TestWaysToReadAHost(t *testing.T) {
 
 // TestShareOfAStage is another for every role.
 func TestShareOfAStage(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(4)
+	b := compact(t, 4)
 	for i, m := range b.machines {
 		role := model.RoleMaster
 		if i == 3 {
@@ -104,9 +101,7 @@ func TestShareOfAStage(t *testing.T) {
 
 // TestPreparingRefuses a second start and changes.
 func TestPreparingRefuses(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	path := "/clusters/" + b.cluster
 	answer := b.must("POST", path+"/actions/install", nil).object()
 	if got := answer["last-installation-preparation"].(map[string]any)["status"]; got != preparationNotBegun {
@@ -148,9 +143,7 @@ func TestPreparingRefuses(t *testing.T) {
 // TestSlowAnswersOfPreparation: a step that cannot be run is no failure, but given
 // again, and a slow pull is a pull.
 func TestSlowAnswersOfPreparation(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	m := b.machines[1]
 	m.noPull = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
@@ -216,8 +209,7 @@ func TestWhatCanBeDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(state, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
+			b := compact(t, 3)
 			lead(b)
 			b.pass(10 * time.Second)
 			b.inState(state)
@@ -237,8 +229,7 @@ func TestWhatCanBeDeleted(t *testing.T) {
 
 // TestOrphans are an infra-env and hosts whose cluster was deleted.
 func TestOrphans(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.pass(time.Minute)
 	env := "/infra-envs/" + b.infraEnv
 	b.says("an infra-env with hosts", "DELETE", env, nil, 400, "failed to deregister infraEnv "+b.infraEnv+", 2 hosts are still associated")

@@ -23,8 +23,7 @@ func (b *bench) suggested() string {
 // the control plane, whenever that changes, and no host has a role until all have sent
 // their inventories.
 func TestSuggestedRoles(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(one4("10.0.0.100", "10.0.0.101"))
+	b := madeBench(t, one4("10.0.0.100", "10.0.0.101"))
 	says := func(what, want string) {
 		t.Helper()
 		if diff := cmp.Diff(want, b.suggested()); diff != "" {

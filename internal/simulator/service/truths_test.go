@@ -17,8 +17,7 @@ const nobody = "11111111-2222-4333-8444-555555555555"
 // TestParametersComeFirst asks for things that are not there, with parameters
 // that are wrong: the parameters are judged first, in the order of their names.
 func TestParametersComeFirst(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	none := "/clusters/" + nobody
 	host := "/infra-envs/" + nobody + "/hosts/" + nobody
 	for _, tc := range []struct {
@@ -54,8 +53,7 @@ func TestParametersComeFirst(t *testing.T) {
 
 // TestDeletedCluster looks at what stays of a cluster.
 func TestDeletedCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.pass(time.Minute)
 	if text := b.must("GET", "/clusters/"+b.cluster+"?exclude-hosts=true", nil).text; !strings.Contains(text, `"hosts":null`) {
 		t.Errorf("without hosts: %s", text)
@@ -79,8 +77,7 @@ func TestDeletedCluster(t *testing.T) {
 
 // TestInfraEnvProxy changes the parts of a proxy one after the other.
 func TestInfraEnvProxy(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	const one, two = "http://one.example.com:3128", "http://two.example.com:3128"
 	for _, tc := range []struct{ asked, want fields }{
 		{fields{"http_proxy": one, "no_proxy": "x.example.com"}, fields{"http_proxy": one, "no_proxy": "x.example.com"}},
@@ -100,8 +97,7 @@ func TestInfraEnvProxy(t *testing.T) {
 
 // TestInfraEnvFields sets, empties and misspells fields of an infra-env.
 func TestInfraEnvFields(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	b.must("PATCH", path, fields{"ssh_authorized_key": sshKey, "additional_ntp_sources": "10.1.1.1", "network_discovery_delay_seconds": 0})
 	kept := b.must("PATCH", path, fields{"ssh_authorized_key": "", "openshift_version": ""}).object()
@@ -130,8 +126,7 @@ func TestInfraEnvFields(t *testing.T) {
 
 // TestEventCounts asks for events in every way that the counts depend on.
 func TestEventCounts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(time.Minute)
 	gone := b.machines[2]
 	b.must("DELETE", gone.path(), nil)
@@ -173,9 +168,7 @@ func TestEventCounts(t *testing.T) {
 
 // TestEventFilters reads events by all that narrows them down.
 func TestEventFilters(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(4)
-	b.install()
+	b := installing(t, 4)
 	gone := b.machines[3]
 	b.must("DELETE", gone.path(), nil)
 	gone.silent = true
@@ -267,9 +260,7 @@ func TestEventFilters(t *testing.T) {
 
 // TestEventTexts installs and looks for what each event says.
 func TestEventTexts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	m := b.machines[1]
 	for _, info := range []string{"", "20%", "60%"} {
 		m.stage(model.StageStarting, "master")
@@ -292,9 +283,7 @@ func TestEventTexts(t *testing.T) {
 // TestDeleteInstallingHost takes a control plane host out of a running
 // installation: the cluster fails.
 func TestDeleteInstallingHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.machines[2].silent = true
 	b.must("DELETE", b.machines[2].path(), nil)
 	b.pass(time.Minute)
@@ -304,8 +293,7 @@ func TestDeleteInstallingHost(t *testing.T) {
 // TestHostsAddedToACluster goes through what may be done, and what not, to a
 // cluster that is installed and to machines that are added to it.
 func TestHostsAddedToACluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	path := "/clusters/" + b.cluster
 	says := func(method, path string, body any, status int, reason string) {
 		t.Helper()
@@ -390,9 +378,7 @@ func TestImportedCluster(t *testing.T) {
 // TestFailureOfAControlPlaneHost fails all others with it, but only the culprit
 // says what happened.
 func TestFailureOfAControlPlaneHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	culprit := slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["bootstrap"] == nil })
 	for i, m := range b.machines {
 		if i != culprit {
