@@ -11,9 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 const (
@@ -419,4 +422,17 @@ func Serve(ctx context.Context, handler http.Handler) (*http.Client, func()) {
 		_ = server.Close()
 		_ = listener.Close()
 	}
+}
+
+// inBubble runs do in a bubble where time passes at once, with the config of a fleet that a service is there for. The
+// context ends after the limit.
+func inBubble(t *testing.T, service http.Handler, limit time.Duration, do func(ctx context.Context, t *testing.T, cfg Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		client, stop := Serve(t.Context(), service)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		do(ctx, t, Config{ServiceURL: serviceAddress, HTTPClient: client, Clock: clock.Real(), Seed: 1})
+	})
 }
