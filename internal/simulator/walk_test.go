@@ -111,19 +111,26 @@ func TestRecordWalks(t *testing.T) {
 		{"worker-lost", "ha-workers", "worker-lost"},
 	} {
 		steps := record(t, walk.example, walk.trouble)
-		var data bytes.Buffer
-		zipped := gzip.NewWriter(&data)
-		if err := json.NewEncoder(zipped).Encode(map[string]any{"Example": walk.example, "Steps": steps}); err != nil {
-			t.Fatal(err)
-		}
-		if err := zipped.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, walk.name+".json.gz"), data.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d steps, %d bytes", walk.name, len(steps), data.Len())
+		size := writeWalk(t, filepath.Join(folder, walk.name+".json.gz"), map[string]any{"Example": walk.example, "Steps": steps})
+		t.Logf("%s: %d steps, %d bytes", walk.name, len(steps), size)
 	}
+}
+
+// writeWalk writes a walk into a file, compressed, and gives the file's size.
+func writeWalk(t *testing.T, path string, walk map[string]any) int {
+	t.Helper()
+	var data bytes.Buffer
+	zipped := gzip.NewWriter(&data)
+	if err := json.NewEncoder(zipped).Encode(walk); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return data.Len()
 }
 
 // record walks through an install, broken off at random a few times.

@@ -3,9 +3,11 @@
 // hosts in memory, speaks HTTP exactly as the real service does, and knows
 // nothing of the machines but what they post.
 //
-// All state hangs on one Service under one lock. A handler runs under the lock
-// and returns values that are encoded after it is released; the monitor (Run)
-// takes the same lock once per tick.
+// All state hangs on one Service under one lock: its records, the journal of its
+// events, and the source of its times and ids. The parts of the API (clusterAPI,
+// hostAPI, agentAPI, infraEnvAPI, fileAPI) and the monitor each have those of them
+// that they need. A handler runs under the lock and returns values that are encoded
+// after it is released; the monitor (Run) takes the same lock once per tick.
 package service
 
 import (
