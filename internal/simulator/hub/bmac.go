@@ -88,11 +88,7 @@ func (h *hub) agentWith(space, mac string) *apiobject.Object {
 // leavesByHand says whether an Agent was unbound from an installed cluster and waits for its machine
 // to boot the discovery image again.
 func leavesByHand(agent *apiobject.Object) bool {
-	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(one any) bool {
-		c, _ := one.(map[string]any)
-		return c["type"] == hubapi.ConditionBound && c["reason"] == hubapi.ReasonUnbindingByHand
-	})
+	return apiobject.Condition(agent, hubapi.ConditionBound)["reason"] == hubapi.ReasonUnbindingByHand
 }
 
 // reattach gives a host back to the operator of bare metal, without its image: it is deprovisioned, and
@@ -239,9 +235,8 @@ func (h *hub) power(ctx context.Context, host *apiobject.Object) error {
 	if provisioning == nil {
 		provisioning = map[string]any{"ID": ""}
 	}
-	online, _, _ := unstructured.NestedBool(host.Object, "spec", "online")
 	image, booted, _ := unstructured.NestedMap(host.Object, "spec", "image")
-	status["operationalStatus"], status["poweredOn"] = "OK", online
+	status["operationalStatus"], status["poweredOn"] = "OK", apiobject.Truth(host, "spec", "online")
 	status["errorCount"], status["errorMessage"] = int64(0), ""
 	delete(provisioning, "image")
 	switch {

@@ -75,7 +75,7 @@ func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	if agent == nil {
 		return
 	}
-	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
+	if apiobject.Truth(agent, "spec", "approved") {
 		v.Approved++
 	}
 	if condition.Of(agent, "SpecSynced").Status == condition.False {
@@ -247,7 +247,7 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	if cd == nil || aci == nil {
 		return nil
 	}
-	if done, _, _ := unstructured.NestedBool(cd.Object, "spec", "installed"); done {
+	if apiobject.Truth(cd, "spec", "installed") {
 		return nil
 	}
 	if err := h.copyConditions(ctx, cd, aci); err != nil {

@@ -103,7 +103,7 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ap
 func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	preserve := false
 	if cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id); cd != nil {
-		preserve, _, _ = unstructured.NestedBool(cd.Object, "spec", "preserveOnDelete")
+		preserve = apiobject.Truth(cd, "spec", "preserveOnDelete")
 	}
 	for _, agent := range h.agentsOf(owner) {
 		if h.goesWith(agent, owner, preserve) {

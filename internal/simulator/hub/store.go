@@ -46,9 +46,9 @@ type store struct {
 func openStore(ctx context.Context, config *rest.Config, namespace string, h *hub) (*store, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000
-	client, err := dynamic.NewForConfig(config)
+	client, err := dial(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the hub: %w", err)
+		return nil, err
 	}
 	s := &store{client: client, stores: map[objects.Kind]cache.Store{}, written: map[key]*apiobject.Object{}}
 	kinds, err := awaitKinds(ctx, client, namespace, h.logf)

@@ -69,21 +69,28 @@ func (o *operator) hasMachines(namespace, cluster string) bool {
 }
 
 func (o *operator) saveCluster(ctx context.Context, k key, before, u *object) error {
+	_, err := o.write(ctx, k, before, u, !reflect.DeepEqual(before.GetFinalizers(), u.GetFinalizers()))
+	return err
+}
+
+// write updates an object, where it changed, and its status, where that changed, and returns the object as it is then.
+// An object that loses its last finalizer while it is deleted is gone: it has no status to write.
+func (o *operator) write(ctx context.Context, k key, before, u *object, changed bool) (*object, error) {
 	status := u.Object["status"]
-	if !reflect.DeepEqual(before.GetFinalizers(), u.GetFinalizers()) {
+	if changed {
 		now, err := o.client(k).Update(ctx, u, options())
 		if err != nil {
-			return err
+			return u, err
 		}
 		if now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-			return nil
+			return u, nil
 		}
 		u = now
 	}
 	if reflect.DeepEqual(before.Object["status"], status) {
-		return nil
+		return u, nil
 	}
 	u.Object["status"] = runtime.DeepCopyJSONValue(status)
 	set(u, timestamp(), "status", "lastUpdated")
-	return o.updateStatus(ctx, k, u)
+	return u, o.updateStatus(ctx, k, u)
 }

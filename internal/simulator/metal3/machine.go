@@ -9,7 +9,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // What CAPM3 reads and writes on a Metal3Machine and its host beside their specs and statuses.
@@ -325,23 +324,9 @@ func (m *metal3Machine) keepTimes() {
 func (m *metal3Machine) save(ctx context.Context) error {
 	m.summarize()
 	m.keepTimes()
-	status := m.object.Object["status"]
-	changed := !reflect.DeepEqual(status, m.before.Object["status"])
-	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
-		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
-		now, err := m.client(m.key).Update(ctx, m.object, options())
-		if err != nil {
-			return err
-		}
-		if now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-			return nil
-		}
-		m.object = now
-	}
-	if !changed {
-		return nil
-	}
-	m.object.Object["status"] = runtime.DeepCopyJSONValue(status)
-	set(m.object, timestamp(), "status", "lastUpdated")
-	return m.updateStatus(ctx, m.key, m.object)
+	changed := !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
+		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"])
+	var err error
+	m.object, err = m.write(ctx, m.key, m.before, m.object, changed)
+	return err
 }

@@ -121,7 +121,7 @@ func (p *operators) poolFor(w *world, n *corev1.Node) string {
 // roll changes the config of the pool's nodes, one at a time, unless the pool is paused.
 func (p *operators) roll(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
 	wanted := apiobject.Text(pool, "spec", "configuration", "name")
-	paused, _, _ := unstructured.NestedBool(pool.Object, "spec", "paused")
+	paused := apiobject.Truth(pool, "spec", "paused")
 	why := p.config.Trouble.DegradedPools[pool.GetName()]
 	busy := false
 	for _, n := range list {
@@ -169,7 +169,7 @@ func (p *operators) change(w *world, n *corev1.Node) map[string]string {
 
 func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
 	wanted := apiobject.Text(pool, "spec", "configuration", "name")
-	paused, _, _ := unstructured.NestedBool(pool.Object, "spec", "paused")
+	paused := apiobject.Truth(pool, "spec", "paused")
 	var updated, usable, unavailable int64
 	var reasons []string
 	for _, n := range list {

@@ -100,7 +100,7 @@ func (p *operators) wanted(v *unstructured.Unstructured, desired map[string]stri
 			return found, ""
 		}
 	}
-	force, _, _ := unstructured.NestedBool(v.Object, "spec", "desiredUpdate", "force")
+	force := apiobject.Truth(v, "spec", "desiredUpdate", "force")
 	switch {
 	case image != "" && force && version != "":
 		return version, ""
