@@ -64,7 +64,7 @@ func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 		_ = simulator.Boot(ctx, simulator.BootConfig{ServiceURL: address, Clock: time, Seed: 1, Cluster: cluster})
 	})
 	plane := planeOf(t, address, time)
-	_, err = install.New(plane, install.WithClock(time), install.WithFiles(install.NewFiles(t.TempDir()))).
+	_, err = install.New(plane, install.Config{Clock: time, Files: install.Directory(t.TempDir())}).
 		Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 	if err != nil {
 		t.Fatal(err)
